@@ -21,11 +21,13 @@ interface Manifest {
 async function build(): Promise<void> {
   clean()
   await writeDeclarations(entryPoints)
-  for (const path of globSync(`{${sources.join()}}/**/*.{ts,js}`, { cwd: root })) {
+  // What the console shows is bundled.
+  const exclude = ["plugins/console/app/**", "plugins/*/console/**"]
+  for (const path of globSync(`{${sources.join()}}/**/*.{ts,js}`, { cwd: root, exclude })) {
     const text = javaScriptOf(join(root, path), readFileSync(join(root, path), "utf8"))
     write(path.replace(/\.ts$/, ".js"), text)
   }
-  for (const path of globSync(`{${sources.join()}}/**/*.{css,json,yaml}`, { cwd: root }))
+  for (const path of globSync(`{${sources.join()}}/**/*.{css,json,yaml}`, { cwd: root, exclude }))
     write(path, readFileSync(join(root, path), "utf8"))
   for (const [name, text] of await buildApp()) write(`plugins/console/built/${name}`, text)
   for (const folder of data) cpSync(join(root, folder), join(entryPoints, folder), { recursive: true })

@@ -15,6 +15,7 @@ import type {} from "../plugins/datasets/reasons.ts"
 import type {} from "../plugins/email/reasons.ts"
 import type {} from "../plugins/evals/reasons.ts"
 import type {} from "../plugins/event-pipelines/reasons.ts"
+import type {} from "../plugins/events/reasons.ts"
 import type {} from "../plugins/experiments/reasons.ts"
 import type {} from "../plugins/heartbeats/reasons.ts"
 import type {} from "../plugins/inbound-auth/reasons.ts"
@@ -62,6 +63,7 @@ export type Operations = {
   "auth_modes.list": typeof import("../plugins/event-pipelines/operations/declarations.ts").listAuthModes
   "autonomy_gates.get": typeof import("../plugins/autonomy/operations.ts").getGates
   "autonomy_gates.set": typeof import("../plugins/autonomy/operations.ts").setGates
+  "chatapp_conversations.delete": typeof import("../plugins/conversations/operations/deletion.ts").deleteChatAppConversation
   "chatapp_conversations.get": typeof import("../plugins/conversations/operations/conversations.ts").getChatAppConversation
   "chatapp_conversations.list": typeof import("../plugins/conversations/operations/conversations.ts").listChatAppConversations
   "consents.check": typeof import("../plugins/consents/operations/check.ts").checkConsent
@@ -82,6 +84,7 @@ export type Operations = {
   "datasets.update": typeof import("../plugins/datasets/operations/datasets.ts").updateDataset
   "email_conversations.get": typeof import("../plugins/inbound-mail/operations/conversations.ts").getConversation
   "email_conversations.list": typeof import("../plugins/inbound-mail/operations/conversations.ts").listConversations
+  "email_conversations.list_files": typeof import("../plugins/inbound-mail/operations/files.ts").listFiles
   "evals.accept_run": typeof import("../plugins/evals/operations/runs.ts").acceptRun
   "evals.capture_case": typeof import("../plugins/evals/operations/capture.ts").captureCase
   "evals.configure_widget_canary": typeof import("../plugins/evals/operations/canary.ts").configureWidgetCanary
@@ -102,11 +105,15 @@ export type Operations = {
   "evals.widget_canary": typeof import("../plugins/evals/operations/canary.ts").getWidgetCanary
   "event_pipelines.apply": typeof import("../plugins/event-pipelines/operations/applying.ts").applyPipelines
   "event_pipelines.create": typeof import("../plugins/event-pipelines/operations/manage.ts").createPipeline
+  "event_pipelines.drift": typeof import("../plugins/event-pipelines/operations/drift.ts").getDrift
+  "event_pipelines.end_secret": typeof import("../plugins/event-pipelines/operations/secrets.ts").endSecret
   "event_pipelines.get": typeof import("../plugins/event-pipelines/operations/manage.ts").getPipeline
   "event_pipelines.get_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").getExecution
   "event_pipelines.get_payload": typeof import("../plugins/event-pipelines/operations/payload.ts").getPayload
   "event_pipelines.list": typeof import("../plugins/event-pipelines/operations/manage.ts").listPipelines
   "event_pipelines.list_executions": typeof import("../plugins/event-pipelines/operations/executions.ts").listExecutions
+  "event_pipelines.list_secrets": typeof import("../plugins/event-pipelines/operations/secrets.ts").listSecrets
+  "event_pipelines.patch_drift": typeof import("../plugins/event-pipelines/operations/drift.ts").patchDrift
   "event_pipelines.plan": typeof import("../plugins/event-pipelines/operations/applying.ts").planPipelines
   "event_pipelines.replay_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").replayExecution
   "event_pipelines.retry_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").retryExecution
@@ -115,6 +122,8 @@ export type Operations = {
   "event_pipelines.test": typeof import("../plugins/event-pipelines/operations/trying.ts").testPipeline
   "event_pipelines.update": typeof import("../plugins/event-pipelines/operations/manage.ts").updatePipeline
   "event_pipelines.validate": typeof import("../plugins/event-pipelines/operations/trying.ts").validatePipeline
+  "events.find": typeof import("../plugins/events/operations/list.ts").findEvents
+  "events.list": typeof import("../plugins/events/operations/list.ts").listEvents
   "experiments.archive": typeof import("../plugins/experiments/operations/experiments.ts").archiveExperiment
   "experiments.correct_observation": typeof import("../plugins/experiments/operations/observations.ts").correctObservation
   "experiments.create": typeof import("../plugins/experiments/operations/experiments.ts").createExperiment
@@ -166,6 +175,7 @@ export type Operations = {
   "knowledge.list_versions": typeof import("../plugins/knowledge/operations/items.ts").listVersions
   "knowledge.search": typeof import("../plugins/knowledge/operations/search.ts").searchKnowledge
   "knowledge.update": typeof import("../plugins/knowledge/operations/items.ts").updateItem
+  "knowledge.upload": typeof import("../plugins/knowledge/operations/upload.ts").uploadDocument
   "leads.create": typeof import("../plugins/leads/operations/leads.ts").createLead
   "leads.get": typeof import("../plugins/leads/operations/leads.ts").getLead
   "leads.get_settings": typeof import("../plugins/leads/operations/by-hand.ts").getSettings
@@ -185,12 +195,18 @@ export type Operations = {
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
   "members.set_staff": typeof import("../plugins/organizations/operations/staff.ts").setStaff
   "models.list": typeof import("../plugins/models/usage.ts").listModels
+  "opt_outs.link": typeof import("../plugins/conversations/operations/opt-outs.ts").linkToOptOut
   "opt_outs.list": typeof import("../plugins/conversations/operations/opt-outs.ts").listOptOuts
   "opt_outs.record": typeof import("../plugins/conversations/operations/opt-outs.ts").recordOptOut
   "organization.get": typeof import("../plugins/organizations/operations/organization.ts").getOrganization
   "organization.update": typeof import("../plugins/organizations/operations/organization.ts").updateOrganization
+  "page_analytics.delete_report": typeof import("../plugins/page-analytics/reports.ts").deleteReport
+  "page_analytics.get_report": typeof import("../plugins/page-analytics/reports.ts").getReport
+  "page_analytics.list_reports": typeof import("../plugins/page-analytics/reports.ts").listReports
   "page_analytics.query": typeof import("../plugins/page-analytics/operations.ts").queryAnalytics
   "page_analytics.rebuild": typeof import("../plugins/page-analytics/operations.ts").rebuildAnalytics
+  "page_analytics.run_report": typeof import("../plugins/page-analytics/reports.ts").runReport
+  "page_analytics.save_report": typeof import("../plugins/page-analytics/reports.ts").saveReport
   "page_analytics.schema": typeof import("../plugins/page-analytics/operations.ts").analyticsSchema
   "page_analytics.status": typeof import("../plugins/page-analytics/operations.ts").analyticsStatus
   "page_feedback.record": typeof import("../plugins/experiments/operations/observations.ts").recordFeedback
@@ -212,6 +228,14 @@ export type Operations = {
   "phone_numbers.remove": typeof import("../plugins/conversations/operations/numbers.ts").removeNumber
   "phone_numbers.templates": typeof import("../plugins/conversations/operations/templates.ts").listTemplates
   "phone_numbers.update": typeof import("../plugins/conversations/operations/numbers.ts").updateNumber
+  "replay_plans.create": typeof import("../plugins/events/operations/replay-plans.ts").createPlan
+  "replay_plans.get": typeof import("../plugins/events/operations/replay-plans.ts").getPlan
+  "replay_plans.list": typeof import("../plugins/events/operations/replay-plans.ts").listPlans
+  "replay_plans.list_events": typeof import("../plugins/events/operations/replay-plans.ts").listPlanEvents
+  "replay_plans.pause": typeof import("../plugins/events/operations/replay-plans.ts").pausePlan
+  "replay_plans.resume": typeof import("../plugins/events/operations/replay-plans.ts").resumePlan
+  "replay_plans.start": typeof import("../plugins/events/operations/replay-plans.ts").startPlan
+  "replay_plans.stop": typeof import("../plugins/events/operations/replay-plans.ts").stopPlan
   "screenshots.result": typeof import("../plugins/screenshots/operations.ts").screenshotResult
   "screenshots.start": typeof import("../plugins/screenshots/operations.ts").startScreenshot
   "sending_domains.delete": typeof import("../plugins/sending-domains/operations/domains.ts").deleteDomain
@@ -226,6 +250,7 @@ export type Operations = {
   "suppressions.get": typeof import("../plugins/suppressions/operations.ts").getSuppression
   "suppressions.list": typeof import("../plugins/suppressions/operations.ts").listSuppressions
   "suppressions.remove": typeof import("../plugins/suppressions/operations.ts").removeSuppression
+  "text_conversations.delete": typeof import("../plugins/conversations/operations/deletion.ts").deleteTextConversation
   "text_conversations.get": typeof import("../plugins/conversations/operations/conversations.ts").getTextConversation
   "text_conversations.list": typeof import("../plugins/conversations/operations/conversations.ts").listTextConversations
   "threads.append": typeof import("../plugins/threads/operations/threads.ts").appendMessage
@@ -248,19 +273,23 @@ export type Operations = {
   "workstreams.add_resource": typeof import("../plugins/workstreams/operations/notes.ts").addResource
   "workstreams.append_event": typeof import("../plugins/workstreams/operations/notes.ts").appendEvent
   "workstreams.archive": typeof import("../plugins/workstreams/operations/workstreams.ts").archiveWorkstream
-  "workstreams.begin_attempt": typeof import("../plugins/workstreams/operations/assignments.ts").beginAttemptOperation
+  "workstreams.begin_attempt": typeof import("../plugins/workstreams/operations/attempts.ts").beginAttemptOperation
   "workstreams.create": typeof import("../plugins/workstreams/operations/workstreams.ts").createWorkstreamOperation
-  "workstreams.end_attempt": typeof import("../plugins/workstreams/operations/assignments.ts").endAttemptOperation
+  "workstreams.end_attempt": typeof import("../plugins/workstreams/operations/attempts.ts").endAttemptOperation
   "workstreams.escalate": typeof import("../plugins/workstreams/operations/following.ts").escalateWorkstream
   "workstreams.follow": typeof import("../plugins/workstreams/operations/following.ts").followWorkstream
   "workstreams.get": typeof import("../plugins/workstreams/operations/workstreams.ts").getWorkstream
   "workstreams.get_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").getAssignment
   "workstreams.get_decision": typeof import("../plugins/workstreams/operations/decisions.ts").getDecision
+  "workstreams.get_phase": typeof import("../plugins/workstreams/operations/phases.ts").getPhase
+  "workstreams.get_resource": typeof import("../plugins/workstreams/operations/notes.ts").getResource
   "workstreams.list": typeof import("../plugins/workstreams/operations/workstreams.ts").listWorkstreams
   "workstreams.list_assignments": typeof import("../plugins/workstreams/operations/assignments.ts").listAssignments
-  "workstreams.list_attempts": typeof import("../plugins/workstreams/operations/assignments.ts").listAttempts
+  "workstreams.list_attempts": typeof import("../plugins/workstreams/operations/attempts.ts").listAttempts
   "workstreams.list_decisions": typeof import("../plugins/workstreams/operations/decisions.ts").listDecisions
   "workstreams.list_events": typeof import("../plugins/workstreams/operations/notes.ts").listEvents
+  "workstreams.list_phases": typeof import("../plugins/workstreams/operations/phases.ts").listPhases
+  "workstreams.list_resources": typeof import("../plugins/workstreams/operations/notes.ts").listResources
   "workstreams.move_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").moveAssignment
   "workstreams.move_decision": typeof import("../plugins/workstreams/operations/decisions.ts").moveDecision
   "workstreams.move_phase": typeof import("../plugins/workstreams/operations/phases.ts").movePhase
@@ -300,6 +329,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "auth_modes.list": { method: "GET", path: "/v1/auth-modes", repeatable: true },
   "autonomy_gates.get": { method: "GET", path: "/v1/autonomy-gates", repeatable: true },
   "autonomy_gates.set": { method: "PUT", path: "/v1/autonomy-gates", repeatable: true },
+  "chatapp_conversations.delete": { method: "DELETE", path: "/v1/voice/chatapp-conversations/{session_id}", repeatable: true },
   "chatapp_conversations.get": { method: "GET", path: "/v1/voice/chatapp-conversations/{session_id}", repeatable: true, list: "messages" },
   "chatapp_conversations.list": { method: "GET", path: "/v1/voice/chatapp-conversations", repeatable: true, list: "conversations" },
   "consents.check": { method: "POST", path: "/v1/consents/check", repeatable: true },
@@ -320,6 +350,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "datasets.update": { method: "PATCH", path: "/v1/datasets/{slug}", repeatable: true },
   "email_conversations.get": { method: "GET", path: "/v1/email-conversations/{id}", repeatable: true, list: "messages" },
   "email_conversations.list": { method: "GET", path: "/v1/email-conversations", repeatable: true, list: "conversations" },
+  "email_conversations.list_files": { method: "GET", path: "/v1/email-conversations/{id}/messages/{message}/files", repeatable: true },
   "evals.accept_run": { method: "POST", path: "/v1/evals/suites/{suite}/runs/{id}/accept", repeatable: true, keyed: true },
   "evals.capture_case": { method: "POST", path: "/v1/evals/suites/{suite}/capture", keyed: true },
   "evals.configure_widget_canary": { method: "PATCH", path: "/v1/evals/widget-canary", repeatable: true },
@@ -340,11 +371,15 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "evals.widget_canary": { method: "GET", path: "/v1/evals/widget-canary", repeatable: true },
   "event_pipelines.apply": { method: "POST", path: "/v1/event-pipelines/apply", repeatable: true, keyed: true },
   "event_pipelines.create": { method: "POST", path: "/v1/event-pipelines", keyed: true },
+  "event_pipelines.drift": { method: "GET", path: "/v1/event-pipelines/{slug}/drift", repeatable: true },
+  "event_pipelines.end_secret": { method: "POST", path: "/v1/event-pipelines/{slug}/secrets/{secret_id}/end", keyed: true },
   "event_pipelines.get": { method: "GET", path: "/v1/event-pipelines/{slug}", repeatable: true },
   "event_pipelines.get_execution": { method: "GET", path: "/v1/event-pipelines/{slug}/executions/{id}", repeatable: true },
   "event_pipelines.get_payload": { method: "GET", path: "/v1/event-pipelines/{slug}/executions/{id}/payload", repeatable: true },
   "event_pipelines.list": { method: "GET", path: "/v1/event-pipelines", repeatable: true, list: "event_pipelines" },
   "event_pipelines.list_executions": { method: "GET", path: "/v1/event-pipelines/{slug}/executions", repeatable: true, list: "executions" },
+  "event_pipelines.list_secrets": { method: "GET", path: "/v1/event-pipelines/{slug}/secrets", repeatable: true },
+  "event_pipelines.patch_drift": { method: "POST", path: "/v1/event-pipelines/{slug}/drift/patch", repeatable: true },
   "event_pipelines.plan": { method: "POST", path: "/v1/event-pipelines/plan", repeatable: true },
   "event_pipelines.replay_execution": { method: "POST", path: "/v1/event-pipelines/{slug}/executions/{id}/replay", keyed: true },
   "event_pipelines.retry_execution": { method: "POST", path: "/v1/event-pipelines/{slug}/executions/{id}/retry", keyed: true },
@@ -353,6 +388,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "event_pipelines.test": { method: "POST", path: "/v1/event-pipelines/{slug}/test", repeatable: true },
   "event_pipelines.update": { method: "PUT", path: "/v1/event-pipelines/{slug}", repeatable: true },
   "event_pipelines.validate": { method: "POST", path: "/v1/event-pipelines/validate", repeatable: true },
+  "events.find": { method: "GET", path: "/v1/events/find", repeatable: true },
+  "events.list": { method: "GET", path: "/v1/events", repeatable: true, list: "events" },
   "experiments.archive": { method: "POST", path: "/v1/experiments/{slug}/archive", repeatable: true, keyed: true },
   "experiments.correct_observation": { method: "POST", path: "/v1/experiments/{slug}/observations/{id}/corrections", keyed: true },
   "experiments.create": { method: "POST", path: "/v1/experiments", keyed: true },
@@ -404,6 +441,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "knowledge.list_versions": { method: "GET", path: "/v1/knowledge/{id}/versions", repeatable: true, list: "versions" },
   "knowledge.search": { method: "GET", path: "/v1/knowledge-search", repeatable: true, list: "items" },
   "knowledge.update": { method: "PATCH", path: "/v1/knowledge/{id}", repeatable: true },
+  "knowledge.upload": { method: "POST", path: "/v1/knowledge-uploads", keyed: true },
   "leads.create": { method: "POST", path: "/v1/leads", repeatable: true, keyed: true },
   "leads.get": { method: "GET", path: "/v1/leads/{lead_id}", repeatable: true },
   "leads.get_settings": { method: "GET", path: "/v1/lead-settings", repeatable: true },
@@ -423,12 +461,18 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },
   "members.set_staff": { method: "PUT", path: "/v1/members/{user_id}/staff", repeatable: true },
   "models.list": { method: "GET", path: "/v1/models", repeatable: true },
+  "opt_outs.link": { method: "GET", path: "/v1/voice/opt-out-link", repeatable: true },
   "opt_outs.list": { method: "GET", path: "/v1/voice/opt-outs", repeatable: true, list: "opt_outs" },
   "opt_outs.record": { method: "POST", path: "/v1/voice/opt-outs", keyed: true },
   "organization.get": { method: "GET", path: "/v1/organization", repeatable: true },
   "organization.update": { method: "PATCH", path: "/v1/organization", repeatable: true },
+  "page_analytics.delete_report": { method: "DELETE", path: "/v1/page-analytics/reports/{slug}" },
+  "page_analytics.get_report": { method: "GET", path: "/v1/page-analytics/reports/{slug}", repeatable: true },
+  "page_analytics.list_reports": { method: "GET", path: "/v1/page-analytics/reports", repeatable: true, list: "reports" },
   "page_analytics.query": { method: "POST", path: "/v1/page-analytics/query", repeatable: true },
   "page_analytics.rebuild": { method: "POST", path: "/v1/page-analytics/rebuild", repeatable: true, keyed: true },
+  "page_analytics.run_report": { method: "POST", path: "/v1/page-analytics/reports/{slug}/run", repeatable: true },
+  "page_analytics.save_report": { method: "POST", path: "/v1/page-analytics/reports", keyed: true },
   "page_analytics.schema": { method: "GET", path: "/v1/page-analytics/schema", repeatable: true },
   "page_analytics.status": { method: "GET", path: "/v1/page-analytics/status", repeatable: true },
   "page_feedback.record": { method: "POST", path: "/v1/page-feedback", keyed: true },
@@ -450,6 +494,14 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "phone_numbers.remove": { method: "DELETE", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
   "phone_numbers.templates": { method: "GET", path: "/v1/voice/phone-numbers/{number}/templates", repeatable: true, list: "templates" },
   "phone_numbers.update": { method: "PATCH", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
+  "replay_plans.create": { method: "POST", path: "/v1/replay-plans", keyed: true },
+  "replay_plans.get": { method: "GET", path: "/v1/replay-plans/{id}", repeatable: true },
+  "replay_plans.list": { method: "GET", path: "/v1/replay-plans", repeatable: true, list: "replay_plans" },
+  "replay_plans.list_events": { method: "GET", path: "/v1/replay-plans/{id}/events", repeatable: true, list: "events" },
+  "replay_plans.pause": { method: "POST", path: "/v1/replay-plans/{id}/pause", keyed: true },
+  "replay_plans.resume": { method: "POST", path: "/v1/replay-plans/{id}/resume", keyed: true },
+  "replay_plans.start": { method: "POST", path: "/v1/replay-plans/{id}/start", keyed: true },
+  "replay_plans.stop": { method: "POST", path: "/v1/replay-plans/{id}/stop", keyed: true },
   "screenshots.result": { method: "POST", path: "/v1/screenshot/result", repeatable: true },
   "screenshots.start": { method: "POST", path: "/v1/screenshot/start", keyed: true },
   "sending_domains.delete": { method: "DELETE", path: "/v1/sending-domains/{domain}", repeatable: true },
@@ -464,6 +516,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "suppressions.get": { method: "GET", path: "/v1/suppressions/{id}", repeatable: true },
   "suppressions.list": { method: "GET", path: "/v1/suppressions", repeatable: true, list: "suppressions" },
   "suppressions.remove": { method: "DELETE", path: "/v1/suppressions/{id}", repeatable: true },
+  "text_conversations.delete": { method: "DELETE", path: "/v1/voice/text-conversations/{session_id}", repeatable: true },
   "text_conversations.get": { method: "GET", path: "/v1/voice/text-conversations/{session_id}", repeatable: true, list: "messages" },
   "text_conversations.list": { method: "GET", path: "/v1/voice/text-conversations", repeatable: true, list: "conversations" },
   "threads.append": { method: "POST", path: "/v1/threads/{id}/messages", keyed: true },
@@ -494,11 +547,15 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "workstreams.get": { method: "GET", path: "/v1/workstreams/{slug}", repeatable: true },
   "workstreams.get_assignment": { method: "GET", path: "/v1/workstreams/{slug}/assignments/{assignment}", repeatable: true },
   "workstreams.get_decision": { method: "GET", path: "/v1/workstreams/{slug}/decisions/{decision}", repeatable: true },
+  "workstreams.get_phase": { method: "GET", path: "/v1/workstreams/{slug}/phases/{phase}", repeatable: true },
+  "workstreams.get_resource": { method: "GET", path: "/v1/workstreams/{slug}/resources/{resource}", repeatable: true },
   "workstreams.list": { method: "GET", path: "/v1/workstreams", repeatable: true, list: "workstreams" },
   "workstreams.list_assignments": { method: "GET", path: "/v1/workstreams/{slug}/assignments", repeatable: true, list: "assignments" },
   "workstreams.list_attempts": { method: "GET", path: "/v1/workstreams/{slug}/assignments/{assignment}/attempts", repeatable: true, list: "attempts" },
   "workstreams.list_decisions": { method: "GET", path: "/v1/workstreams/{slug}/decisions", repeatable: true, list: "decisions" },
   "workstreams.list_events": { method: "GET", path: "/v1/workstreams/{slug}/events", repeatable: true, list: "events" },
+  "workstreams.list_phases": { method: "GET", path: "/v1/workstreams/{slug}/phases", repeatable: true, list: "phases" },
+  "workstreams.list_resources": { method: "GET", path: "/v1/workstreams/{slug}/resources", repeatable: true, list: "resources" },
   "workstreams.move_assignment": { method: "POST", path: "/v1/workstreams/{slug}/assignments/{assignment}/transitions", keyed: true },
   "workstreams.move_decision": { method: "POST", path: "/v1/workstreams/{slug}/decisions/{decision}/transitions", keyed: true },
   "workstreams.move_phase": { method: "POST", path: "/v1/workstreams/{slug}/phases/{phase}/transitions", keyed: true },

@@ -30,6 +30,7 @@ async function main(): Promise<void> {
   service = worker || config.workers === 1 ? await node({ config, log }, worker) : primary({ config, log })
   stopOnSignals(service, worker)
   await service.start()
+  worker?.listens()
   // A worker that replaces another has nothing new to say.
   if (!worker || worker.number === 1) for (const greeting of service.listening.greetings) console.log(greeting)
 }

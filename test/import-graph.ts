@@ -28,7 +28,7 @@ const entryPoints: Readonly<Record<string, string>> = {
 export function readModules(folders: readonly string[], root = projectRoot): Map<string, Module> {
   const paths = folders
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
-    .filter((path) => /\.(ts|js|mjs)$/.test(path))
+    .filter((path) => /\.(tsx?|js|mjs)$/.test(path))
     .sort()
   return new Map(paths.map((path) => [path, readModule(path, root)]))
 }

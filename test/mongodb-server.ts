@@ -55,6 +55,26 @@ export function sharedMongo(): Promise<MongoSet> {
 
 if (givenUrl !== undefined) afterTests(async () => (await shared)?.stop())
 
+/** Of the shared set, empty and laid out; the services that had them have stopped. */
+const returned: string[] = []
+
+/** A database without documents, perhaps with the collections of an earlier service: to lay it out takes longer than most suites. */
+export async function lendDatabase(): Promise<string> {
+  return returned.pop() ?? (await sharedMongo()).freshUrl()
+}
+
+/** Nothing may use it any more. */
+export async function takeBackDatabase(url: string): Promise<void> {
+  const client = await MongoClient.connect(url)
+  try {
+    const collections = await client.db().listCollections({}, { nameOnly: true }).toArray()
+    await Promise.all(collections.map(({ name }) => client.db().collection(name).deleteMany({})))
+    returned.push(url)
+  } finally {
+    await client.close()
+  }
+}
+
 /** Killed as the process ends: where files are run by several processes, none of them knows which is its last. */
 async function ownSet(): Promise<MongoSet> {
   const { folder, spec } = await startedSet(1)

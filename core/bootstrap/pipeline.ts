@@ -40,6 +40,7 @@ import { storedIntents } from "../pipeline/run/intents.ts"
 import { retryDeferred } from "../pipeline/run/retry-deferred.ts"
 import { StepSlots } from "../pipeline/run/step-slots.ts"
 import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
+import { createSettledEvents, SettledEvents } from "../pipeline/settled-events.ts"
 import { PipelineSource, pipelineTopic, type StoredPipeline } from "../pipeline/source.ts"
 import { DryRunSource } from "../pipeline/sources/dry-run.ts"
 import { HttpSource } from "../pipeline/sources/http.ts"
@@ -99,6 +100,7 @@ class Engine {
     this.rejections = new Rejections({ store, clock, ids, log, node, perMinute: config.inbound.rejected_entries_per_minute })
     const commit = new StoreCommitter({
       store,
+      clock,
       log,
       queue: () => container.get(JobQueue),
       live: () => container.get(Live),
@@ -120,7 +122,9 @@ class Engine {
       commit,
       run: (execution) => runImmediate(execution, immediate),
       signal: this.stopping.signal,
-      observe: ({ entry, fault, isCounted }) => {
+      observe: (event) => {
+        const { entry, fault, isCounted } = event
+        args.settled.notify(event)
         if (!isCounted) return
         meter.observe(entry)
         if (fault) unserved.note(fault)
@@ -206,6 +210,7 @@ const needs = {
   config: Settings,
   intakes: Intakes,
   accepted: AcceptedEvents,
+  settled: SettledEvents,
   vault: Vault,
 }
 
@@ -232,6 +237,7 @@ export function provideEngine(
 ): void {
   container.provide(Intakes, { create: createIntakes })
   container.provide(AcceptedEvents, { create: createAcceptedEvents })
+  container.provide(SettledEvents, { inject: { log: Log }, create: ({ log }) => createSettledEvents(log) })
   container.provide(EngineToken, {
     inject: needs,
     create: (deps) => new Engine({ ...deps, ...lent, container }),

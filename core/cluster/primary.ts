@@ -125,15 +125,14 @@ export class Primary {
     const worker = cluster.fork({ [socketsVariable]: this.#sockets })
     const entry = { worker, listens: false }
     this.#workers.set(worker.id, entry)
-    worker.once("listening", () => {
-      entry.listens = true
-      onListening()
-    })
     worker.once("exit", () => this.#workers.delete(worker.id))
     // A message to a worker that is ending; its exit is what counts.
     worker.on("error", (error) => this.log.debug({ err: error, worker: worker.id }, "a worker could not be told"))
     worker.on("message", (message: ToPrimary) => {
-      if (message.kind === "own_metrics") this.#scrapes.get(message.scrape)?.(worker.id, message.samples)
+      if (message.kind === "listening") {
+        entry.listens = true
+        onListening()
+      } else if (message.kind === "own_metrics") this.#scrapes.get(message.scrape)?.(worker.id, message.samples)
       else void this.#scrape().then((text) => tell(worker, { kind: "metrics", question: message.question, text }))
     })
     return worker

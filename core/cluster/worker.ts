@@ -12,6 +12,7 @@ export type ToWorker =
   | { readonly kind: "metrics"; readonly question: number; readonly text: string }
 
 export type ToPrimary =
+  | { readonly kind: "listening" }
   | { readonly kind: "own_metrics"; readonly scrape: number; readonly samples: Samples }
   | { readonly kind: "metrics"; readonly question: number }
 
@@ -26,6 +27,8 @@ export interface WorkerPlace {
   socketOf(number: number): string
   /** What a scrape is answered: the metrics of all workers. */
   metricsOfAll(own: Registry): Pick<Registry, "metrics" | "contentType">
+  /** Tells the primary that this worker serves; its first open port may be another protocol's, before HTTP. */
+  listens(): void
   /** Calls when the primary asks this worker to stop. */
   onStop(run: () => void): void
 }
@@ -38,6 +41,7 @@ export function workerPlace(): WorkerPlace | undefined {
     number: cluster.worker.id,
     socketOf: (number) => join(folder, `${number}.sock`),
     metricsOfAll,
+    listens: () => say({ kind: "listening" }),
     onStop: (run) => hear("stop", () => run()),
   }
 }

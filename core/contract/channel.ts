@@ -7,7 +7,7 @@ import type { Json } from "./collection.ts"
 import type { Store } from "./store.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
-/** A channel name of the service itself; others may not be broadcast to by pipelines under it. A trailing `:*` takes one more part. */
+/** A channel of the service itself: pipelines broadcast to none of its name or under it. A trailing `:*` takes one more part. */
 export interface Channel {
   readonly name: string
   readonly summary: string
@@ -40,13 +40,14 @@ export interface PastMessage {
 
 export const Channels: ExtensionPoint<Channel> = { kind: "channel", nameOf: (channel) => channel.name }
 
-/** Declares a live channel of the service's own. */
+/** Names before their `:*`. */
+const reserved = new Set<string>()
+
+/** Declares a live channel of the service's own. From then on its name, and all under it, is reserved in this process. */
 export function defineChannel(channel: Channel): Channel {
+  reserved.add(channel.name.replace(/:\*$/, ""))
   return channel
 }
-
-/** The service's own channels, reserved whether or not a plugin that feeds them is loaded. */
-export const reservedChannels = ["executions", "approvals", "experiments", "evals", "connections", "datasets:*", "workstreams:*"] as const
 
 /** Whether a declared name (with `:*` for one more part) is or covers this one. */
 export function coversChannel(declared: string, name: string): boolean {
@@ -57,10 +58,7 @@ export function coversChannel(declared: string, name: string): boolean {
 
 /** True for names that pipelines may not broadcast to: the service's own, and anything under them. */
 export function isReservedChannel(name: string): boolean {
-  return reservedChannels.some((declared) => {
-    const base = declared.replace(/:\*$/, "")
-    return name === base || name.startsWith(`${base}:`)
-  })
+  return reserved.has(name.split(":")[0] ?? "")
 }
 
 /** What a channel may be called: letters, digits and `. _ - :` between them, at most 100. */

@@ -49,6 +49,8 @@ export interface CollectionSpec<D extends Document = Document, S extends Collect
   readonly audit?: AuditMode
   /** Fields that the audit log shows beside the size, such as the id of the document that contains this one. */
   readonly auditFields?: readonly string[]
+  /** Counts of events, written now and then beside them: not what an event leaves behind. */
+  readonly statistics?: true
   /** Text that a store cannot hold (half of a surrogate pair, NUL in a name) is stored there with U+FFFD in its place: for what people read. Otherwise such a write is refused. */
   readonly repairsText?: true
   /** Fills in what writers leave out of a document; called with each that is read, not by filters. */

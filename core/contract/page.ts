@@ -3,7 +3,7 @@
 import { z } from "zod"
 import { token } from "../kernel/di.ts"
 import type { Document } from "./collection.ts"
-import type { Collection, Filter, Sort } from "./store.ts"
+import type { Collection, Filter, Scalar, Sort } from "./store.ts"
 
 /** Input fields of a list: `limit` defaults to 50, is taken as 200 at most, and is refused when negative. */
 export const pageInput = {
@@ -38,6 +38,14 @@ export interface Pager {
     filter: Filter
     sort?: Sort
     request: PageRequest
+  }): Promise<Page<D>>
+  /** One page of what `read` returns: as many as it is told, in that order, which come after the sort values of the last one seen (`id` last). */
+  pageOf<D extends Document>(args: {
+    organization: string
+    cursorScope: string
+    sort?: Sort
+    request: PageRequest
+    read: (limit: number, after: readonly Scalar[] | undefined) => Promise<D[]>
   }): Promise<Page<D>>
 }
 

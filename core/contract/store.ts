@@ -41,6 +41,7 @@ export interface Update {
 /** Fields to sort by, in order: 1 up, -1 down. */
 export type Sort = Readonly<Record<string, 1 | -1>>
 
+/** The order of a read, how much of it, and from where. */
 export interface FindOptions {
   /** Ends with `id` in the last direction, added when absent, so that the order is total. */
   sort?: Sort

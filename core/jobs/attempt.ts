@@ -5,7 +5,7 @@ import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
 import { timestamp } from "../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
-import { AppError, asAppError } from "../kernel/errors.ts"
+import { AppError, asAppError, untriedMs } from "../kernel/errors.ts"
 import type { Logger } from "../kernel/log.ts"
 import { fromHeaders, inSpan } from "../kernel/tracing.ts"
 import { backoff } from "./backoff.ts"
@@ -23,6 +23,9 @@ export interface AttemptArgs extends JobGating {
   readonly observe?: (outcome: "done" | "retried" | "dead", type: string, milliseconds: number) => void
 }
 
+/** Nodes that may end while they hold a job; each further one counts as a try, since the job may be what ends them. */
+const freeTakeovers = 3
+
 /** When a job is due again, and whether this node still holds it then. */
 export interface Next {
   readonly milliseconds: number
@@ -37,7 +40,9 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
   const { clock, log, jobs, observe } = queue
   const started = clock.monotonic()
   const known = jobs.get(doc.type)
-  const number = doc.attempts + 1
+  const lost = Math.max(0, (doc.takeovers ?? 0) - freeTakeovers)
+  const number = Math.min(doc.attempts + 1 + lost, doc.retry.max_attempts)
+  const usedUp = doc.attempts + lost >= doc.retry.max_attempts
   const work = new StagedWork(`${doc.id}:${number}:${started}`)
   const cancel = clock.after(doc.timeout_ms, () =>
     stop.abort(new AppError("deadline_exceeded", `The job timed out after ${doc.timeout_ms} ms.`, { reason: "attempt_timeout" })),
@@ -72,6 +77,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
       return undefined
     }
     if (gate.kind === "approved") approved = gate.done
+    if (usedUp) throw new JobFailed(`The nodes that ran it ended ${doc.takeovers} times in a row; it is not retried by itself.`)
     const payload: unknown = known.job.payload.parse(gate.kind === "approved" ? gate.payload : doc.payload)
     const attributes = () => ({ "millrace.job": doc.type, "millrace.job_id": doc.id, "millrace.attempt": number })
     const run = () => abortable(known.job.run({ ...handed, payload, deps: known.deps() }), stop.signal)
@@ -106,7 +112,7 @@ async function failed(
   const { clock, jobs, node, store, keeps } = queue
   const { attempt: number, last, signal, log } = handed
   const failure = asAppError(error)
-  const postponed = error instanceof Postponed ? error.milliseconds : signal.reason instanceof Postponed ? 0 : undefined
+  const postponed = error instanceof Postponed ? error.milliseconds : signal.reason instanceof Postponed ? 0 : untriedMs(failure)
   const progress = progressOf(error)
   const ended = postponed === undefined && (last || failure.details["retryable"] === false)
   const work = new StagedWork(`${doc.id}:${number}:failed:${clock.monotonic()}`)
@@ -119,7 +125,7 @@ async function failed(
   const wait = postponed ?? backoff(doc.retry, number)
   const kept = !ended && (keeps?.(wait) ?? false)
   // Nothing has changed, and its lease is renewed while it is held.
-  if (kept && postponed !== undefined && !progress) return { milliseconds: wait, kept }
+  if (kept && postponed !== undefined && !progress && !doc.takeovers) return { milliseconds: wait, kept }
   work.in(JobCollection).update(
     doc.id,
     {
@@ -129,6 +135,7 @@ async function failed(
         ...(postponed === undefined ? { attempts: number, last_error: message } : {}),
         ...(progress ? { progress: { ...progress } satisfies JobProgress } : {}),
       },
+      ...(doc.takeovers ? { $unset: { takeovers: true } } : {}),
     },
     // Not where another node has claimed it since: this one's lease ran out.
     { where: { held_by: node }, optional: true },

@@ -19,6 +19,8 @@ export interface JobDocument extends Document {
   /** The node that holds it, "" for none. */
   held_by: string
   attempts: number
+  /** How often a node took it up since its last try that ended, because the lease of the one before had run out; absent for never. */
+  takeovers?: number
   retry: RetryPolicy
   timeout_ms: number
   last_error: string | null

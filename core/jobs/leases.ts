@@ -24,15 +24,16 @@ export class Leases {
   async claim(doc: JobDocument): Promise<JobDocument | undefined> {
     const { clock, node, leaseMs } = this.#args
     const run_at = timestamp(clock.now() + leaseMs)
+    const held = { run_at, held_by: node, ...(doc.held_by === "" ? {} : { takeovers: (doc.takeovers ?? 0) + 1 }) }
     const work = new StagedWork(`${doc.id}:claim:${node}:${clock.monotonic()}`)
-    work.in(JobCollection).update(doc.id, { $set: { run_at, held_by: node } }, { where: { run_at: doc.run_at, held_by: doc.held_by } })
+    work.in(JobCollection).update(doc.id, { $set: held }, { where: { run_at: doc.run_at, held_by: doc.held_by } })
     try {
       await work.commitTo(this.#args.store)
     } catch (error) {
       if (error instanceof AppError && (error.code === "aborted" || error.code === "not_found")) return undefined
       throw error
     }
-    return { ...doc, run_at, held_by: node }
+    return { ...doc, ...held }
   }
 
   async renew(ids: Iterable<string>): Promise<void> {

@@ -104,7 +104,7 @@ export class DurableQueue implements JobQueue {
   revive(work: UnitOfWork, jobId: string): void {
     const run_at = timestamp(this.#args.clock.now())
     const $set = { state: "queued", run_at, held_by: "", attempts: 0, last_error: null }
-    work.in(JobCollection).update(jobId, { $set, $unset: { progress: true } }, { where: { state: "dead" } })
+    work.in(JobCollection).update(jobId, { $set, $unset: { progress: true, takeovers: true } }, { where: { state: "dead" } })
     work.afterCommit(() => this.#pollSoon(0))
   }
 

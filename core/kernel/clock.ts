@@ -50,7 +50,16 @@ function two(number: number): string {
   return twoDigits[number] ?? ""
 }
 
-/** Resolves after at least that many milliseconds of the clock. */
-export function sleep(clock: Clock, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => clock.after(milliseconds, resolve))
+/** Resolves after at least that many milliseconds of the clock, or once the signal aborts. */
+export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const end = () => {
+      cancel()
+      signal?.removeEventListener("abort", end)
+      resolve()
+    }
+    const cancel = clock.after(milliseconds, end)
+    signal?.addEventListener("abort", end, { once: true })
+  })
 }

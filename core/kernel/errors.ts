@@ -54,6 +54,8 @@ export interface AppErrorOptions {
   status?: StatusOverride
   /** Seconds after which trying again makes sense; becomes `Retry-After`. */
   retryAfterS?: number
+  /** Nothing was tried yet, such as where a limit has no room: a job or step comes back, after `retryAfterS`, and the try does not count. */
+  notTried?: boolean
 }
 
 type CodeOf<R extends Reason> = MillraceReasons[R]["code"]
@@ -70,6 +72,7 @@ export class AppError<R extends Reason = Reason> extends Error {
   readonly details: ErrorDetails
   readonly status: number
   readonly retryAfterS: number | undefined
+  readonly notTried: boolean
 
   constructor(code: CodeOf<R>, message: string, details: DetailsOf<R>, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -78,6 +81,7 @@ export class AppError<R extends Reason = Reason> extends Error {
     this.details = details
     this.status = options.status ?? httpStatusOf[code]
     this.retryAfterS = options.retryAfterS
+    this.notTried = options.notTried ?? false
   }
 
   /** An error that another thread, node or service made, or one that is told again in other words. */
@@ -99,4 +103,9 @@ export function asAppError(error: unknown): AppError {
     { reason: "internal" },
     { cause: error },
   )
+}
+
+/** Milliseconds after which to come back, where nothing was tried yet. */
+export function untriedMs({ notTried, retryAfterS }: AppError): number | undefined {
+  return notTried && retryAfterS !== undefined ? retryAfterS * 1_000 : undefined
 }

@@ -66,6 +66,13 @@ export interface DryRun {
   }
 }
 
+export interface ReplayOptions {
+  /** Also where the pipeline is disabled. */
+  readonly force?: boolean
+  /** Of the new execution; where there is one of this id already, nothing is run again. */
+  readonly id?: string
+}
+
 /** The engine as plugins see it: compiles documents, and puts events through pipelines. */
 export interface PipelineEngine {
   /** Findings are data; throws `unavailable` where the sandbox cannot compile now. */
@@ -80,11 +87,10 @@ export interface PipelineEngine {
       headers?: Record<string, string>
       query?: Record<string, string>
       /** Of an event that came before. */
-      origin?: { id: string; receivedAt: number; eventId?: string; eventType?: string }
+      origin?: { id: string; receivedAt: number; eventId?: string; eventType?: string; envelope?: Json; isTest?: boolean }
     },
   ): Promise<DryRun>
-  /** `force`: also where the pipeline is disabled. */
-  replay(pipeline: StoredPipeline, executionId: string, caller: Caller, options?: { readonly force?: boolean }): Promise<EventResult>
+  replay(pipeline: StoredPipeline, executionId: string, caller: Pick<Caller, "log">, options?: ReplayOptions): Promise<EventResult>
   /** Stages that the deferred steps of an execution which failed permanently are retried. Returns their ids. */
   retry(pipeline: StoredPipeline, executionId: string, work: UnitOfWork): Promise<readonly string[]>
 }

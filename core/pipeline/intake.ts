@@ -47,7 +47,7 @@ export interface ReplayArgs {
   readonly pipeline: StoredPipeline
   /** The entry that is run again: verified, and of this pipeline. */
   readonly entry: JournalEntry
-  readonly caller: Caller
+  readonly caller: Pick<Caller, "log">
   /** A fresh entry that names the first. */
   readonly draft: JournalEntry
   readonly journal: IntakeJournal

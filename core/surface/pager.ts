@@ -25,17 +25,21 @@ export function createPager(deps: { key: Buffer }): Pager {
     return JSON.parse(Buffer.from(body, "base64url").toString()) as Scalar[]
   }
 
+  const pageOf: Pager["pageOf"] = async ({ organization, cursorScope, sort, request, read }) => {
+    const order = totalOrder(sort)
+    const scope = JSON.stringify([organization, cursorScope, order])
+    const found = await read(request.limit + 1, request.cursor === "" ? undefined : open(scope, request.cursor))
+    const items = found.slice(0, request.limit)
+    const last = items.at(-1)
+    const more = found.length > items.length && last !== undefined
+    return { items, next_cursor: more ? seal(scope, valuesOf(last, order)) : "" }
+  }
+
   return {
-    async page({ collection, organization, cursorScope, filter, sort, request }) {
-      const order = totalOrder(sort)
-      const scope = JSON.stringify([organization, cursorScope, order])
-      const after = request.cursor === "" ? undefined : open(scope, request.cursor)
-      const options = { sort: Object.fromEntries(order) as Sort, limit: request.limit + 1 }
-      const found = await collection.find(filter, after ? { ...options, after } : options)
-      const items = found.slice(0, request.limit)
-      const last = items.at(-1)
-      const more = found.length > items.length && last !== undefined
-      return { items, next_cursor: more ? seal(scope, valuesOf(last, order)) : "" }
+    pageOf,
+    page({ collection, filter, ...args }) {
+      const options = { sort: Object.fromEntries(totalOrder(args.sort)) as Sort }
+      return pageOf({ ...args, read: (limit, after) => collection.find(filter, { ...options, limit, ...(after && { after }) }) })
     },
   }
 }

@@ -13,7 +13,7 @@ import { noticeJob } from "./notice.ts"
 import { decideApproval, getApproval, listApprovals } from "./operations.ts"
 import { reasons } from "./reasons.ts"
 
-export { ApprovalLinks } from "./links.ts"
+export { type ApprovalLink, ApprovalLinks } from "./links.ts"
 
 const dayMs = 86_400_000
 

@@ -1,17 +1,17 @@
-// Where the ledger is obeyed: all mail of the service, and all messages by chat app and text.
+// Where the rules are obeyed: all mail of the service, and all messages by chat app and text.
+import type { Clock } from "#core"
 import type { AskVeto } from "../conversations/index.ts"
 import type { MailGuard } from "../email/index.ts"
 import { normalEmail } from "../leads/index.ts"
-import type { Ledger } from "./ledger.ts"
-import type { ConsentQuestion, RuleAnswer } from "./rules/rules.ts"
+import { suppression } from "./rules/others.ts"
+import type { ConsentQuestion, ConsentRules, RuleAnswer } from "./rules/rules.ts"
 
-/** The first of the ledger's own rules that forbids. */
-async function forbidden(ledger: Ledger, question: ConsentQuestion): Promise<RuleAnswer | undefined> {
-  for (const answer of [await ledger.erasure(question), await ledger.consent(question)]) if (answer.verdict === "forbids") return answer
-  return undefined
+/** The first that forbids. The suppression list is obeyed by a guard of its own, which also says for what reason. */
+async function forbidden(rules: ConsentRules, question: ConsentQuestion): Promise<RuleAnswer | undefined> {
+  return (await rules.answers(question)).find(({ rule, verdict }) => verdict === "forbids" && rule !== suppression)
 }
 
-export function mailGuard(ledger: Ledger): MailGuard {
+export function mailGuard(rules: ConsentRules, clock: Clock): MailGuard {
   return {
     async withheld({ organization, category, recipients }) {
       // Of the service to those who run it.
@@ -21,7 +21,8 @@ export function mailGuard(ledger: Ledger): MailGuard {
         recipients.map(async (address) => {
           const value = normalEmail(address)
           if (value === undefined) return []
-          const answer = await forbidden(ledger, { organization, person: { kind: "email", value }, channel: "email", purpose, now: 0 })
+          const now = clock.now()
+          const answer = await forbidden(rules, { organization, person: { kind: "email", value }, channel: "email", purpose, now })
           return answer ? [{ address, reason: answer.rule === "erasure" ? "erased" : "no_consent" }] : []
         }),
       )
@@ -31,9 +32,10 @@ export function mailGuard(ledger: Ledger): MailGuard {
   }
 }
 
-export function messageVeto(ledger: Ledger): AskVeto {
+export function messageVeto(rules: ConsentRules, clock: Clock): AskVeto {
   return async (organization, { channel, address, purpose }) => {
-    const answer = await forbidden(ledger, { organization, person: { kind: "phone", value: address }, channel, purpose, now: 0 })
+    const now = clock.now()
+    const answer = await forbidden(rules, { organization, person: { kind: "phone", value: address }, channel, purpose, now })
     return answer && { by: "consents", why: answer.why }
   }
 }

@@ -1,19 +1,20 @@
 // Consents: a ledger of what people agreed to be written for, the one question whether they may be written to, and erasure.
 import { z } from "zod"
 import { Clock, definePlugin, Ids, Store, Vault } from "#core"
-import { ConversationStanding, OutboundVetoes } from "../conversations/index.ts"
+import { OutboundVetoes } from "../conversations/index.ts"
 import { MailGuards } from "../email/index.ts"
 import { LeadTimeline } from "../leads/index.ts"
 import { SuppressionsToken } from "../suppressions/index.ts"
 import { ConsentCollection, ConsentSettingsCollection, TombstoneCollection } from "./collections.ts"
 import { mailGuard, messageVeto } from "./enforcement.ts"
+import { eraseTraces } from "./erasure.ts"
 import { ConsentKeyCollection, ConsentKeys, ConsentKeysToken } from "./keys.ts"
 import { Ledger, LedgerToken } from "./ledger.ts"
 import { checkConsent } from "./operations/check.ts"
 import { erasePerson } from "./operations/erase.ts"
 import { exportConsents, getConsentSettings, listConsents, recordConsent, setConsentSettings } from "./operations/ledger.ts"
 import { reasons } from "./reasons.ts"
-import { optOutRule, quietHoursRule, suppressionRule } from "./rules/others.ts"
+import { suppressionRule } from "./rules/others.ts"
 import { ConsentRules, createConsentRules } from "./rules/rules.ts"
 import { consentSource, suppressionSource } from "./timeline.ts"
 
@@ -22,10 +23,11 @@ export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer }
 export default definePlugin({
   id: "consents",
   reasons,
-  needs: ["conversations", "email", "leads", "suppressions"],
+  needs: ["conversations", "datasets", "email", "inbound-mail", "leads", "suppressions"],
   config: z.strictObject({}),
   register(registrar) {
     registrar.collections(ConsentCollection, TombstoneCollection, ConsentSettingsCollection, ConsentKeyCollection)
+    registrar.jobs(eraseTraces)
     registrar.operations(recordConsent, listConsents, exportConsents, checkConsent, erasePerson, getConsentSettings, setConsentSettings)
     registrar.provide(ConsentKeysToken, {
       inject: { store: Store, vault: Vault, ids: Ids },
@@ -36,22 +38,20 @@ export default definePlugin({
       create: (deps) => new Ledger(deps),
     })
     registrar.provide(ConsentRules, {
-      inject: { ledger: LedgerToken, suppressions: SuppressionsToken, standing: ConversationStanding },
-      create({ ledger, suppressions, standing }) {
+      inject: { ledger: LedgerToken, suppressions: SuppressionsToken },
+      create({ ledger, suppressions }) {
         const rules = createConsentRules()
         rules.use((question) => ledger.erasure(question))
         rules.use((question) => ledger.consent(question))
         rules.use(suppressionRule(suppressions))
-        rules.use(optOutRule(standing))
-        rules.use(quietHoursRule(standing))
         return rules
       },
     })
     registrar.run("enforcement", {
-      inject: { ledger: LedgerToken, guards: MailGuards, vetoes: OutboundVetoes },
-      create({ ledger, guards, vetoes }) {
-        guards.use(mailGuard(ledger))
-        vetoes.use(messageVeto(ledger))
+      inject: { rules: ConsentRules, clock: Clock, guards: MailGuards, vetoes: OutboundVetoes },
+      create({ rules, clock, guards, vetoes }) {
+        guards.use(mailGuard(rules, clock))
+        vetoes.use(messageVeto(rules, clock))
       },
     })
     registrar.run("timeline", {

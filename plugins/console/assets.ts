@@ -1,4 +1,5 @@
-// The app's scripts and style: built once in memory from the sources in a clone, read as packing built them otherwise.
+// The app's scripts and style: built once in memory from the sources in a clone, with the screens of all plugins; read as
+// packing built them otherwise.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -17,11 +18,12 @@ export const ConsoleAssets = token<ConsoleAssets>("console assets")
 
 const packed = fileURLToPath(new URL("./built", import.meta.url))
 
-export function createAssets(): ConsoleAssets {
+/** `folders` hold plugins beside those that ship. */
+export function createAssets(folders: readonly string[]): ConsoleAssets {
   let loading: Promise<Assets> | undefined
   return {
     load() {
-      loading ??= read().catch((error: unknown) => {
+      loading ??= read(folders).catch((error: unknown) => {
         loading = undefined
         throw error
       })
@@ -30,7 +32,7 @@ export function createAssets(): ConsoleAssets {
   }
 }
 
-async function read(): Promise<Assets> {
-  if (!existsSync(packed)) return await buildApp()
+async function read(folders: readonly string[]): Promise<Assets> {
+  if (!existsSync(packed)) return await buildApp(folders)
   return new Map(readdirSync(packed).map((name) => [name, readFileSync(join(packed, name), "utf8")]))
 }

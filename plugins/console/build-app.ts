@@ -1,15 +1,24 @@
-// Bundles the app for browsers, with esbuild: the script of the page, and chunks that it loads when they are asked for.
-import { basename, join } from "node:path"
+// Bundles the app for browsers, with esbuild: the script of the page, and chunks that it loads when they are asked for. What
+// areas put into their folder `console` is found here, by its name; each screen is a chunk of its own.
+import { existsSync, globSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { basename, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { Plugin } from "esbuild"
 
 const app = fileURLToPath(new URL("./app", import.meta.url))
+const plugins = fileURLToPath(new URL("..", import.meta.url))
 
-/** Texts by file name; names hold a hash of their content. */
-export async function buildApp(): Promise<Map<string, string>> {
+/** Texts by file name; names hold a hash of their content. `folders` hold plugins beside those that ship. */
+export async function buildApp(folders: readonly string[] = []): Promise<Map<string, string>> {
   // Only here, so that a packed service starts without a bundler.
   const { build } = await import("esbuild")
+  const contributions = new Set([plugins, ...folders.map((folder) => resolve(folder))].flatMap((folder) => screensIn(folder)))
   const built = await build({
-    entryPoints: [join(app, "main.tsx"), join(app, "style.css")],
+    entryPoints: [
+      { in: "console:main", out: "main" },
+      { in: join(app, "style.css"), out: "style" },
+    ],
     outdir: app,
     entryNames: "[name]-[hash]",
     chunkNames: "chunk-[hash]",
@@ -24,6 +33,41 @@ export async function buildApp(): Promise<Map<string, string>> {
     platform: "browser",
     legalComments: "none",
     charset: "utf8",
+    plugins: [entry([...contributions]), adoptedStyles],
   })
   return new Map(built.outputFiles.map(({ path, text }) => [basename(path), text]))
+}
+
+function screensIn(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return globSync("{.,*,*/*}/console/screens.ts", { cwd: folder })
+    .map((path) => join(folder, path))
+    .sort()
+}
+
+/** Starts the app with what the areas contribute. */
+function entry(contributions: readonly string[]): Plugin {
+  const imports = contributions.map((path, index) => `import area${index} from ${JSON.stringify(path)}`)
+  const names = contributions.map((_path, index) => `area${index}`)
+  const contents = [...imports, 'import { start } from "./main.tsx"', `start([${names.join()}])`].join("\n")
+  return {
+    name: "console entry",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^console:main$/ }, ({ path }) => ({ path, namespace: "console" }))
+      onLoad({ filter: /.*/, namespace: "console" }, () => ({ contents, resolveDir: app, loader: "ts" }))
+    },
+  }
+}
+
+/** A style that a script imports becomes a sheet that the document adopts: the page's policy lets no other in that comes later. */
+const adoptedStyles: Plugin = {
+  name: "adopted styles",
+  setup({ onLoad, esbuild }) {
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      if (path === join(app, "style.css")) return undefined
+      const { code } = await esbuild.transform(await readFile(path, "utf8"), { loader: "css", minify: true })
+      const contents = `const sheet = new CSSStyleSheet()\nsheet.replaceSync(${JSON.stringify(code)})\ndocument.adoptedStyleSheets.push(sheet)`
+      return { contents, loader: "js" }
+    })
+  },
 }

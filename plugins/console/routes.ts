@@ -5,7 +5,7 @@ import { z } from "zod"
 import { AppError, defineRoute, PublicUrl, type RouteRequest, type RouteResponse } from "#core"
 import { sessionCookie } from "#core/engine"
 import { Sessions } from "../organizations/index.ts"
-import { ConsoleAssets } from "./assets.ts"
+import { type Assets, ConsoleAssets } from "./assets.ts"
 import { Catalog } from "./catalog.ts"
 
 const policy = [
@@ -20,8 +20,9 @@ const policy = [
 ].join("; ")
 
 async function shell(assets: ConsoleAssets): Promise<RouteResponse> {
-  const names = [...(await assets.load()).keys()]
-  const entry = (kind: "js" | "css") => names.find((name) => /^(?:main|style)-/.test(name) && name.endsWith(kind)) ?? ""
+  const files = await assets.load()
+  const entry = (kind: "js" | "css") => [...files.keys()].find((name) => /^(?:main|style)-/.test(name) && name.endsWith(kind)) ?? ""
+  const preloads = importedBy(entry("js"), files).map((name) => `<link rel="modulepreload" href="/console-assets/${name}">\n`)
   const body = `<!doctype html>
 <html lang="en">
 <head>
@@ -31,7 +32,7 @@ async function shell(assets: ConsoleAssets): Promise<RouteResponse> {
 <title>Millrace</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/console-assets/${entry("css")}">
-<script type="module" src="/console-assets/${entry("js")}"></script>
+${preloads.join("")}<script type="module" src="/console-assets/${entry("js")}"></script>
 </head>
 <body><div id="app"></div><noscript>The console needs JavaScript; the API does not: see /docs.</noscript></body>
 </html>
@@ -40,23 +41,24 @@ async function shell(assets: ConsoleAssets): Promise<RouteResponse> {
   return { headers, body, shared: true }
 }
 
-export const page = defineRoute({
-  name: "console.page",
-  summary: "The console.",
-  method: "GET",
-  path: "/console",
-  inject: { assets: ConsoleAssets },
-  handle: ({ deps }) => shell(deps.assets),
-})
+/** The chunks that a script cannot start without. */
+function importedBy(name: string, files: Assets, known = new Set<string>()): string[] {
+  for (const [, chunk = ""] of (files.get(name) ?? "").matchAll(/(?:\bfrom|\bimport)\s*"\.\/([\w.-]+)"/g)) {
+    if (known.has(chunk)) continue
+    known.add(chunk)
+    importedBy(chunk, files, known)
+  }
+  return [...known]
+}
 
-export const pageBelow = defineRoute({
-  name: "console.page_below",
-  summary: "A place in the console.",
-  method: "GET",
-  path: "/console/{place+}",
-  inject: { assets: ConsoleAssets },
-  handle: ({ deps }) => shell(deps.assets),
-})
+export const pages = (
+  [
+    ["console.page", "/console", "The console."],
+    ["console.page_below", "/console/{place+}", "A place in the console."],
+  ] as const
+).map(([name, path, summary]) =>
+  defineRoute({ name, summary, method: "GET", path, inject: { assets: ConsoleAssets }, handle: ({ deps }) => shell(deps.assets) }),
+)
 
 export const asset = defineRoute({
   name: "console.asset",

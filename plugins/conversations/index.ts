@@ -1,12 +1,13 @@
 // Conversations by chat app and text message: what people write, what they refuse, and the one way by which they are written to.
-import { Clock, definePlugin, JobQueue, Pager, RateLimiter, Store, UnitsOfWork } from "#core"
+import { Clock, definePlugin, JobQueue, Pager, PublicUrl, RateLimiter, Store, UnitsOfWork } from "#core"
+import { Buckets } from "../buckets/index.ts"
 import { Integrations } from "../integrations/index.ts"
+import { Keys } from "../suppressions/index.ts"
 import { collections } from "./channels.ts"
 import { closeConversation } from "./digest/close.ts"
 import { EgressGate, EgressGateToken } from "./egress/gate.ts"
 import { Outbox, OutboxToken } from "./egress/outbox.ts"
-import { sendMessage } from "./egress/send-job.ts"
-import { Sender, SenderToken } from "./egress/sender.ts"
+import { Sender, SenderToken, sendMessage } from "./egress/sender.ts"
 import { createOutboundVetoes, OutboundVetoes } from "./egress/vetoes.ts"
 import { Folds, FoldsToken } from "./fold/fold.ts"
 import { foldConversation, settleMessage } from "./fold/jobs.ts"
@@ -18,52 +19,81 @@ import { fetchMessageMedia } from "./media/job.ts"
 import { PhoneNumberCollection } from "./numbers/collections.ts"
 import { PhoneNumbers, PhoneNumbersToken } from "./numbers/numbers.ts"
 import { getChatAppConversation, getTextConversation, listChatAppConversations, listTextConversations } from "./operations/conversations.ts"
+import { deleteChatAppConversation, deleteTextConversation } from "./operations/deletion.ts"
 import { getNumber, listNumbers, registerNumber, removeNumber, updateNumber } from "./operations/numbers.ts"
-import { listOptOuts, recordOptOut } from "./operations/opt-outs.ts"
+import { linkToOptOut, listOptOuts, recordOptOut } from "./operations/opt-outs.ts"
 import { sendToPerson } from "./operations/send.ts"
 import { listTemplates, refreshTemplates } from "./operations/templates.ts"
 import { OptOuts, OptOutsToken } from "./opt-out/ledger.ts"
+import { OptOutLinks, OptOutLinksToken } from "./opt-out/link.ts"
+import { askToOptOut, optOutByLink } from "./opt-out/link-routes.ts"
 import { reasons } from "./reasons.ts"
+import { purgeMessages, removeOldMessages } from "./removal/jobs.ts"
+import { ConversationErasure, RemovalCollection, Removals, RemovalsToken } from "./removal/removals.ts"
 import { ConversationSettings, ConversationSettingsToken } from "./settings.ts"
 import { ConversationStanding, conversationStanding } from "./standing.ts"
 import { Summaries, SummariesToken } from "./summaries.ts"
 import { TemplateCollection } from "./templates/collections.ts"
 import { syncTemplates } from "./templates/sync.ts"
 
+export type { Finding } from "./egress/gate.ts"
 export { type AskVeto, type OutboundMessage, OutboundVetoes, type Veto } from "./egress/vetoes.ts"
 export { ConversationHistory } from "./history.ts"
 export { type Provider, providers, ReceiverToken } from "./inbound/receiver.ts"
 export { ConversationLeads, type LeadDirectory, type LeadOfAddress } from "./leads.ts"
+export { OptOutLinksToken } from "./opt-out/link.ts"
+export { E164, e164Of } from "./phone.ts"
+export { ConversationErasure } from "./removal/removals.ts"
 export { ConversationStanding } from "./standing.ts"
 
 export default definePlugin({
   id: "conversations",
   reasons,
-  needs: ["buckets", "integrations", "models", "outgoing-http"],
+  needs: ["buckets", "integrations", "models", "organizations", "outgoing-http", "suppressions"],
   config: ConversationSettings,
   register(registrar, settings) {
     registrar.collections(
       PhoneNumberCollection,
       TemplateCollection,
+      RemovalCollection,
       ...Object.values(collections.chat_app),
       ...Object.values(collections.sms),
     )
     registrar.operations(registerNumber, listNumbers, getNumber, updateNumber, removeNumber)
     registrar.operations(listChatAppConversations, getChatAppConversation, listTextConversations, getTextConversation)
-    registrar.operations(listOptOuts, recordOptOut, sendToPerson, refreshTemplates, listTemplates)
+    registrar.operations(deleteChatAppConversation, deleteTextConversation)
+    registrar.routes(askToOptOut, optOutByLink)
+    registrar.operations(listOptOuts, recordOptOut, linkToOptOut, sendToPerson, refreshTemplates, listTemplates)
+    registrar.jobs(purgeMessages, removeOldMessages)
+    registrar.schedules({ name: "conversations.retention", cron: "20 3 * * *", job: removeOldMessages, payload: {} })
     registrar.jobs(foldConversation, settleMessage, sendMessage, syncTemplates, fetchMessageMedia, closeConversation)
     registrar.provide(ConversationSettingsToken, { create: () => settings })
     registrar.provide(OutboundVetoes, { create: createOutboundVetoes })
     registrar.provide(ConversationLeads, { create: createConversationLeads })
-    registrar.provide(ConversationStanding, { inject: { store: Store }, create: ({ store }) => conversationStanding(store, settings) })
+    registrar.provide(ConversationStanding, {
+      inject: { store: Store, numbers: PhoneNumbersToken, gate: EgressGateToken },
+      create: conversationStanding,
+    })
     registrar.provide(ConversationHistory, { inject: { store: Store }, create: ({ store }) => conversationHistory(store) })
     registrar.provide(PhoneNumbersToken, {
       inject: { store: Store, clock: Clock, integrations: Integrations },
       create: (deps) => new PhoneNumbers(deps),
     })
     registrar.provide(OptOutsToken, { inject: { store: Store, clock: Clock }, create: (deps) => new OptOuts(deps) })
+    registrar.provide(OptOutLinksToken, { inject: { keys: Keys, publicUrl: PublicUrl }, create: (deps) => new OptOutLinks(deps) })
+    registrar.provide(RemovalsToken, {
+      inject: { store: Store, clock: Clock, queue: JobQueue, works: UnitsOfWork, buckets: Buckets, optOuts: OptOutsToken },
+      create: (deps) => new Removals(deps),
+    })
+    registrar.provide(ConversationErasure, {
+      inject: { removals: RemovalsToken },
+      create:
+        ({ removals }) =>
+        (organization, address, signal) =>
+          removals.erase(organization, address, signal),
+    })
     registrar.provide(FoldsToken, {
-      inject: { store: Store, queue: JobQueue },
+      inject: { store: Store, queue: JobQueue, removals: RemovalsToken },
       create: (deps) => new Folds({ ...deps, idleMs: settings.idle_minutes * 60_000 }),
     })
     registrar.provide(SettlementsToken, {
@@ -79,7 +109,7 @@ export default definePlugin({
       create: (deps) => new Summaries(deps),
     })
     registrar.provide(EgressGateToken, {
-      inject: { store: Store, clock: Clock, optOuts: OptOutsToken, vetoes: OutboundVetoes },
+      inject: { store: Store, clock: Clock, optOuts: OptOutsToken, vetoes: OutboundVetoes, leads: ConversationLeads },
       create: (deps) => new EgressGate({ ...deps, settings }),
     })
     registrar.provide(OutboxToken, {

@@ -4,12 +4,14 @@ import { token } from "#core"
 export interface LeadOfAddress {
   readonly canonical_lead_id: string
   readonly lead_reference: string
+  /** IANA; empty or absent where it is not known. */
+  readonly time_zone?: string
 }
 
 export interface LeadDirectory {
   /** The leads of these numbers (E.164), by number; unknown ones are left out. */
   ofAddresses(organization: string, addresses: readonly string[]): Promise<ReadonlyMap<string, LeadOfAddress>>
-  /** Every number of a lead, by its UUID or 22-character reference; none where there is no such lead. */
+  /** Every number of a lead, by its UUID or 22-character reference; none for an unknown lead. */
   addressesOf(organization: string, lead: string): Promise<readonly string[]>
   /** Told of a person who wrote; the same may be told again. */
   seen?(organization: string, person: { readonly address: string; readonly name: string; readonly at: string }): Promise<void>

@@ -46,10 +46,10 @@ export interface Media {
   /** The provider's id of the file, or its URL. */
   source: string
   state: (typeof mediaStates)[number]
-  /** Why there is no file. */
+  /** Why the file is missing. */
   problem: string
   size: number
-  /** In the bucket; empty where there is no file. */
+  /** In the bucket; empty while the file is missing. */
   key: string
 }
 

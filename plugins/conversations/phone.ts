@@ -5,7 +5,11 @@ import { z } from "zod"
 /** E.164 of a number with a country code; undefined for what cannot be one. A `+` that a query string made a space is one. */
 export function e164Of(text: string): string | undefined {
   const digits = text.normalize("NFKC").replace(/[\s()./-]/g, "")
-  return parsePhoneNumberFromString(digits.startsWith("+") ? digits : `+${digits}`)?.isPossible() ? plus(digits) : undefined
+  const written = digits.startsWith("+") ? digits : `+${digits}`
+  const number = parsePhoneNumberFromString(written)
+  if (number?.isPossible()) return number.number
+  // As a chat app writes some: not one to dial, but the person who wrote from it can be answered.
+  return parsePhoneNumberFromString(personKey(written))?.isPossible() ? written : undefined
 }
 
 /** As a provider says it: E.164 without its sign, or written for people. Not held against the plan of numbers: what wrote can be answered. */
@@ -23,6 +27,18 @@ export function personKey(address: string): string {
     .replace(/^\+521(?=\d{10}$)/, "+52")
     .replace(/^\+549(?=\d{10}$)/, "+54")
     .replace(/^(\+55\d{2})9(?=\d{8}$)/, "$1")
+}
+
+/** Every way to write a number that `personKey` takes for the same. */
+export function formsOf(address: string): string[] {
+  const key = personKey(address)
+  const forms = [
+    key,
+    key.replace(/^\+52(?=\d{10}$)/, "+521"),
+    key.replace(/^\+54(?=\d{10}$)/, "+549"),
+    key.replace(/^(\+55\d{2})(?=\d{8}$)/, (area) => `${area}9`),
+  ]
+  return [...new Set([address, ...forms])]
 }
 
 export const E164 = z

@@ -24,15 +24,25 @@ export interface Receipt extends Document {
   expires_at: string
 }
 
-export function receiptId(organization: string, channel: Channel, { provider_id, state }: Pick<Receipt, "provider_id" | "state">): string {
-  return derivedUuid("conversation receipt", organization, channel, provider_id, state)
+export function receiptId(
+  organization: string,
+  channel: Channel,
+  { provider_id, state, error }: Omit<Receipt, "id" | "at" | "expires_at">,
+): string {
+  return derivedUuid("conversation receipt", organization, channel, provider_id, state, ...(error ? [textOf(error)] : []))
 }
 
 type Known = Pick<Receipt, "state" | "error">
 
-/** The highest of what is known. The error is that of a failure that stands. */
+/** The highest of what is known; of several at one height, a report, and always the same one. The error is that of a failure that stands. */
 export function joined(known: Known, reports: readonly Known[]): Known {
-  const rank = (one: Known) => deliveryStates.indexOf(one.state)
-  const [highest = known] = [known, ...reports].sort((a, b) => rank(b) - rank(a))
-  return { state: highest.state, error: highest.error }
+  const rank = ({ state }: Known) => deliveryStates.indexOf(state)
+  const inOrder = [...reports].sort((a, b) => rank(b) - rank(a) || (textOf(a.error) < textOf(b.error) ? -1 : 1))
+  const [highest] = inOrder
+  const { state, error } = highest && rank(highest) >= rank(known) ? highest : known
+  return { state, error }
+}
+
+function textOf(error: DeliveryError | null): string {
+  return error ? `${error.code} ${error.message}` : ""
 }

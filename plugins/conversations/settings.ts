@@ -15,6 +15,7 @@ export const ConversationSettings = z.strictObject({
     .default(5)
     .describe("Messages to a person in 24 hours that they have not answered; further ones are refused."),
   max_media_bytes: z.int().min(1).max(67_108_864).default(16_777_216).describe("Largest file of a message that is fetched."),
+  keep_days: z.int().min(0).max(36_500).default(0).describe("Messages and their files are removed after so many days; 0: never."),
   idle_minutes: z.int().min(1).max(43_200).default(720).describe("A conversation without messages for so long is closed, and summed up."),
   messages_per_minute: z
     .int()

@@ -1,27 +1,50 @@
-// How a person stands to a channel, for who asks before anything is to be sent: the newest word on opting out, and quiet hours.
-import { type Store, token } from "#core"
+// What the gate would say of a message to a person, for who asks before anything is to be sent.
+import { AppError, type Store, token } from "#core"
 import { type Channel, collections } from "./channels.ts"
-import { loudAt } from "./egress/quiet-hours.ts"
-import type { OptOutEntry } from "./opt-out/ledger.ts"
-import type { ConversationSettings } from "./settings.ts"
+import type { Asked, EgressGate, Finding } from "./egress/gate.ts"
+import type { OutboundMessage } from "./egress/vetoes.ts"
+import { type PhoneNumber, PhoneNumberCollection } from "./numbers/collections.ts"
+import type { PhoneNumbers } from "./numbers/numbers.ts"
 
-export interface ConversationStanding {
-  /** The entry that the channel's gate obeys; undefined where there is none. */
-  newestOptOut(organization: string, channel: Channel, address: string): Promise<OptOutEntry | undefined>
-  /** When it is not quiet for the number; the time itself where it is not. Milliseconds since the epoch. */
-  loudAt(address: string, now: number): number
+export interface StandingQuestion extends Pick<Asked, "channel" | "address" | "template"> {
+  /** The service's own number; empty: the one that the person last had to do with, else the first that is connected. */
+  readonly from: string
 }
+
+export interface StandingAnswer {
+  /** The message's own, by its template. */
+  readonly purpose: OutboundMessage["purpose"]
+  readonly findings: readonly Finding[]
+}
+
+/** What every rule of the gate finds. Throws `not_found` for a number that is not registered. */
+export type ConversationStanding = (organization: string, question: StandingQuestion) => Promise<StandingAnswer>
 
 export const ConversationStanding = token<ConversationStanding>("ConversationStanding")
 
-export function conversationStanding(store: Store, settings: ConversationSettings): ConversationStanding {
-  return {
-    async newestOptOut(organization, channel, address) {
-      const { ledger } = collections[channel]
-      const found = await store.open(ledger, organization).find({ address }, { sort: { at: -1, id: -1 }, limit: 20 })
-      // Of two at one time, the opt-out holds.
-      return found.find(({ at, kind }) => at === found[0]?.at && kind === "opt_out") ?? found[0]
-    },
-    loudAt: (address, now) => loudAt(address, now, settings),
+interface Services {
+  readonly store: Store
+  readonly numbers: PhoneNumbers
+  readonly gate: EgressGate
+}
+
+export function conversationStanding({ store, numbers, gate }: Services): ConversationStanding {
+  async function numberOf(organization: string, channel: Channel, address: string): Promise<PhoneNumber | undefined> {
+    const lines = await store.open(PhoneNumberCollection, organization).find({ [channel]: { $ne: null } }, { sort: { created_at: 1 } })
+    const newest = await store
+      .open(collections[channel].conversations, organization)
+      .first({ address, number: { $in: lines.map(({ number }) => number) } }, { sort: { activity_at: -1 } })
+    return lines.find(({ number }) => number === newest?.number) ?? lines[0]
+  }
+  return async (organization, { from, ...question }) => {
+    const { channel, address } = question
+    const number = from === "" ? await numberOf(organization, channel, address) : await numbers.require(organization, from)
+    if (!number) return { purpose: "service", findings: [unconnected] }
+    const asked = { ...question, number }
+    return { purpose: await gate.purposeOf(organization, asked), findings: await gate.examine(organization, asked) }
   }
 }
+
+const why = "The organization has no number that is connected for this channel; POST /v1/voice/phone-numbers registers one."
+const refusal = new AppError("failed_precondition", why, { reason: "channel_not_connected" })
+const unconnected: Finding = { rule: "connection", why, evidence: {}, refusal }

@@ -10,6 +10,8 @@ export interface RowOrigin {
   readonly itemIndex: number
   /** RFC 3339 in UTC with milliseconds. */
   readonly receivedAt: string
+  /** Slug; absent where no pipeline wrote it. */
+  readonly pipeline?: string
 }
 
 /** UUIDv8 of organization, dataset and key, and of the scope's value where there is one. 42 and "42" are one key: forms send text where programs send numbers. */
@@ -49,4 +51,9 @@ export function unkeyedRowId({ executionId, stepId, itemIndex }: RowOrigin): str
 export function positionOf({ receivedAt, executionId }: RowOrigin, ordinal: number): string {
   const position = `${receivedAt} ${executionId}`
   return ordinal === 0 ? position : `${position} ${String(ordinal).padStart(6, "0")}`
+}
+
+/** The execution (or call) that wrote a row last; rows without a key do not tell. */
+export function executionOf({ position }: { readonly position?: string }): string | undefined {
+  return position?.split(" ", 2)[1]
 }

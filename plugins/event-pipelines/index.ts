@@ -1,35 +1,50 @@
 // Event pipelines: the resource around the engine. Keeps documents and secrets, hands them to the engine, and shows what
 // became of events.
-import { z } from "zod"
-import { CacheInvalidation, Clock, definePlugin, Log, Settings, Store, UnitsOfWork } from "#core"
-import { Listening, PipelineSource } from "#core/engine"
+import { CacheInvalidation, Clock, Settings as CoreSettings, definePlugin, Live, Log, Store, token, UnitsOfWork, Vault } from "#core"
+import { Listening, PipelineSource, SettledEvents } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
 import { FilesAtBoot } from "./boot.ts"
 import { Endpoints, Pipelines, Revisions } from "./collections.ts"
 import { pipelineCommands } from "./commands/commands.ts"
+import { schemaDriftChannel } from "./drift/channel.ts"
+import { SchemaSketches } from "./drift/collection.ts"
+import { SchemaDrift, schemaDrift } from "./drift/service.ts"
+import { Sketcher } from "./drift/sketcher.ts"
 import { executionsChannel } from "./executions-channel.ts"
 import { applyPipelines, planPipelines } from "./operations/applying.ts"
 import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
+import { getDrift, patchDrift } from "./operations/drift.ts"
 import { getExecution, listExecutions, replayExecution, retryExecution } from "./operations/executions.ts"
 import { createPipeline, getPipeline, listPipelines, rotateSecret, updatePipeline } from "./operations/manage.ts"
 import { getPayload } from "./operations/payload.ts"
+import { endSecret, listSecrets } from "./operations/secrets.ts"
 import { sendEvent, testPipeline, validatePipeline } from "./operations/trying.ts"
 import { connectPageForms } from "./page-forms.ts"
 import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
 import { reasons } from "./reasons.ts"
+import { SecretUses } from "./secret-use/collection.ts"
+import { SecretUseCounter } from "./secret-use/counter.ts"
+import { SecretEvidences, secretEvidences } from "./secret-use/service.ts"
+import { Settings } from "./settings.ts"
 import { pipelineSource } from "./source.ts"
 
+export { newestEntries, newestFirst } from "./newest-entries.ts"
+export { Execution, ExecutionDetail, executionDetail, executionSummary } from "./operations/executions.ts"
 export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
+export { seesPayloads } from "./rules.ts"
+
+const SketcherToken = token<Sketcher>("sketches of events")
+const Counter = token<SecretUseCounter>("use of verification secrets")
 
 export default definePlugin({
   id: "event-pipelines",
   reasons,
   needs: ["organizations", "datasets", "integrations", "pages"],
-  config: z.strictObject({}),
+  config: Settings,
   commands: pipelineCommands,
-  register(registrar) {
-    registrar.collections(Pipelines, Endpoints, Revisions)
+  register(registrar, settings) {
+    registrar.collections(Pipelines, Endpoints, Revisions, SecretUses, SchemaSketches)
     registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })
     registrar.provide(PipelineSource, {
       inject: {
@@ -42,9 +57,29 @@ export default definePlugin({
       },
       create: (deps) => pipelineSource(deps),
     })
+    registrar.provide(Counter, {
+      inject: { store: Store, works: UnitsOfWork, clock: Clock, log: Log },
+      create: (deps) => new SecretUseCounter({ ...deps, addresses: settings.client_addresses }),
+      stop: (counter) => counter.stop(),
+    })
+    registrar.run("use of verification secrets", {
+      inject: { counter: Counter, settled: SettledEvents },
+      create: ({ counter, settled }) => settled.use((event) => counter.observe(event)),
+    })
+    registrar.provide(SecretEvidences, { inject: { store: Store, clock: Clock, counter: Counter }, create: secretEvidences })
+    registrar.provide(SketcherToken, {
+      inject: { store: Store, works: UnitsOfWork, clock: Clock, log: Log, live: Live, vault: Vault },
+      create: (deps) => new Sketcher(deps),
+      stop: (sketcher) => sketcher.stop(),
+    })
+    registrar.provide(SchemaDrift, { inject: { store: Store, vault: Vault, sketcher: SketcherToken }, create: schemaDrift })
+    registrar.run("sketches of events", {
+      inject: { sketcher: SketcherToken, settled: SettledEvents },
+      create: ({ sketcher, settled }) => settled.use((event) => sketcher.take(event)),
+    })
     registrar.run("pipeline files", {
       inject: {
-        settings: Settings,
+        settings: CoreSettings,
         pipelines: EventPipelinesService,
         organizations: Organizations,
         works: UnitsOfWork,
@@ -61,9 +96,10 @@ export default definePlugin({
       create: connectPageForms,
     })
     registrar.rehearsal({ name: "pipeline", run: ({ call }, document) => call(createPipeline, { ...document, state: "active" } as never) })
-    registrar.channels(executionsChannel)
+    registrar.channels(executionsChannel, schemaDriftChannel)
     registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
-    registrar.operations(planPipelines, applyPipelines, getPayload)
+    registrar.operations(planPipelines, applyPipelines, getPayload, listSecrets, endSecret)
+    registrar.operations(getDrift, patchDrift)
     registrar.operations(
       listExecutions,
       getExecution,

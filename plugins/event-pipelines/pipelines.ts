@@ -143,7 +143,7 @@ export class EventPipelines extends PipelineRecords {
     const warnings = [
       ...compiled.warnings,
       ...(plan.warning ? [plan.warning] : []),
-      ...(reserved ? [] : await this.#needs.dependencyWarnings(organization.id, document)),
+      ...(await this.dependencyWarnings(organization.id, record)),
       ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
     ]
     return { record, created_datasets: datasets.created, warnings, secret: plan.secret ?? undefined }
@@ -194,10 +194,15 @@ export class EventPipelines extends PipelineRecords {
     this.#stageReplacement(work, organization.id, stored, record, at)
     const warnings = [
       ...compiled.warnings,
-      ...(stored.purpose === "page_events" ? [] : await this.#needs.dependencyWarnings(organization.id, document)),
+      ...(await this.dependencyWarnings(organization.id, record)),
       ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
     ]
     return { record, created_datasets: datasets.created, warnings, secret: undefined }
+  }
+
+  /** Of what its events depend on as it is now: a page that is not published, connections that fail. */
+  async dependencyWarnings(organization: string, { purpose, document }: Pick<PipelineRecord, "purpose" | "document">): Promise<string[]> {
+    return purpose === "page_events" ? [] : await this.#needs.dependencyWarnings(organization, document)
   }
 
   /** A fresh secret; the old one ends at once on every node, or after the overlap. */
@@ -233,6 +238,15 @@ export class EventPipelines extends PipelineRecords {
     }
     this.#stageReplacement(work, organization, stored, record, at)
     return { record, created_datasets: [], warnings: [], secret: plain }
+  }
+
+  /** Ends a secret before its overlap does, at once on every node. Returns when. */
+  async endSecret(organization: string, stored: PipelineRecord, secretId: string, work: UnitOfWork): Promise<string> {
+    const at = timestamp(this.#deps.clock.now())
+    const secrets = stored.secrets.filter(({ id }) => id !== secretId)
+    const record = { ...stored, secrets, revision: stored.revision + 1, file: stillApplied(stored), updated_at: at }
+    this.#stageReplacement(work, organization, stored, record, at)
+    return at
   }
 
   async #refuseTaken(organization: string, slug: string): Promise<void> {

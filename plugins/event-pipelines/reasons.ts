@@ -48,6 +48,36 @@ export const reasons = defineReasons({
     remedy: "Leave these fields as they are.",
     details: { fields: FieldProblems },
   },
+  secret_not_found: {
+    code: "not_found",
+    summary: "The pipeline has no such secret, or it has ended.",
+    remedy: "List the pipeline's secrets.",
+  },
+  secret_current: {
+    code: "failed_precondition",
+    summary: "The pipeline's current secret cannot be ended.",
+    remedy: "Rotate the secret, then end the old one.",
+  },
+  secret_in_use: {
+    code: "failed_precondition",
+    summary: "The secret verified events in the last hour, which would have failed without it.",
+    remedy: "Move the senders to the new secret, or end it with `force`.",
+    details: {
+      verified_last_hour: z.int().describe("Events of the last hour that it verified."),
+      last_verified_at: z.string().nullable().describe("When it last verified one."),
+      addresses: z.array(z.string()).describe("Where they came from."),
+    },
+  },
+  drift_not_found: {
+    code: "not_found",
+    summary: "The schema drift of the pipeline has no such difference.",
+    remedy: "Read the drift again.",
+  },
+  nothing_to_patch: {
+    code: "failed_precondition",
+    summary: "No change of the schema takes in the pipeline's drift.",
+    remedy: "Read the drift; its executions hold the events.",
+  },
   duplicate_slug: {
     code: "invalid_argument",
     summary: "Two documents have one slug.",

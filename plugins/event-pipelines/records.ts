@@ -44,6 +44,13 @@ export class PipelineRecords {
     return found.find(fit)
   }
 
+  /** Ids of all of them. */
+  async ids(organization: string): Promise<string[]> {
+    const ids: string[] = []
+    for await (const { id } of this.#store.open(Pipelines, organization).stream({})) ids.push(id)
+    return ids
+  }
+
   list(organization: string, { purpose, state, source_kind, limit, cursor }: ListFilters): Promise<Page<PipelineRecord>> {
     const filter = { ...(purpose && { purpose }), ...(state && { state }), ...(source_kind && { source_kind }) }
     const cursorScope = `event_pipelines.list ${JSON.stringify(filter)}`

@@ -69,7 +69,11 @@ export function toWire(record: PipelineRecord, publicUrl: string): EventPipeline
 /** Settings of an auth mode that only the sender and the operator should know, beside its secret. */
 const secretSettings = ["verify_token"] as const
 
-function shownConfig({ document, secrets }: PipelineRecord): PipelineRecord["document"]["auth_config"] {
+/** The settings of its auth mode, without what only the sender and the operator should know. */
+export function shownConfig({
+  document,
+  secrets,
+}: Pick<PipelineRecord, "document" | "secrets">): PipelineRecord["document"]["auth_config"] {
   const shown = { ...document.auth_config }
   for (const name of secretSettings) if (shown[name] !== undefined) shown[name] = redactedSecret
   return secrets.length > 0 ? { ...shown, secret: redactedSecret } : shown

@@ -68,7 +68,7 @@ export const HeartbeatCollection = defineCollection<StoredHeartbeat>()({
   name: "heartbeats",
   scope: "organization",
   times: ["next_run_at", "latest_run_at", "created_at", "updated_at"],
-  indexes: [{ fields: ["state", "id"] }, { fields: ["kind", "id"] }],
+  indexes: [{ fields: ["state", "id"] }, { fields: ["kind", "id"] }, { fields: ["state", "kind", "id"] }],
 })
 
 /** A call of a tool. */

@@ -9,6 +9,7 @@ import {
   type Json,
   type Scripts,
   type Store,
+  stageRevision,
   timestamp,
   token,
   type UnitOfWork,
@@ -187,10 +188,7 @@ export class Heartbeats {
   }
 
   #changed(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, change: Partial<StoredHeartbeat>): StoredHeartbeat {
-    const { id, revision } = heartbeat
-    const changed = { ...change, revision: revision + 1, updated_at: timestamp(this.#deps.clock.now()) }
-    work.in(HeartbeatCollection, organization).update(id, { $set: changed as unknown as Record<string, Json> }, { where: { revision } })
-    return { ...heartbeat, ...changed }
+    return stageRevision(work.in(HeartbeatCollection, organization), heartbeat, change, this.#deps.clock.now())
   }
 
   #forget(work: UnitOfWork, id: string): void {

@@ -11,13 +11,17 @@ import { conversationsChannel } from "./conversations/channel.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
 import { Conversations, ConversationsToken } from "./conversations/conversations.ts"
 import { rememberSent } from "./conversations/sent.ts"
+import { MailErasure, mailErasure } from "./erasure.ts"
 import { Feeding, FeedingToken, feedJob } from "./feeding/feed.ts"
+import { MailFiles, MailFilesToken } from "./files/files.ts"
+import { readFile } from "./files/route.ts"
 import { Forwarding, ForwardingToken } from "./forwarding/forward.ts"
 import { forwardJob } from "./forwarding/job.ts"
 import { createMailHandlers, MailHandlers } from "./handlers.ts"
 import { MailHistory, mailHistory } from "./history.ts"
 import { processJob, purgeJob } from "./jobs.ts"
 import { getConversation, listConversations } from "./operations/conversations.ts"
+import { listFiles } from "./operations/files.ts"
 import { MailParser, MailParserToken } from "./parse/mail-parser.ts"
 import { reasons } from "./reasons.ts"
 import { Settings } from "./settings.ts"
@@ -26,6 +30,7 @@ import { SmtpLimits } from "./smtp/limits.ts"
 import { MailServer } from "./smtp/server.ts"
 
 export { MailAuthors } from "./authors.ts"
+export { MailErasure } from "./erasure.ts"
 export { type MailHandler, MailHandlers, type MailRecipient, type ReceivedMail } from "./handlers.ts"
 export { MailHistory } from "./history.ts"
 export { headersOf, type MailContent } from "./parse/content.ts"
@@ -41,7 +46,8 @@ export default definePlugin({
   register(registrar, settings) {
     registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
     registrar.jobs(processJob, purgeJob, forwardJob, feedJob)
-    registrar.operations(listConversations, getConversation)
+    registrar.operations(listConversations, getConversation, listFiles)
+    registrar.routes(readFile)
     registrar.channels(conversationsChannel)
     registrar.provide(ConversationsToken, {
       inject: { store: Store, clock: Clock, live: Live },
@@ -64,8 +70,17 @@ export default definePlugin({
       create: ({ lookup, clock }) => new MailParser(lookup, clock, settings.hostname),
       stop: (parser) => parser.stop(),
     })
+    registrar.provide(MailFilesToken, {
+      inject: { store: Store, buckets: Buckets, lookup: DnsLookup, clock: Clock },
+      create({ lookup, clock, ...services }) {
+        const parser = new MailParser(lookup, clock, settings.hostname, 1)
+        return new MailFiles({ ...services, parser, keepDays: settings.keep_raw_days })
+      },
+      stop: (files) => files.stop(),
+    })
     registrar.provide(MailHandlers, { create: createMailHandlers })
     registrar.provide(MailAuthors, { create: createMailAuthors })
+    registrar.provide(MailErasure, { inject: { store: Store, works: UnitsOfWork, buckets: Buckets }, create: mailErasure })
     registrar.provide(MailHistory, { inject: { store: Store }, create: ({ store }) => mailHistory(store) })
     registrar.provide(InboundMailServer, {
       inject: {

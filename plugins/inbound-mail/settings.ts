@@ -10,6 +10,13 @@ export const Settings = z
       .regex(/^[a-z0-9.-]{1,253}$/i, "a host name such as inbound.example.com")
       .default("inbound.millrace.localhost")
       .describe("What the server calls itself; `receiving_host` of the sending domains."),
+    proxies: z
+      .array(z.union([z.ipv4(), z.ipv6()]))
+      .max(100)
+      .default([])
+      .describe(
+        "Addresses of load balancers, which say by the PROXY protocol (version 1) who connects; each must, others are not believed.",
+      ),
     tls: z
       .strictObject({
         cert_file: z.string().min(1).describe("Certificate chain, PEM."),

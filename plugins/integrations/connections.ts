@@ -4,6 +4,7 @@ import { z } from "zod"
 import { type Caller, type Document, defineCollection, type Sealed, type Vault } from "#core"
 import type { BrokerPlace } from "./broker/broker.ts"
 import { type Health, healthFields, unknownHealth } from "./health/health.ts"
+import { type AuthorizationError, authorizationErrorFields } from "./oauth/authorization-error.ts"
 
 export interface Connection extends Document {
   app: string
@@ -23,6 +24,8 @@ export interface Connection extends Document {
   /** Names of the fields that the credentials have, to be shown in their place. */
   credential_fields: string[]
   health: Health
+  /** Of the last authorization or refresh; null where that worked. */
+  authorization_error: AuthorizationError | null
   revision: number
   created_at: string
   updated_at: string
@@ -36,11 +39,12 @@ export const Connections = defineCollection<Connection>()({
   scope: "organization",
   times: ["created_at", "updated_at"],
   // Connections that were made before there were checks and own apps have none.
-  restore: ({ health, own_app, broker, ...connection }) => ({
+  restore: ({ health, own_app, broker, authorization_error, ...connection }) => ({
     ...connection,
     health: (health as Health | undefined) ?? unknownHealth,
     broker: (broker as BrokerPlace | null | undefined) ?? null,
     own_app: (own_app as boolean | undefined) ?? false,
+    authorization_error: (authorization_error as AuthorizationError | null | undefined) ?? null,
   }),
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["app"] }],
   sealed: ({ id, organization_id = "", credentials }) =>
@@ -59,6 +63,10 @@ export const ConnectionView = z.object({
   scopes: z.array(z.string()),
   credentials: z.record(z.string(), z.literal("[redacted]")).describe("Names of the stored credentials; never their values."),
   health: z.object(healthFields),
+  authorization_error: z
+    .object(authorizationErrorFields)
+    .nullable()
+    .describe("Why the last authorization, or refresh of its tokens, failed; null where it worked."),
   revision: z.int(),
   created_at: z.string(),
   updated_at: z.string(),
@@ -66,10 +74,25 @@ export const ConnectionView = z.object({
 export type ConnectionView = z.infer<typeof ConnectionView>
 
 export function viewOf(connection: Connection): ConnectionView {
-  const { id, app, name, slug, status, shared, managed_access, scopes, revision, created_at, updated_at } = connection
+  const { id, app, name, slug, status, shared, managed_access, scopes, authorization_error, revision, created_at, updated_at } = connection
   const { failures: _, ...health } = connection.health
   const credentials = Object.fromEntries(connection.credential_fields.map((field) => [field, "[redacted]" as const]))
-  return { id, app, name, slug, status, shared, managed_access, scopes, credentials, health, revision, created_at, updated_at }
+  return {
+    id,
+    app,
+    name,
+    slug,
+    status,
+    shared,
+    managed_access,
+    scopes,
+    credentials,
+    health,
+    authorization_error,
+    revision,
+    created_at,
+    updated_at,
+  }
 }
 
 export function sealCredentials(vault: Vault, organization: string, id: string, credentials: unknown): Sealed {

@@ -14,8 +14,9 @@ import { checkHealth, HealthChecks, HealthChecksToken } from "./health/checks.ts
 import { connectionsChannel } from "./health/record.ts"
 import { checkIntervals, HealthSchedule, HealthScheduleToken } from "./health/schedule.ts"
 import { createIntegrations, Integrations } from "./integrations.ts"
+import { CallCounts } from "./limits/collections.ts"
 import { OAuthClientSettings, StoredClients } from "./oauth/clients.ts"
-import { AuthorizationStates, Grants, Tickets } from "./oauth/collections.ts"
+import { AuthorizationStates, GrantHolders, Grants, Tickets } from "./oauth/collections.ts"
 import { GrantRevocation, revokeGrant } from "./oauth/revocation.ts"
 import { AuthorizationFlow, authorize, callback } from "./oauth/routes.ts"
 import { createOAuth, OAuth } from "./oauth/service.ts"
@@ -52,7 +53,7 @@ export default definePlugin({
       .describe("By slug of the app: the client that the service is registered as at its authorization server."),
   }),
   register(registrar, config) {
-    registrar.collections(Connections, Tickets, AuthorizationStates, Grants, StoredClients, OwnApps)
+    registrar.collections(Connections, Tickets, AuthorizationStates, Grants, GrantHolders, StoredClients, OwnApps, CallCounts)
     registrar.routes(authorize, callback, brokerConnect, brokerDone)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
     registrar.operations(updateIntegration, testIntegration, listIntegrationApps, createApp, getApp, updateApp, deleteApp)
@@ -94,7 +95,7 @@ export default definePlugin({
         const organizationName = async (id: string) => (await organizations.byId(id))?.name ?? ""
         return createOAuth({ ...deps, organizationName }, config.oauth_clients)
       },
-      stop: ({ access }) => access.settled(),
+      stop: ({ access }) => access.stop(),
     })
     registrar.jobs(revokeGrant, endBrokerConnection)
     registrar.provide(BrokerToken, {
@@ -125,6 +126,7 @@ export default definePlugin({
         apps: OrganizationAppsToken,
         oauth: OAuth,
         broker: BrokerToken,
+        works: UnitsOfWork,
         clock: Clock,
         organizations: Organizations,
       },

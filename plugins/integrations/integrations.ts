@@ -9,12 +9,13 @@ import {
   type OutgoingResponse,
   type Store,
   token,
+  type UnitsOfWork,
   type Vault,
 } from "#core"
 import type { IntegrationRequest } from "./app.ts"
-import { AskedToWait } from "./asked-to-wait.ts"
 import type { Broker } from "./broker/broker.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
+import { CallLimits } from "./limits/call-limits.ts"
 import { callWithToken } from "./oauth/call.ts"
 import type { OAuth } from "./oauth/service.ts"
 import type { OrganizationApps } from "./own-apps/organization-apps.ts"
@@ -46,13 +47,15 @@ interface IntegrationsDeps {
   readonly apps: OrganizationApps
   readonly oauth: Pick<OAuth, "access">
   readonly broker: Pick<Broker, "call">
+  readonly works: UnitsOfWork
   readonly clock: Clock
   /** The organization that manages this one. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
 
-export function createIntegrations({ store, vault, http, apps, oauth, broker, clock, managerOf }: IntegrationsDeps): Integrations {
-  const asked = new AskedToWait(clock)
+export function createIntegrations(deps: IntegrationsDeps): Integrations {
+  const { store, vault, http, apps, oauth, broker, managerOf } = deps
+  const limits = new CallLimits(deps)
 
   async function usableFor(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
     const own = await byRef(store.open(Connections, organization), ref, { shared: true })
@@ -83,11 +86,10 @@ export function createIntegrations({ store, vault, http, apps, oauth, broker, cl
   ): Promise<OutgoingResponse> {
     const app = await apps.find(organization, connection)
     if (!app) throw unusable(`The app ${connection.app} of the integration "${connection.slug}" is not there any more.`)
-    asked.check(connection)
-    const send = async (credentials: unknown) => {
-      const answer = await http.fetch({ ...app.request(credentials, request, base), ...context })
-      asked.note(connection.id, answer)
-      return answer
+    const limited = { organization, connection, limits: app.document?.rate_limits ?? [] }
+    const send = (credentials: unknown) => {
+      const outgoing = { ...app.request(credentials, request, base), ...context }
+      return limits.run(limited, () => http.fetch(outgoing))
     }
     if (app.oauth && !connection.broker && connection.credentials === null) {
       const granted = { organization, connection, app: { ...app, oauth: app.oauth } }

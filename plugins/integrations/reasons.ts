@@ -27,6 +27,12 @@ export const reasons = defineReasons({
     details: { fields: FieldProblems },
   },
   app_not_found: { code: "not_found", summary: "The organization has no such app of its own." },
+  app_rate_limited: {
+    code: "unavailable",
+    summary: "The rate limit of the app has no room for the call, which was not made.",
+    remedy: "Try again after `retry_after_s` seconds.",
+    details: { retry_after_s: z.int() },
+  },
   app_slug_fixed: { code: "invalid_argument", summary: "An app keeps its slug.", details: { fields: FieldProblems } },
   app_slug_taken: { code: "already_exists", summary: "An app of that slug exists.", remedy: "Give yours another slug." },
   app_without_oauth: { code: "invalid_argument", summary: "The app is not connected by OAuth 2.", details: { fields: FieldProblems } },

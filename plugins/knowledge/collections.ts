@@ -44,7 +44,8 @@ export const ItemCollection = defineCollection<StoredItem>()({
   times: ["created_at", "updated_at"],
   indexes: [
     { fields: ["category", "id"] },
-    { fields: ["type", "id"] },
+    { fields: ["category", "type", "content_state", "id"] },
+    { fields: ["type", "content_state", "id"] },
     { fields: ["content_state", "id"] },
     { fields: ["index_due", "id"] },
     { fields: ["vector_due", "id"] },
@@ -60,6 +61,8 @@ export interface StoredVersion extends Document {
   content_reason: string
   content_message: string
   source_url: string
+  /** Of the upload that it is made of. */
+  upload_id?: string
   bytes: number
   text: string
   created_at: string
@@ -89,6 +92,24 @@ export const UploadCollection = defineCollection<StoredUpload>()({
   name: "knowledge_uploads",
   scope: "organization",
   times: [],
+  indexes: [{ fields: ["item_id"] }],
+  audit: "none",
+})
+
+/** A document that is uploaded by a link: in the bucket until it is read in. */
+export interface StoredFile extends Document {
+  state: "awaited" | "receiving" | "uploaded" | "claimed"
+  /** Whose it is, once it is claimed. */
+  item_id: string
+  bytes: number
+  /** Until when it may be uploaded and claimed. */
+  expires_at: string
+}
+
+export const FileCollection = defineCollection<StoredFile>()({
+  name: "knowledge_files",
+  scope: "organization",
+  times: ["expires_at"],
   indexes: [{ fields: ["item_id"] }],
   audit: "none",
 })

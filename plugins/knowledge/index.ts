@@ -1,29 +1,44 @@
 // Knowledge: documents of an organization, read in and found by what they say.
-import { Clock, definePlugin, Ids, JobQueue, OutgoingHttp, Store, token, UnitsOfWork } from "#core"
+import { Clock, definePlugin, Ids, JobQueue, OutgoingHttp, PublicUrl, Store, token, UnitsOfWork, Vault } from "#core"
+import { Buckets } from "../buckets/index.ts"
 import { Models } from "../models/index.ts"
-import { IndexCollection, ItemCollection, PartCollection, RemovalCollection, UploadCollection, VersionCollection } from "./collections.ts"
+import {
+  FileCollection,
+  IndexCollection,
+  ItemCollection,
+  PartCollection,
+  RemovalCollection,
+  UploadCollection,
+  VersionCollection,
+} from "./collections.ts"
 import { Indexer, IndexerToken } from "./indexing/indexer.ts"
 import { Segments } from "./indexing/segments.ts"
-import { indexKnowledge, readVersion } from "./jobs.ts"
+import { dropUpload, indexKnowledge, readVersion } from "./jobs.ts"
 import { Knowledge, KnowledgeToken } from "./knowledge.ts"
 import { createItem, deleteItem, getItem, getVersion, listItems, listVersions, updateItem } from "./operations/items.ts"
 import { searchKnowledge } from "./operations/search.ts"
+import { uploadDocument } from "./operations/upload.ts"
 import { Reading, ReadingToken } from "./reading/reading.ts"
 import { reasons } from "./reasons.ts"
 import { Searcher, SearcherToken } from "./searching/search.ts"
-import { KnowledgeSettings } from "./settings.ts"
+import { KnowledgeSettings, KnowledgeSettingsToken } from "./settings.ts"
+import { receiveUpload } from "./uploads/upload-route.ts"
+import { Uploads, UploadsToken } from "./uploads/uploads.ts"
 
 const SegmentsToken = token<Segments>("KnowledgeSegments")
 
 export default definePlugin({
   id: "knowledge",
   reasons,
-  needs: ["models", "outgoing-http"],
+  needs: ["buckets", "models", "outgoing-http"],
   config: KnowledgeSettings,
   register(registrar, settings) {
     registrar.collections(ItemCollection, VersionCollection, UploadCollection, IndexCollection, PartCollection, RemovalCollection)
-    registrar.operations(createItem, listItems, getItem, updateItem, deleteItem, listVersions, getVersion, searchKnowledge)
-    registrar.jobs({ ...readVersion, slots: settings.readers }, indexKnowledge)
+    registrar.collections(FileCollection)
+    registrar.operations(createItem, listItems, getItem, updateItem, deleteItem, listVersions, getVersion, searchKnowledge, uploadDocument)
+    registrar.routes(receiveUpload(settings.max_uploaded_bytes))
+    registrar.jobs({ ...readVersion, slots: settings.readers }, indexKnowledge, dropUpload)
+    registrar.provide(KnowledgeSettingsToken, { create: () => settings })
     registrar.provide(SegmentsToken, {
       inject: { store: Store },
       create: ({ store }) => new Segments(store, settings.index_memory_mb * 2 ** 20),
@@ -32,12 +47,25 @@ export default definePlugin({
       inject: { store: Store, clock: Clock, ids: Ids, works: UnitsOfWork, queue: JobQueue, models: Models, segments: SegmentsToken },
       create: (deps) => new Indexer(deps),
     })
+    registrar.provide(UploadsToken, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        works: UnitsOfWork,
+        queue: JobQueue,
+        buckets: Buckets,
+        vault: Vault,
+        publicUrl: PublicUrl,
+      },
+      create: (deps) => new Uploads(deps),
+    })
     registrar.provide(KnowledgeToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, indexer: IndexerToken },
+      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, indexer: IndexerToken, uploads: UploadsToken },
       create: (deps) => new Knowledge({ ...deps, settings }),
     })
     registrar.provide(ReadingToken, {
-      inject: { store: Store, http: OutgoingHttp, knowledge: KnowledgeToken },
+      inject: { store: Store, http: OutgoingHttp, knowledge: KnowledgeToken, uploads: UploadsToken },
       create: (deps) => new Reading({ ...deps, settings }),
     })
     registrar.provide(SearcherToken, {

@@ -8,6 +8,8 @@ export const readRef = {
   timeoutMs: 120_000,
 } as const
 
+export const dropFileRef = { type: "knowledge.drop_upload", payload: z.strictObject({ upload_id: z.string() }) } as const
+
 export const indexRef = {
   type: "knowledge.index",
   /** `vectors`: of items that were indexed without. */

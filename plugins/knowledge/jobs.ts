@@ -1,8 +1,9 @@
 // The jobs of knowledge: reading a version in, and keeping the index up to date.
 import { defineJob } from "#core"
 import { IndexerToken } from "./indexing/indexer.ts"
-import { indexRef, readRef } from "./job-refs.ts"
+import { dropFileRef, indexRef, readRef } from "./job-refs.ts"
 import { ReadingToken } from "./reading/reading.ts"
+import { UploadsToken } from "./uploads/uploads.ts"
 
 export const readVersion = defineJob({
   ...readRef,
@@ -11,6 +12,13 @@ export const readVersion = defineJob({
   run: ({ payload, deps, organization = "", work, signal, last }) =>
     deps.reading.read(work, organization, payload.item_id, payload.version, { signal, last }),
   exhausted: ({ payload, deps, organization = "", work }) => deps.reading.giveUp(work, organization, payload.item_id, payload.version),
+})
+
+export const dropUpload = defineJob({
+  ...dropFileRef,
+  summary: "Remove a document that was uploaded and that no item was made of.",
+  inject: { uploads: UploadsToken },
+  run: ({ payload, deps, organization = "", work }) => deps.uploads.expire(work, organization, payload.upload_id),
 })
 
 export const indexKnowledge = defineJob({

@@ -13,6 +13,7 @@ import {
 import type { Indexer } from "./indexing/indexer.ts"
 import { readRef } from "./job-refs.ts"
 import type { KnowledgeSettings } from "./settings.ts"
+import type { Uploads } from "./uploads/uploads.ts"
 
 export interface KnowledgeDeps {
   readonly store: Store
@@ -20,11 +21,12 @@ export interface KnowledgeDeps {
   readonly ids: Ids
   readonly queue: JobQueue
   readonly indexer: Indexer
+  readonly uploads: Uploads
   readonly settings: KnowledgeSettings
 }
 
-/** What is to be read in: bytes, or the URL where they are. */
-export type Content = { readonly type: ItemType } & ({ readonly bytes: Buffer } | { readonly url: string })
+/** What is to be read in: bytes, what was uploaded before, or the URL where they are. */
+export type Content = { readonly type: ItemType } & ({ readonly bytes: Buffer } | { readonly upload: string } | { readonly url: string })
 
 export type ItemFields = Pick<StoredItem, "title" | "description" | "category">
 
@@ -67,7 +69,7 @@ export class Knowledge {
   }
 
   /** Stages an item whose first version is to be read. */
-  create(work: UnitOfWork, organization: string, fields: ItemFields, content: Content): StoredItem {
+  async create(work: UnitOfWork, organization: string, fields: ItemFields, content: Content): Promise<StoredItem> {
     const at = timestamp(this.#deps.clock.now())
     const none = { content_state: "pending", content_reason: "", content_message: "", content_version: 0, excerpt: "" } as const
     const item: StoredItem = {
@@ -76,7 +78,7 @@ export class Knowledge {
       ...{ entry: 0, index_due: false, vector_due: false, revision: 1, created_at: at, updated_at: at },
     }
     work.in(ItemCollection, organization).insert(item)
-    this.#stageVersion(work, organization, item.id, 1, content)
+    await this.#stageVersion(work, organization, item.id, 1, content)
     return item
   }
 
@@ -104,7 +106,7 @@ export class Knowledge {
     const where = { revision: item.revision }
     work.in(ItemCollection, organization).update(item.id, { $set: change as Record<string, Json> }, { where })
     if (content) {
-      this.#stageVersion(work, organization, item.id, version, content)
+      await this.#stageVersion(work, organization, item.id, version, content)
       const before = version - settings.max_versions
       const old = { item_id: item.id, version: { $lte: before } }
       // The text that is shown stays, also where no version since could be read.
@@ -117,11 +119,12 @@ export class Knowledge {
 
   /** Stages that an item goes, with its versions, what waits to be read and its entries in the index. */
   async remove(work: UnitOfWork, organization: string, item: StoredItem): Promise<void> {
-    const { store, indexer } = this.#deps
+    const { store, indexer, uploads } = this.#deps
     work.in(ItemCollection, organization).remove(item.id, { where: { revision: item.revision } })
     for (const collection of [VersionCollection, UploadCollection] as const)
       for await (const { id } of store.open<StoredVersion>(collection as never, organization).stream({ item_id: item.id }))
         work.in(collection as typeof VersionCollection, organization).remove(id, { optional: true })
+    await uploads.dropOf(work, organization, item.id)
     work.in(RemovalCollection, organization).insert({ id: item.id }, { ifPresent: "keep" })
     indexer.soon(work, organization)
   }
@@ -134,6 +137,7 @@ export class Knowledge {
     const $set: Record<string, Json> = { content_state: state, ...why, ...found }
     work.in(VersionCollection, organization).update(version.id, { $set }, { where: { content_state: "pending" } })
     work.in(UploadCollection, organization).remove(version.id, { optional: true })
+    if (version.upload_id !== undefined) this.#deps.uploads.drop(work, organization, version.upload_id)
     const { content_version } = item
     const isLatest = version.version === item.version
     const isNewer = read.ok && version.version > content_version
@@ -154,14 +158,17 @@ export class Knowledge {
     if (isNewer) this.#deps.indexer.soon(work, organization)
   }
 
-  #stageVersion(work: UnitOfWork, organization: string, item_id: string, version: number, content: Content): void {
-    const { queue, clock } = this.#deps
+  async #stageVersion(work: UnitOfWork, organization: string, item_id: string, version: number, content: Content): Promise<void> {
+    const { queue, clock, uploads } = this.#deps
     const id = versionId(item_id, version)
     const bytes = "bytes" in content ? content.bytes.length : 0
     const source_url = "url" in content ? content.url : ""
     const created_at = timestamp(clock.now())
     const none = { content_state: "pending", content_reason: "", content_message: "", text: "" } as const
-    work.in(VersionCollection, organization).insert({ id, item_id, version, type: content.type, ...none, source_url, bytes, created_at })
+    const upload = "upload" in content ? { upload_id: content.upload } : {}
+    const stored = { id, item_id, version, type: content.type, ...none, source_url, ...upload, bytes, created_at }
+    work.in(VersionCollection, organization).insert(stored)
+    if ("upload" in content) await uploads.claim(work, organization, content.upload, item_id)
     if ("bytes" in content) work.in(UploadCollection, organization).insert({ id, item_id, base64: content.bytes.toString("base64") })
     queue.enqueue(work, readRef, { item_id, version }, { organization })
   }

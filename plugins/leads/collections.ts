@@ -6,6 +6,8 @@ export interface StoredLead extends Document {
   name: string
   emails: string[]
   phones: string[]
+  /** IANA; absent or empty where it is not known. */
+  time_zone?: string
   /** The lead that this one is part of; null: it stands for itself. */
   merged_into: string | null
   /** Leads that a row named together with this one. */

@@ -13,7 +13,9 @@ export function leadDirectory(leads: Leads): LeadDirectory {
       )
       const known = addresses.flatMap((address, index): [string, LeadOfAddress][] => {
         const lead = found[index]
-        return lead ? [[address, { canonical_lead_id: lead.id, lead_reference: referenceOf(lead.id) }]] : []
+        return lead
+          ? [[address, { canonical_lead_id: lead.id, lead_reference: referenceOf(lead.id), time_zone: lead.time_zone ?? "" }]]
+          : []
       })
       return new Map(known)
     },

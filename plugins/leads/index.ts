@@ -15,6 +15,7 @@ import { Leads, LeadsToken } from "./leads.ts"
 import { getSettings, mergeLeads, setSettings, splitLead } from "./operations/by-hand.ts"
 import { createLead, getLead, getTimeline, listLeads } from "./operations/leads.ts"
 import { reasons } from "./reasons.ts"
+import { LeadRecords, LeadRecordsToken } from "./records.ts"
 import { LeadsSettings } from "./settings.ts"
 import { changeSource, rowSource } from "./timeline/own.ts"
 import { createLeadTimeline, LeadTimeline } from "./timeline/sources.ts"
@@ -34,8 +35,12 @@ export default definePlugin({
     registrar.operations(createLead, listLeads, getLead, mergeLeads, splitLead, getTimeline, getSettings, setSettings)
     registrar.jobs(followRows, catchUp)
     registrar.schedules({ name: "leads.catch_up", cron: "*/10 * * * *", job: catchUp, payload: {} })
+    registrar.provide(LeadRecordsToken, {
+      inject: { store: Store, clock: Clock, ids: Ids },
+      create: (deps) => new LeadRecords(deps),
+    })
     registrar.provide(LeadsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, works: UnitsOfWork },
+      inject: { store: Store, works: UnitsOfWork, records: LeadRecordsToken },
       create: (deps) => new Leads({ ...deps, defaultRegion }),
     })
     registrar.provide(LeadTimeline, {

@@ -1,7 +1,7 @@
 // One call of a model: the answer that was kept to the same question, or a new one in its turn and within its budget, which
 // is kept together with what it cost.
 import { createHash } from "node:crypto"
-import { AppError, type Clock, derivedUuid, type Json, type Store, timestamp, type UnitsOfWork } from "#core"
+import { AppError, type Clock, derivedUuid, type Ids, type Json, type Store, timestamp, type UnitsOfWork } from "#core"
 import type { FairLimiter } from "#core/engine"
 import type { Account, Budget, Usage } from "./budget.ts"
 import { AnswerCollection } from "./collections.ts"
@@ -13,6 +13,7 @@ export interface CallDeps {
   readonly settings: ModelSettings
   readonly store: Store
   readonly clock: Clock
+  readonly ids: Ids
   readonly works: UnitsOfWork
   readonly budget: Budget
   readonly meters: ModelMeters
@@ -20,6 +21,8 @@ export interface CallDeps {
 }
 
 const dayMs = 86_400_000
+/** Beyond a call's time limit, to keep what came of it. */
+const settlingMs = 60_000
 
 export interface Answered<T> {
   readonly value: T
@@ -27,11 +30,14 @@ export interface Answered<T> {
   readonly madeBy: string
   /** 0 where it was kept from an earlier call. */
   readonly costMillicents: number
+  /** By whichever call it was made. */
+  readonly paidMillicents: number
   readonly kept: boolean
 }
 
 export interface Call {
   readonly organization: string
+  readonly callId: string | undefined
   /** All that the answer depends on; absent: it is not kept. */
   readonly parts?: readonly string[]
   readonly madeBy: string
@@ -56,23 +62,24 @@ export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: Abo
   const kept = id === undefined ? undefined : await store.open(AnswerCollection, organization).get(id)
   if (kept) {
     meters.kept(purpose, model)
-    return { value: kept.value as T, madeBy, costMillicents: 0, kept: true }
+    return { value: kept.value as T, madeBy, costMillicents: 0, paidMillicents: kept.cost_millicents ?? 0, kept: true }
   }
-  return budget.reserve(organization, call.estimate, call.account, () =>
-    deps.limiter.run({ organization, ...(signal ? { signal } : {}) }, async () => {
+  budget.requireCall(call.estimate)
+  const held = { id: call.callId ?? deps.ids.uuid(), millicents: call.estimate, forMs: settings.timeout_ms + settlingMs }
+  return deps.limiter.run({ organization, ...(signal ? { signal } : {}) }, () =>
+    budget.reserve(organization, held, call.account, async (settle) => {
       const outcome = await attempt(deps, call, run)
       const cost = call.costOf(outcome.paid)
       await deps.works.run((work) => {
-        budget.pay(work, organization, cost, outcome.paid)
-        call.account?.pay(work, cost)
+        settle(work, cost, outcome.paid)
         if (!("value" in outcome) || id === undefined) return
         const expires_at = timestamp(clock.now() + settings.cache_days * dayMs)
-        const answer = { id, value: outcome.value as Json, model: madeBy, expires_at }
+        const answer = { id, value: outcome.value as Json, model: madeBy, cost_millicents: cost, expires_at }
         work.in(AnswerCollection, organization).insert(answer, { ifPresent: "keep" })
       })
       meters.paid(purpose, model, outcome.paid, cost, "value" in outcome ? "answered" : "unusable")
       if ("error" in outcome) throw outcome.error
-      return { value: outcome.value, madeBy, costMillicents: cost, kept: false }
+      return { value: outcome.value, madeBy, costMillicents: cost, paidMillicents: cost, kept: false }
     }),
   )
 }

@@ -23,6 +23,7 @@ export interface KeptAnswer extends Document {
   /** A text, what was asked for by a schema, or vectors. */
   value: Json
   model: string
+  cost_millicents?: number
   expires_at: string
 }
 

@@ -1,9 +1,10 @@
 // Language models and embeddings for the plugins that need them: one queue, one budget, one memory of answers.
-import { AppError, Clock, definePlugin, Store, UnitsOfWork } from "#core"
+import { AppError, Clock, definePlugin, Ids, Store, UnitsOfWork } from "#core"
 import { FairLimiter, Metrics, measureWaiting, Outgoing } from "#core/engine"
 import { Integrations } from "../integrations/index.ts"
 import { Budget } from "./budget.ts"
 import { AnswerCollection, DayCostCollection } from "./collections.ts"
+import { HeldCallsCollection, Holds } from "./holds.ts"
 import { ModelMeters } from "./meters.ts"
 import { createModels, Models } from "./models.ts"
 import { reasons } from "./reasons.ts"
@@ -21,7 +22,7 @@ export default definePlugin({
   needs: ["integrations"],
   config: ModelSettings,
   register(registrar, config) {
-    registrar.collections(DayCostCollection, AnswerCollection)
+    registrar.collections(DayCostCollection, AnswerCollection, HeldCallsCollection)
     registrar.operations(listModels)
     registrar.provide(ModelsConfigured, { create: () => config })
     registrar.provide(Models, {
@@ -30,6 +31,7 @@ export default definePlugin({
         settings: ModelsConfigured,
         store: Store,
         clock: Clock,
+        ids: Ids,
         works: UnitsOfWork,
         integrations: Integrations,
         metrics: Metrics,
@@ -42,7 +44,7 @@ export default definePlugin({
           ...deps,
           capture: outgoing.capture,
           limiter,
-          budget: new Budget({ ...deps, limits: config }),
+          budget: new Budget({ ...deps, holds: new Holds(deps), limits: config }),
           meters: new ModelMeters(metrics),
         })
       },

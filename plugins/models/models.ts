@@ -28,6 +28,8 @@ export interface Question {
   readonly images?: readonly Uint8Array[]
   /** Which of several askings of the same question this is (a draw, a seat), so that each gets an answer of its own. */
   readonly seat?: string
+  /** Of this call and its repeats after a crash, each of which takes the place of the one before in budgets; absent: it is not repeated. */
+  readonly callId?: string
   /** 0 unless given. */
   readonly temperature?: number
   /** 2,000 unless given. */
@@ -131,7 +133,7 @@ async function ask<T>(
   const price = { model: model.model, estimate: estimateOf(model, question), costOf: (usage: Usage) => costOf(model, usage) }
   return keptOrNew(
     deps,
-    { organization, parts, madeBy, purpose, ...price, account: question.account, signal: question.signal },
+    { organization, parts, madeBy, purpose, ...price, callId: question.callId, account: question.account, signal: question.signal },
     async (signal) => {
       const { generateText, Output } = await import("ai")
       const result = await generateText({
@@ -178,7 +180,7 @@ async function embed(
   const price = { model: model.model, estimate, costOf: (usage: Usage) => costOf(model, usage) }
   return keptOrNew(
     deps,
-    { organization, ...parts, madeBy: model.model, purpose: "embedding", ...price, account: undefined, signal },
+    { organization, ...parts, madeBy: model.model, purpose: "embedding", ...price, callId: undefined, account: undefined, signal },
     async (abortSignal) => {
       const { embedMany } = await import("ai")
       const { embeddings, usage } = await embedMany({

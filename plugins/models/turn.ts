@@ -32,7 +32,7 @@ export interface PastTurn {
   readonly calls: readonly (ToolCall & { readonly answer: string })[]
 }
 
-export interface Turn extends Omit<Question, "images" | "seat"> {
+export interface Turn extends Omit<Question, "images" | "seat" | "callId"> {
   readonly tools: readonly ModelTool[]
   readonly past: readonly PastTurn[]
 }
@@ -51,7 +51,7 @@ export async function takeTurn(deps: ModelsDeps, organization: string, model: La
   const bytes = Buffer.byteLength(JSON.stringify([prompt.text, input, tools, past]))
   const estimate = costOf(model, { inputTokens: bytes / bytesPerToken, outputTokens: maxOutputTokens })
   const call = { organization, madeBy, purpose, model: model.model, estimate, costOf: (usage: Usage) => costOf(model, usage) }
-  const answered = await keptOrNew(deps, { ...call, account, signal }, async (abortSignal) => {
+  const answered = await keptOrNew(deps, { ...call, callId: undefined, account, signal }, async (abortSignal) => {
     const { generateText, jsonSchema } = await import("ai")
     const offered: ToolSet = Object.fromEntries(
       tools.map(({ name, description, input: schema }) => [name, { description, inputSchema: jsonSchema(schema) }]),

@@ -43,7 +43,7 @@ export type { Organization, User } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
 export { generateKey, parseKey } from "./key-format.ts"
-export { type Session, Sessions } from "./sessions.ts"
+export { Sessions } from "./sessions.ts"
 export { ViewerSessions } from "./viewer-sessions.ts"
 
 /** The organizations as the first start needs them: before it has run. */
@@ -59,6 +59,8 @@ const OrganizationSettings = z.strictObject({
   session_idle_minutes: z.int().min(1).max(1_440).default(60).describe("After so long without a call, a browser's session ends."),
   session_max_hours: z.int().min(1).max(720).default(12).describe("After so long a browser's session ends, however it is used."),
 })
+
+export { isTimeZone } from "./operations/organization.ts"
 
 export default definePlugin({
   id: "organizations",

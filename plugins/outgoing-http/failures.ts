@@ -30,7 +30,7 @@ export function explain(error: unknown, origin: string, signal: AbortSignal): Ap
   }
   if (own.has(code)) {
     const message = `${origin} was not called: this service has no file descriptor left (${code}). Raise its limit of open files.`
-    return new AppError("unavailable", message, { reason: "no_descriptors" }, { cause: error })
+    return new AppError("unavailable", message, { reason: "no_descriptors" }, { cause: error, notTried: true })
   }
   const details = { reason: "connection_failed" as const, cause: code, ...(lasting.has(code) ? { retryable: false } : {}) }
   return new AppError("unavailable", `The call to ${origin} failed (${code}).`, details, { cause: error })

@@ -61,6 +61,11 @@ export const reasons = defineReasons({
     remedy: "Allow the host in `outgoing.allow_hosts`.",
     details: { host: z.string().describe("The host."), range: z.string().optional().describe("The range of its address.") },
   },
+  no_descriptors: {
+    code: "unavailable",
+    summary: "This service has no file descriptor left; the receiver was not called.",
+    remedy: "Raise the service's limit of open files.",
+  },
 })
 
 declare global {

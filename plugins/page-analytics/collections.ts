@@ -36,6 +36,41 @@ export interface Segment extends Document {
   sealed_at: string
   /** Since when no new query reads it; its file goes when no old one can. Null: live. */
   replaced_at: string | null
+  /** The copy's revision that it came with; absent for those of earlier versions, which are older than any snapshot. */
+  added_in?: number
+  /** The copy's revision that it went with. */
+  replaced_in?: number
+  /** Why: only what was merged, or made again, still holds what it held then. */
+  replaced_for?: ReplacedFor
+  /** Snapshots need it still, so that it stays beyond the usual time. */
+  kept?: true
+  /** Its file was removed all the same. */
+  gone?: true
+}
+
+export type ReplacedFor = "merge" | "rebuild" | "rows" | "retention"
+
+/** What an answer was made from: the segments of a copy at one of its revisions. */
+export interface SnapshotPlace {
+  /** "" where no copy was there. */
+  copy_id: string
+  revision: number
+  as_of: string | null
+}
+
+/** A snapshot that an answer named. `id` is the digest of its segments and time. */
+export interface HeldSnapshot extends Document, SnapshotPlace {
+  created_at: string
+  expires_at: string
+}
+
+/** A query with a name, and the snapshot that its rows are of. */
+export interface Report extends Document {
+  slug: string
+  name: string
+  query: string
+  snapshot: SnapshotPlace & { id: string }
+  created_at: string
 }
 
 /** A row whose place in the copy must be looked at again: removed, or written long after it was received. */
@@ -68,6 +103,22 @@ export const SegmentsCollection = defineCollection<Segment>()({
   scope: "organization",
   times: ["first_at", "last_at", "sealed_at", "replaced_at"],
   indexes: [{ fields: ["copy_id", "replaced_at"] }],
+})
+
+export const SnapshotsCollection = defineCollection<HeldSnapshot>()({
+  name: "page_analytics_snapshots",
+  scope: "organization",
+  times: ["as_of", "created_at", "expires_at"],
+  indexes: [{ fields: ["created_at"] }],
+  expires: "expires_at",
+  audit: "none",
+})
+
+export const ReportsCollection = defineCollection<Report>()({
+  name: "page_analytics_reports",
+  scope: "organization",
+  times: ["created_at", "snapshot.as_of"],
+  indexes: [{ fields: ["slug"], unique: true }, { fields: ["snapshot.id"] }],
 })
 
 export const NotesCollection = defineCollection<RowNote>()({

@@ -8,16 +8,25 @@ import { Datasets } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { Pages } from "../pages/index.ts"
-import { CopiedOrganizations, CopiesCollection, NotesCollection, SealingCollection, SegmentsCollection } from "./collections.ts"
+import {
+  CopiedOrganizations,
+  CopiesCollection,
+  NotesCollection,
+  ReportsCollection,
+  SealingCollection,
+  SegmentsCollection,
+  SnapshotsCollection,
+} from "./collections.ts"
 import { analyticsSchema, analyticsStatus, queryAnalytics, rebuildAnalytics } from "./operations.ts"
 import { createPageAnalytics, PageAnalytics } from "./page-analytics.ts"
 import { QueryPool } from "./query/query-pool.ts"
 import { reasons } from "./reasons.ts"
+import { deleteReport, getReport, listReports, runReport, saveReport } from "./reports.ts"
 import { eventsDataset, Passes } from "./sealing/passes.ts"
 import { rowNotes } from "./sealing/row-notes.ts"
 import { SegmentEngine } from "./sealing/segment-engine.ts"
 import { SegmentFiles } from "./segments/segment-files.ts"
-import { AnalyticsSettings } from "./settings.ts"
+import { AnalyticsSettings, ReportLimit } from "./settings.ts"
 
 export { PageAnalytics } from "./page-analytics.ts"
 
@@ -34,7 +43,10 @@ export default definePlugin({
     /** Organizations that have a copy, as this node last saw them. */
     const copied = new Set<string>()
     reg.collections(CopiedOrganizations, CopiesCollection, SealingCollection, NotesCollection, SegmentsCollection)
+    reg.collections(SnapshotsCollection, ReportsCollection)
+    reg.provide(ReportLimit, { create: () => config.max_reports })
     reg.operations(queryAnalytics, analyticsSchema, analyticsStatus, rebuildAnalytics)
+    reg.operations(saveReport, listReports, getReport, runReport, deleteReport)
     reg.provide(Files, {
       inject: { settings: Settings, buckets: Buckets, ids: Ids },
       create: ({ settings, ...deps }) =>

@@ -13,6 +13,19 @@ const Enabled = z
     "False if no events of pages are collected, because no page is published or every page-events pipeline is disabled. Empty rows then do not mean no traffic; enable analytics by publishing a page.",
   )
 
+export const Query = z.string().min(1).max(100_000).describe("One SELECT statement in DuckDB SQL.")
+export const SnapshotId = z.string().regex(/^[0-9a-f]{32}$/, "a snapshot as an answer names it")
+
+export const Answer = z.object({
+  columns: z.array(z.string()),
+  types: z.array(z.string()).describe("Types of the engine, parallel to `columns`."),
+  rows: z.array(z.array(z.unknown())).describe("Cells in the order of `columns`."),
+  truncated: z.boolean().describe("Whether rows were cut: more than 50,000, or too large in total."),
+  enabled: Enabled,
+  as_of: AsOf,
+  snapshot: SnapshotId.describe("What the answer was made from. The same query with it has the same rows, for `keep_snapshots_days`."),
+})
+
 export const queryAnalytics = defineOperation({
   name: "page_analytics.query",
   summary: "Run a read-only SQL query over the organization's page events.",
@@ -21,26 +34,26 @@ export const queryAnalytics = defineOperation({
     "GET /v1/page-analytics/schema has their columns and the functions. At most 50,000 rows come back, then `truncated` is true.",
     "Cells: integers beyond 2^53 and decimals of more than 15 digits are strings; NaN and infinities are strings; dates are `2026-11-20`, timestamps RFC 3339 in UTC,",
     "intervals ISO 8601 durations, blobs base64; lists are lists, structs are objects, maps are lists of [key, value].",
+    "`now()` and `current_date` are the time of `as_of`. With the `snapshot` of an earlier answer the same query has the same rows; it is refused with `snapshot_gone` where they cannot be had again, because it expired, or events in it were changed or deleted, and with `not_repeatable` where the query draws at random.",
     "Example: SELECT variant, count(DISTINCT session_id) AS visitors FROM events WHERE event = 'pageview' AND NOT is_test GROUP BY variant",
   ].join(" "),
   http: { method: "POST", path: "/v1/page-analytics/query" },
   access: { scope: "page_analytics:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ query: z.string().min(1).max(100_000).describe("One SELECT statement in DuckDB SQL.") }),
-  output: z.object({
-    columns: z.array(z.string()),
-    types: z.array(z.string()).describe("Types of the engine, parallel to `columns`."),
-    rows: z.array(z.array(z.unknown())).describe("Cells in the order of `columns`."),
-    truncated: z.boolean().describe("Whether rows were cut: more than 50,000, or too large in total."),
-    enabled: Enabled,
-    as_of: AsOf,
+  input: z.strictObject({
+    query: Query,
+    snapshot: SnapshotId.optional().describe("Of an earlier answer: the query is made of the same rows."),
   }),
-  errors: ["invalid_argument", "permission_denied", "resource_exhausted", "deadline_exceeded", "unavailable"],
+  output: Answer,
+  errors: ["invalid_argument", "permission_denied", "failed_precondition", "resource_exhausted", "deadline_exceeded", "unavailable"],
   examples: [
     { input: { query: "SELECT variant, count(DISTINCT session_id) AS visitors FROM events WHERE event = 'pageview' GROUP BY variant" } },
   ],
   inject: { analytics: PageAnalytics },
-  handle: ({ input, caller, deps, signal }) => deps.analytics.query(caller, input.query, signal),
+  async handle({ input, caller, deps, signal }) {
+    const { snapshot, ...answer } = await deps.analytics.query(caller, input, signal)
+    return { ...answer, snapshot: snapshot.id }
+  },
 })
 
 const tables = [

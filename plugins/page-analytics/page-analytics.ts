@@ -5,19 +5,32 @@ import type { Datasets } from "../datasets/index.ts"
 import type { EventPipelinesService } from "../event-pipelines/index.ts"
 import type { Organizations } from "../organizations/index.ts"
 import type { Pages } from "../pages/index.ts"
-import { CopiedOrganizations, CopiesCollection, type Copy, type Segment } from "./collections.ts"
+import { CopiedOrganizations, CopiesCollection, type Copy, type Segment, type SnapshotPlace } from "./collections.ts"
 import { schemaVersion } from "./event-columns.ts"
 import type { QueryTable, QueryTask } from "./query/protocol.ts"
 import type { QueryPool } from "./query/query-pool.ts"
 import type { QueryOutcome } from "./query/query-process.ts"
+import { notRepeatable } from "./query/repeatable.ts"
 import { CopyStore, type CopyStoreDeps, liveSegments } from "./sealing/copy-store.ts"
 import { eventsDataset, passedAt } from "./sealing/passes.ts"
 import { type SegmentFiles, SegmentMissing } from "./segments/segment-files.ts"
 import type { AnalyticsSettings } from "./settings.ts"
+import { Snapshots, snapshotGone } from "./snapshots.ts"
 
 export interface AnalyticsResult extends QueryTable {
   readonly enabled: boolean
   readonly as_of: string | null
+}
+
+export interface Asking {
+  readonly query: string
+  /** Id of one that an earlier answer named. */
+  readonly snapshot?: string | undefined
+}
+
+/** An answer that can be asked for again. */
+export interface RepeatableResult extends AnalyticsResult {
+  readonly snapshot: SnapshotPlace & { readonly id: string }
 }
 
 export interface AnalyticsStatus {
@@ -30,8 +43,8 @@ export interface AnalyticsStatus {
 }
 
 export interface PageAnalytics {
-  /** Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`, `unavailable`. */
-  query(caller: Caller, sql: string, signal: AbortSignal): Promise<AnalyticsResult>
+  /** Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`, `unavailable`, and `failed_precondition` where the rows of the snapshot cannot be had again. */
+  query(caller: Caller, asking: Asking, signal: AbortSignal): Promise<RepeatableResult>
   /** The same for the service itself, which answers for what it does with the rows; it gets up to 50,000. */
   read(organization: string, sql: string, signal: AbortSignal): Promise<AnalyticsResult>
   status(organization: string): Promise<AnalyticsStatus>
@@ -54,12 +67,12 @@ interface AnalyticsDeps extends CopyStoreDeps {
   readonly settings: AnalyticsSettings
 }
 
-type Asked = Pick<QueryTask, "sql" | "limits">
+type Asked = Pick<QueryTask, "sql" | "limits" | "clock" | "repeatable">
 
 /** Of what the service itself reads. */
 const ownLimits = { rows: 50_000, bytes: 16_777_216 }
 
-interface Snapshot {
+interface Present {
   /** Undefined where no copy was made yet. */
   readonly copy?: Copy
   readonly segments: readonly Segment[]
@@ -68,6 +81,7 @@ interface Snapshot {
 
 export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
   const { store, works, clock, datasets, organizations, pages, pipelines, files, pool, settings } = deps
+  const snapshots = new Snapshots({ store, works, clock, keepDays: settings.keep_snapshots_days })
 
   /** Read at each call: the key's owner may have left since it was made. */
   async function assertMember({ organization, user }: Caller): Promise<void> {
@@ -110,7 +124,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
   }
 
   /** The live copy, its files and how fresh they are, of one moment: a merge or a rebuild meanwhile has it read again. */
-  async function snapshot(organization: string): Promise<Snapshot> {
+  async function present(organization: string): Promise<Present> {
     for (let tries = 0; tries < 8; tries++) {
       // Before the copy: a sealing pass first marks a copy that is behind, and afterwards says that all was passed.
       const passed = await passedAt(store)
@@ -150,26 +164,47 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     await works.run((work) => work.in(CopiesCollection, organization).update(copy.id, { $set: { missed: segment.id } }, { optional: true }))
   }
 
-  async function read(organization: string, asked: Asked, signal: AbortSignal): Promise<AnalyticsResult> {
-    const [on, { copy, segments, as_of }] = await Promise.all([enabled(organization), snapshot(organization)])
+  async function read(organization: string, given: Pick<Asked, "sql" | "limits">, signal: AbortSignal) {
+    const [on, { copy, segments, as_of }] = await Promise.all([enabled(organization), present(organization)])
     if (copy?.lost) throw copyLost()
+    const asked = { ...given, clock: as_of, repeatable: false }
     try {
-      return { ...(await run(organization, segments, asked, signal)), enabled: on, as_of }
+      return { result: { ...(await run(organization, segments, asked, signal)), enabled: on, as_of }, copy, segments }
     } catch (error) {
       if (copy && error instanceof SegmentMissing) await noteMissed(organization, copy, error.segment)
       throw error
     }
   }
 
+  /** Of the same rows as an earlier answer. */
+  async function again(
+    organization: string,
+    given: Pick<Asked, "sql" | "limits">,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<RepeatableResult> {
+    const [on, { segments, ...snapshot }] = await Promise.all([enabled(organization), snapshots.find(organization, id)])
+    const { as_of } = snapshot
+    try {
+      return { ...(await run(organization, segments, { ...given, clock: as_of, repeatable: true }, signal)), enabled: on, as_of, snapshot }
+    } catch (error) {
+      throw error instanceof SegmentMissing ? snapshotGone(id, "lost") : error
+    }
+  }
+
   return {
-    async query(caller, sql, signal) {
+    async query(caller, { query: sql, snapshot }, signal) {
       await assertMember(caller)
+      const organization = caller.organization.id
       const limits = { rows: settings.max_rows, bytes: settings.max_result_bytes }
-      return read(caller.organization.id, { sql, limits }, signal)
+      if (snapshot !== undefined) return again(organization, { sql, limits }, snapshot, signal)
+      const { result, copy, segments } = await read(organization, { sql, limits }, signal)
+      const place = { copy_id: copy?.id ?? "", revision: copy?.revision ?? 0, as_of: result.as_of }
+      return { ...result, snapshot: { ...place, id: await snapshots.hold(organization, place, segments) } }
     },
-    read: (organization, sql, signal) => read(organization, { sql, limits: ownLimits }, signal),
+    read: async (organization, sql, signal) => (await read(organization, { sql, limits: ownLimits }, signal)).result,
     async status(organization) {
-      const { segments, as_of } = await snapshot(organization)
+      const { segments, as_of } = await present(organization)
       const { building } = await new CopyStore(deps, organization).copies()
       return {
         enabled: await enabled(organization),
@@ -199,6 +234,8 @@ function refusal(kind: Exclude<QueryOutcome["kind"], "table">, message: string):
     const said = "No process for the query could be started; retry."
     return new AppError("unavailable", said, { reason: "query_process_unavailable" }, { cause: new Error(message), retryAfterS: 5 })
   }
+  if (message.startsWith(notRepeatable))
+    return new AppError("invalid_argument", message, { reason: "not_repeatable", fields: [{ path: "query", message }] })
   const reason = ({ refused: "query_rejected", memory: "query_memory", crashed: "query_crashed" } as const)[kind]
   return new AppError("invalid_argument", message, { reason, fields: [{ path: "query", message }] })
 }

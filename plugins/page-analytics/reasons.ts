@@ -1,4 +1,5 @@
 // The stable words that this plugin's errors hold in `details.reason`.
+import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
@@ -35,6 +36,28 @@ export const reasons = defineReasons({
     summary: "The query is not allowed, or the engine refused it.",
     remedy: "Correct the query as the message says.",
     details: { fields: FieldProblems },
+  },
+  not_repeatable: {
+    code: "invalid_argument",
+    summary: "The query calls functions whose value is another each time, so that a snapshot does not make its answer the same.",
+    remedy: "Leave these functions out, or ask without the snapshot.",
+    details: { fields: FieldProblems },
+  },
+  report_not_found: { code: "not_found", summary: "The report does not exist.", remedy: "List the reports." },
+  too_many_reports: {
+    code: "resource_exhausted",
+    summary: "The organization has as many reports as it may have.",
+    remedy: "Delete reports.",
+  },
+  snapshot_gone: {
+    code: "failed_precondition",
+    summary: "The rows of the snapshot cannot be had again.",
+    remedy: "Ask without the snapshot.",
+    details: {
+      why: z
+        .enum(["expired", "rows_changed", "retention", "lost"])
+        .describe("It expired or is unknown; its events were changed or deleted; they are older than what is kept; files were lost."),
+    },
   },
   segment_missing: {
     code: "unavailable",

@@ -1,5 +1,6 @@
 // What an operator can set about page analytics.
 import { z } from "zod"
+import { token } from "#core"
 
 export const AnalyticsSettings = z.strictObject({
   concurrency: z
@@ -45,6 +46,13 @@ export const AnalyticsSettings = z.strictObject({
     .default(900_000)
     .describe("Time that a replaced segment's file is kept, for running queries on any node and for readers of the bucket."),
   keep_days: z.int().min(1).default(1_095).describe("Days of events in the copy; older rows are in the dataset only."),
+  keep_snapshots_days: z
+    .int()
+    .min(1)
+    .max(1_095)
+    .default(7)
+    .describe("Days for which a query can be repeated with the `snapshot` of its answer; saved reports keep theirs."),
+  max_reports: z.int().min(0).max(10_000).default(500).describe("Maximum saved reports of an organization."),
   cache_bytes: z
     .int()
     .min(0)
@@ -53,3 +61,6 @@ export const AnalyticsSettings = z.strictObject({
 })
 
 export type AnalyticsSettings = z.output<typeof AnalyticsSettings>
+
+/** How many reports an organization may save. */
+export const ReportLimit = token<number>("analytics report limit")

@@ -14,6 +14,9 @@ import { Settings } from "./settings.ts"
 import { Suppressions, SuppressionsToken } from "./suppressions.ts"
 import { askToUnsubscribe, unsubscribe } from "./unsubscribe-routes.ts"
 
+export { Keys } from "./keys.ts"
+export { confirmation, linkPage, unknownPage } from "./link-page.ts"
+export { openLink, sealLink } from "./sealed-link.ts"
 export { type Suppressions, SuppressionsToken } from "./suppressions.ts"
 
 export default definePlugin({

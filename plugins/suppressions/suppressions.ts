@@ -104,6 +104,11 @@ export class Suppressions {
     return made
   }
 
+  /** Stages that the list has nothing of an address any more. */
+  async forget(work: UnitOfWork, organization: string, address: string): Promise<void> {
+    for (const id of await this.idsOf(organization, address)) work.in(SuppressionCollection, organization).remove(id, { optional: true })
+  }
+
   remove(work: UnitOfWork, organization: string, { id }: StoredSuppression): void {
     work.in(SuppressionCollection, organization).remove(id)
   }

@@ -2,9 +2,10 @@
 import { defineRoute, type RouteRequest, UnitsOfWork } from "#core"
 import { Organizations } from "../organizations/index.ts"
 import { Keys } from "./keys.ts"
+import { unknownPage } from "./link-page.ts"
 import { SuppressionsToken } from "./suppressions.ts"
 import { readUnsubscribeToken, unsubscribePath } from "./unsubscribe-link.ts"
-import { askingPage, donePage, unknownPage } from "./unsubscribe-page.ts"
+import { askingPage, donePage } from "./unsubscribe-page.ts"
 
 const inject = { keys: Keys, organizations: Organizations }
 const answers = {

@@ -5,21 +5,13 @@ import { AgentRunsToken } from "../threads/index.ts"
 import { serveAttempts } from "./attempts.ts"
 import { workstreamsChannel } from "./channel.ts"
 import { AttemptCollection, EventCollection, PartCollection, TemplateCollection, WorkstreamCollection } from "./collections.ts"
-import {
-  addAssignment,
-  beginAttemptOperation,
-  endAttemptOperation,
-  getAssignment,
-  listAssignments,
-  listAttempts,
-  moveAssignment,
-  updateAssignment,
-} from "./operations/assignments.ts"
+import { addAssignment, getAssignment, listAssignments, moveAssignment, updateAssignment } from "./operations/assignments.ts"
+import { beginAttemptOperation, endAttemptOperation, listAttempts } from "./operations/attempts.ts"
 import { getDecision, listDecisions, moveDecision, proposeDecision } from "./operations/decisions.ts"
 import { setExternalRefs } from "./operations/external-refs.ts"
 import { escalateWorkstream, followWorkstream, unfollowWorkstream } from "./operations/following.ts"
-import { addResource, appendEvent, listEvents, removeResource } from "./operations/notes.ts"
-import { addPhase, movePhase, updatePhase } from "./operations/phases.ts"
+import { addResource, appendEvent, getResource, listEvents, listResources, removeResource } from "./operations/notes.ts"
+import { addPhase, getPhase, listPhases, movePhase, updatePhase } from "./operations/phases.ts"
 import { createTemplate, deleteTemplate, getTemplate, listTemplates, updateTemplate } from "./operations/templates.ts"
 import {
   archiveWorkstream,
@@ -54,7 +46,8 @@ export default definePlugin({
       archiveWorkstream,
     )
     registrar.operations(followWorkstream, unfollowWorkstream, escalateWorkstream, setExternalRefs)
-    registrar.operations(addPhase, updatePhase, movePhase, addResource, removeResource, appendEvent, listEvents)
+    registrar.operations(addPhase, listPhases, getPhase, updatePhase, movePhase)
+    registrar.operations(addResource, listResources, getResource, removeResource, appendEvent, listEvents)
     registrar.operations(addAssignment, listAssignments, getAssignment, updateAssignment, moveAssignment)
     registrar.operations(beginAttemptOperation, endAttemptOperation, listAttempts)
     registrar.operations(proposeDecision, listDecisions, getDecision, moveDecision)

@@ -8,7 +8,9 @@ import {
   isUuid,
   type Json,
   type Live,
+  type StagedCollection,
   type Store,
+  stageRevision,
   timestamp,
   token,
   type UnitOfWork,
@@ -118,10 +120,10 @@ export class Workstreams {
     change: Partial<P>,
     news: News,
   ): P {
-    const changed = { ...change, revision: part.revision + 1, updated_at: this.now() }
-    work.in(PartCollection, organization).update(part.id, { $set: changed as Record<string, Json> }, { where: { revision: part.revision } })
+    const parts = work.in(PartCollection, organization) as StagedCollection<StoredPart> as StagedCollection<P>
+    const changed = stageRevision(parts, part, change, this.#deps.clock.now())
     this.touch(work, organization, workstream, news)
-    return { ...part, ...changed }
+    return changed
   }
 
   /** Stages the end of a part as read. */

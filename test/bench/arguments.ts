@@ -10,6 +10,8 @@ export interface BenchArguments {
   readonly writeDocs: boolean
   readonly peers: boolean
   readonly profile: boolean
+  /** What each feature adds to the cost of an event, and nothing else. */
+  readonly ledger: boolean
   /** Set where the store at this size is to be measured, and nothing else. */
   readonly rows: number | undefined
   /** Page events that analytics are measured with. */
@@ -31,6 +33,7 @@ export function readArguments(): BenchArguments {
     writeDocs: values["write-docs"] === true,
     peers: values.peers === true,
     profile: values.profile === true,
+    ledger: values.ledger === true,
     rows,
     events: number("events", values.events) ?? 1_000_000,
     userAgents: values["user-agents"],
@@ -49,6 +52,7 @@ function parsed() {
         "write-docs": { type: "boolean" },
         peers: { type: "boolean" },
         profile: { type: "boolean" },
+        ledger: { type: "boolean" },
         rows: { type: "string" },
         events: { type: "string" },
         "user-agents": { type: "string" },

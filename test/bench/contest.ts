@@ -4,6 +4,7 @@ import type { Load, Measured, RequestSpec } from "./load/load.ts"
 import { BenchProblem } from "./options.ts"
 import type { Books } from "./service/books.ts"
 import type { ProcessTree } from "./service/cpu.ts"
+import { median } from "./table.ts"
 
 export interface Contestant {
   readonly name: string
@@ -26,10 +27,12 @@ export interface Keeper {
 interface Run extends Measured {
   /** CPU microseconds that an answer cost the server, its children included; of keepers only. */
   readonly server_us: number
+  /** The same by thread. */
+  readonly threads_us: ReadonlyMap<string, number>
 }
 
 /** Of each run of a contestant, in the order of the runs; events a second unless another is named. */
-export type Figures = (name: string, of?: Exclude<keyof Run, "others">) => number[]
+export type Figures = (name: string, of?: Exclude<keyof Run, "others" | "threads_us">) => number[]
 
 export interface ContestOptions {
   readonly connections: number
@@ -49,6 +52,8 @@ export class Contest {
   readonly #contestants: readonly Contestant[]
   /** Answers a second that were seen last, by name: how many requests a run needs. */
   readonly #seen = new Map<string, number>()
+  /** Of the last `runs`. */
+  #all = new Map<string, Run[]>()
 
   constructor(load: Load, contestants: readonly Contestant[]) {
     this.#load = load
@@ -70,11 +75,20 @@ export class Contest {
   /** Throws where a run is void. */
   async runs({ runs, ...options }: ContestOptions): Promise<Figures> {
     const all = new Map(this.#contestants.map(({ name }) => [name, [] as Run[]]))
+    this.#all = all
     for (let run = 0; run < runs; run++) {
       const turn = run % 2 === 0 ? this.#contestants : this.#contestants.toReversed()
       for (const contestant of turn) all.get(contestant.name)?.push(await this.#run(contestant, options))
     }
     return (name, of = "perSecond") => (all.get(name) ?? []).map((run) => run[of])
+  }
+
+  /** CPU microseconds an answer by thread, medians of the last runs, costliest first; those of less than half a microsecond are left out. */
+  threadsOf(name: string): [thread: string, us: number][] {
+    const runs = this.#all.get(name) ?? []
+    const threads = new Set(runs.flatMap((run) => [...run.threads_us.keys()]))
+    const costs = [...threads].map((thread): [string, number] => [thread, median(runs.map((run) => run.threads_us.get(thread) ?? 0))])
+    return costs.filter(([, us]) => us >= 0.5).sort(([, a], [, b]) => b - a)
   }
 
   async #run({ name, request, keeps, leaves = { rows: 1, entries: 1 } }: Contestant, options: Omit<ContestOptions, "runs">): Promise<Run> {
@@ -84,7 +98,7 @@ export class Contest {
     const count = keeps ? rate * (seconds + 1) + connections * 2 : 20_000
     await this.#load.prepare({ ...request, prefix: `p${++prefixes}` }, count)
     const before = await keeps?.books()
-    const cpu = keeps?.tree.cpuUs() ?? 0
+    const cpu = keeps?.tree.threadsUs()
     const measured = await this.#load.run({
       url: request.url,
       connections,
@@ -92,11 +106,13 @@ export class Contest {
       repeat: !keeps,
       ...(perSecond === undefined ? {} : { perSecond }),
     })
-    const used = (keeps?.tree.cpuUs() ?? 0) - cpu
+    const threads_us = new Map<string, number>()
+    for (const [thread, us] of keeps?.tree.threadsUs() ?? [])
+      threads_us.set(thread, (us - (cpu?.get(thread) ?? 0)) / Math.max(1, measured.ok))
     if (keeps && before) await check(keeps, name, measured, leaves, before)
     if (measured.other > 0) throw new VoidRun(`${name}: ${measured.other} requests were not answered with 2xx (${measured.others})`)
     if (perSecond === undefined) this.#seen.set(name, measured.perSecond)
-    return { ...measured, server_us: used / Math.max(1, measured.ok) }
+    return { ...measured, threads_us, server_us: [...threads_us.values()].reduce((sum, us) => sum + us, 0) }
   }
 }
 

@@ -14,7 +14,8 @@ interface Entry {
   readonly load: () => Promise<Suite>
 }
 
-function suitesFor({ rows, peers }: BenchArguments): Entry[] {
+function suitesFor({ rows, peers, ledger }: BenchArguments): Entry[] {
+  if (ledger) return [{ area: "ledger/", load: async () => (await import("./ledger.ts")).ledgerRows }]
   if (rows !== undefined) {
     const load = async (): Promise<Suite> => {
       const { sizeRows } = await import("./storage/at-size.ts")
@@ -31,6 +32,7 @@ function suitesFor({ rows, peers }: BenchArguments): Entry[] {
     { area: "live/", load: async () => (await import("./live.ts")).liveRows },
     { area: "pages/", load: async () => (await import("./pages/collect.ts")).collectRows },
     { area: "pages/", load: async () => (await import("./pages/analytics.ts")).analyticsRows },
+    { area: "events/", load: async () => (await import("./events/events.ts")).eventRows },
     { area: "knowledge/", load: async () => (await import("./knowledge/knowledge.ts")).knowledgeRows },
     { area: "experiments/", load: async () => (await import("./experiments/live.ts")).liveRows },
     { area: "experiments/", load: async () => (await import("./experiments/runs.ts")).experimentRows },

@@ -108,6 +108,51 @@ describe("the job queue", () => {
     ).to.equal("not_found")
   })
 
+  it("counts no try of a job that could not try anything yet", async () => {
+    behave = () => {
+      if (ran.length <= 5) throw new AppError("unavailable", "full", { reason: "no_descriptors" }, { notTried: true, retryAfterS: 0.01 })
+    }
+    await enqueue("held back")
+    await until("the sixth run", () => ran.length === 6)
+    expect(ran.map(({ attempt }) => attempt)).to.deep.equal([1, 1, 1, 1, 1, 1])
+    await until("the job being done", async () => (await jobs()).length === 0)
+    expect(exhausted).to.deep.equal([])
+  })
+
+  it("counts a try for each further node that ends while it has the job, after three that may", async () => {
+    behave = async () => {
+      const id = (await jobs())[0]?.id ?? ""
+      const $set = { held_by: "a node that ended", run_at: new Date(0).toISOString() }
+      await host.get(UnitsOfWork).run((work) => work.in(JobCollection).update(id, { $set }))
+      throw new Postponed(1)
+    }
+    const id = await enqueue("deadly")
+    const dead = await until("its being dead", async () => (await jobs()).find(({ state }) => state === "dead"))
+    expect(ran.map(({ attempt }) => attempt)).to.deep.equal([1, 1, 1, 1, 2, 3])
+    expect(dead).to.include({ attempts: 3, last_error: "The nodes that ran it ended 6 times in a row; it is not retried by itself." })
+    expect(exhausted).to.deep.equal(["deadly"])
+    behave = () => {}
+    await host.get(UnitsOfWork).run((work) => host.get(JobQueue).revive(work, id))
+    await until("its being done", async () => (await jobs()).length === 0)
+    expect(ran.at(-1)).to.include({ attempt: 1 })
+  })
+
+  it("forgets those nodes once a try has ended", async () => {
+    let lost = 0
+    behave = async () => {
+      const id = (await jobs())[0]?.id ?? ""
+      if (ran.length === 4) throw new Error("down")
+      if (++lost > 6) return
+      const $set = { held_by: "a node that ended", run_at: new Date(0).toISOString() }
+      await host.get(UnitsOfWork).run((work) => work.in(JobCollection).update(id, { $set }))
+      throw new Postponed(1)
+    }
+    await enqueue("unlucky")
+    await until("its being done", async () => ran.length > 0 && (await jobs()).length === 0)
+    expect(ran.map(({ attempt }) => attempt)).to.deep.equal([1, 1, 1, 1, 2, 2, 2, 2])
+    expect(exhausted).to.deep.equal([])
+  })
+
   it("runs again at once what was hastened while it ran, and was postponed then", async () => {
     const queue = host.get(JobQueue)
     const id = "01900000-0000-7000-8000-00000000000b"

@@ -146,7 +146,7 @@ export const environment: CompileEnvironment = {
       problems.push({ part: "schema", message: '"objekt" is not a type.', pointer: "/type" })
     const broken = transform?.split("\n").findIndex((line) => line.includes("return {") && !line.includes("}")) ?? -1
     if (broken >= 0) problems.push({ part: "transform", message: "Unexpected end.", line: broken + 1, column: 3 })
-    return { program: problems.length > 0 ? null : { digest: "p", validator: null, transform, fields: null }, problems }
+    return { program: problems.length > 0 ? null : { digest: "p", validator: null, transform, fields: null, mapping: null }, problems }
   },
   organizationSlug: "acme",
   channels: ["executions", "approvals", "datasets:*"],

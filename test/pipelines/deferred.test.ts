@@ -93,7 +93,7 @@ onBothStores("deferred steps", ({ start }) => {
 
   it("do not count attempts for which this service itself had no descriptor left", async () => {
     const full = () => {
-      throw new AppError("unavailable", "No file descriptor is left.", { reason: "no_descriptors" })
+      throw new AppError("unavailable", "No file descriptor is left.", { reason: "no_descriptors" }, { notTried: true })
     }
     world.answer = () => (world.acts.length <= 5 ? full() : { done: true })
     const { inbound_url } = await bench.make({ name: "Own", pipeline: [{ id: "act", type: "world.act", says: 1, retry: quick }] })

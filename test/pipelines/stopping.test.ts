@@ -4,10 +4,15 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
+import { AppError } from "#core"
 import { testHost } from "#core/testing"
+import { runningMs } from "../slowness.ts"
 import { until } from "../waiting.ts"
 import { Bench, post } from "./bench.ts"
 import { outsideWorld } from "./outside-world.ts"
+
+/** Seconds for which a limit holds the step back. */
+const waitS = 60
 
 describe("an event that takes longer than a stop waits", () => {
   let dataDir: string
@@ -42,5 +47,23 @@ describe("an event that takes longer than a stop waits", () => {
     } finally {
       await again.stop()
     }
+  })
+
+  it("ends at once where its step waits for room under a limit", async () => {
+    const world = outsideWorld()
+    world.answer = () => {
+      throw new AppError("unavailable", "full", { reason: "unavailable" }, { notTried: true, retryAfterS: waitS })
+    }
+    const folder = mkdtempSync(join(dataDir, "limited-"))
+    const host = await testHost({ dataDir: folder, plugins: [world.plugin], env: { MILLRACE_SERVER_DRAIN_MS: "50" } })
+    const pipeline = [{ id: "act", type: "world.act", says: "hello", await: true, timeout_ms: 600_000 }]
+    const { inbound_url } = await new Bench(host).make({ name: "Limited", pipeline })
+    const answer = post(inbound_url, { n: 1 })
+    await until("the action was asked", () => world.acts.length === 1)
+    const milliseconds = await runningMs(() => host.stop())
+    const { status, body } = await answer
+    expect([status, body.details.reason]).to.deep.equal([503, "stopping"])
+    expect(milliseconds).to.be.lessThan((waitS * 1_000) / 2)
+    expect(world.acts).to.have.length(1)
   })
 })

@@ -1,7 +1,7 @@
 // Runs a suite on both stores: on the embedded file always, on MongoDB where a server can be had. What a suite starts is
 // stopped after it.
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
-import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+import { lendDatabase, mongoAvailable, sharedMongo, takeBackDatabase } from "../mongodb-server.ts"
 
 export type StartHost = (options?: TestHostOptions) => Promise<TestHost>
 
@@ -12,30 +12,36 @@ export interface Leg {
 }
 
 export function onBothStores(title: string, define: (leg: Leg) => void): void {
-  describe(title, () => withHosts(async () => ({}), define))
+  describe(title, () => withHosts(undefined, define))
   const onMongo = mongoAvailable ? describe : describe.skip
-  onMongo(`${title} (mongodb)`, () => withHosts(mongoStorage, define))
+  onMongo(`${title} (mongodb)`, () => withHosts(mongo, define))
 }
 
 /** Suites that need several nodes: on MongoDB only. */
 export function onMongo(title: string, define: (leg: Leg) => void): void {
   const run = mongoAvailable ? describe : describe.skip
-  run(`${title} (mongodb)`, () => withHosts(mongoStorage, define))
+  run(`${title} (mongodb)`, () => withHosts(mongo, define))
 }
 
-async function mongoStorage(): Promise<Record<string, string>> {
-  return { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }
-}
+const urlVariable = "MILLRACE_STORAGE_URL"
 
-function withHosts(storage: Leg["storage"], define: (leg: Leg) => void): void {
+/** Where services of MongoDB keep their data: in a database that another suite had before, or in one that none has. */
+const mongo = { lent: lendDatabase, fresh: async () => (await sharedMongo()).freshUrl() }
+
+function withHosts(databases: typeof mongo | undefined, define: (leg: Leg) => void): void {
   const running: TestHost[] = []
+  const lent: string[] = []
   after(async () => {
     for (const host of running.reverse()) await host.stop()
+    for (const url of lent) await takeBackDatabase(url)
   })
   define({
-    storage,
+    storage: async () => (databases ? { [urlVariable]: await databases.fresh() } : {}),
     async start(options = {}) {
-      const host = await testHost({ capture: false, ...options, env: { ...(await storage()), ...options.env } })
+      const url = options.env?.[urlVariable] === undefined ? await databases?.lent() : undefined
+      if (url !== undefined) lent.push(url)
+      const env = { ...options.env, ...(url === undefined ? {} : { [urlVariable]: url }) }
+      const host = await testHost({ capture: false, ...options, env })
       running.push(host)
       return host
     },

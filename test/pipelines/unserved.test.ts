@@ -20,6 +20,8 @@ describe("requests that the service could not serve", () => {
     made = await new Bench(host).make({
       name: "Counted",
       request_schema: { type: "object" },
+      // One that only the sandbox can run.
+      transform_js: "function transform(event) { return Object.assign({}, event) }",
       pipeline: [{ type: "dataset.write", dataset_slug: "counted" }],
     })
     await post(made.inbound_url, {})

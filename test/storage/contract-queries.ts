@@ -71,6 +71,18 @@ function examples(bench: Bench): void {
       })
     }
 
+    it("finds the documents of a list of ids, short or long, alone or with more", async () => {
+      const own = (await bench.notes().find({ set })).map((doc) => doc.id)
+      for (const length of [1, 3, 300, 2_000]) {
+        const ids = [...own.slice(0, length), ...Array.from({ length: length - own.slice(0, length).length }, () => bench.id())]
+        const found = await bench.notes().find({ id: { $in: ids } }, { limit: ids.length })
+        expect(found.map((doc) => doc.id)).to.have.members(own.slice(0, length))
+        expect(await bench.notes().count({ id: { $in: ids } })).to.equal(found.length)
+        const narrowed = await bench.notes().find({ id: { $in: ids }, name: { $in: ["null", "absent"] } })
+        expect(narrowed).to.deep.equal(found.filter((doc) => ["null", "absent"].includes(String(doc["name"]))))
+      }
+    })
+
     function allBut(...names: string[]): string[] {
       const every = ["null", "absent", "zero", "one", "text", "true", "false", "list", "nested", "empty list", "object", "deep"]
       return [...every, "like a list", "like an object"].filter((name) => !names.includes(name))
@@ -97,24 +109,43 @@ function paging(bench: Bench): void {
       expect(down.map((doc) => doc["value"] ?? null)).to.deep.equal(up.map((doc) => doc["value"] ?? null).reverse())
     })
 
+    const inPages = async (filter: Filter, sort: Sort) => {
+      const keys = [...Object.keys(sort).filter((key) => key !== "id"), "id"]
+      const walked: Note[] = []
+      for (let after: readonly Scalar[] | undefined; ; ) {
+        const options: FindOptions = { sort, limit: 5, ...(after ? { after } : {}) }
+        const page = await bench.notes().find(filter, options)
+        walked.push(...page)
+        const last = page.at(-1)
+        if (!last) return walked
+        after = keys.map((key) => (last[key] ?? null) as Scalar)
+      }
+    }
+
     const sorts: Sort[] = [{}, { id: -1 }, { value: 1 }, { value: -1 }, { twin: 1, value: -1 }, { value: 1, twin: -1, id: 1 }]
     for (const sort of sorts) {
       it(`walks in pages by ${JSON.stringify(sort)} without a gap or a repeat`, async () => {
         const whole = await bench.notes().find({ set }, { sort, limit: 100 })
         expect(whole).to.have.length(values.length * 2)
-        const keys = [...Object.keys(sort).filter((key) => key !== "id"), "id"]
-        const walked: Note[] = []
-        for (let after: readonly Scalar[] | undefined; ; ) {
-          const options: FindOptions = { sort, limit: 5, ...(after ? { after } : {}) }
-          const page = await bench.notes().find({ set }, options)
-          walked.push(...page)
-          const last = page.at(-1)
-          if (!last) break
-          after = keys.map((key) => (last[key] ?? null) as Scalar)
-        }
+        const walked = await inPages({ set }, sort)
         expect(walked).to.deep.equal(whole)
       })
     }
+
+    it("walks in pages through what has one of several values, a list that holds two of them once", async () => {
+      const [one, two] = [bench.id("group"), bench.id("group")]
+      const docs = Array.from({ length: 30 }, (_, rank): Note => ({ id: bench.id(), group: [one, two, null][rank % 3] ?? null, rank }))
+      await bench.insert(...docs, { id: bench.id(), group: [one, two], rank: 99 }, { id: bench.id(), group: ["other"], rank: 98 })
+      const ranks = [...docs.flatMap(({ group, rank }) => (group === null ? [] : Number(rank))), 99]
+      for (const more of [[], ["nobody's", one], Array.from({ length: 40 }, (_, n) => `group ${n}`)]) {
+        const filter = { group: { $in: [one, two, ...more] } }
+        expect((await inPages(filter, { rank: 1 })).map(({ rank }) => rank)).to.deep.equal(ranks)
+        const newest = (await inPages(filter, { id: -1 })).map(({ id }) => id)
+        expect(newest)
+          .to.deep.equal([...newest].sort().reverse())
+          .and.to.have.length(ranks.length)
+      }
+    })
 
     it("refuses to page past a list", async () => {
       await bench.insert(...Array.from({ length: 600 }, (_, n) => ({ id: bench.id("listed"), set: "listed", value: [n] })))
@@ -151,7 +182,7 @@ function paging(bench: Bench): void {
   })
 }
 
-const scalar = fc.constantFrom<Scalar>(null, true, false, 0, 1, 2, -1, 1.5, "", "a", "b", "é", "1")
+export const scalar = fc.constantFrom<Scalar>(null, true, false, 0, 1, 2, -1, 1.5, "", "a", "b", "é", "1")
 const object = fc.dictionary(fc.constantFrom("x", "y"), scalar, { maxKeys: 2, noNullPrototype: true })
 const value: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: scalar },
@@ -176,7 +207,7 @@ const condition = fc.oneof(
   fc.tuple(comparison, membership).map(([a, b]) => ({ ...a, ...b })),
 )
 const single = fc.tuple(path, condition).map(([at, what]): Filter => ({ [at]: what as Json }))
-const filter = fc.oneof(
+export const filter = fc.oneof(
   single,
   fc.array(single, { minLength: 1, maxLength: 3 }).map(($and): Filter => ({ $and })),
   fc.array(single, { minLength: 1, maxLength: 3 }).map(($or): Filter => ({ $or })),

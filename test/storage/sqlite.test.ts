@@ -3,13 +3,19 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
+import type { Worker } from "node:worker_threads"
 import { expect } from "chai"
+import fc from "fast-check"
 import { defineCollection } from "../../core/contract/collection.ts"
+import type { Filter } from "../../core/contract/store.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { refusalOf } from "../refusal.ts"
+import { until } from "../waiting.ts"
 import { type Note, notes, storageContract } from "./contract.ts"
+import { filter, scalar } from "./contract-queries.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
+import { matchesReference } from "./reference.ts"
 
 storageContract("sqlite", (collections) => openFile(collections))
 
@@ -52,6 +58,27 @@ describe("storage: sqlite file", () => {
     }
     expect(carried).to.be.greaterThan(8 << 20)
     expect(statSync(`${opened.file}-wal`).size).to.be.lessThan(120 << 20)
+  })
+
+  it("starts another reading thread only where queries wait for one", async () => {
+    const started: Worker[] = []
+    const note = (worker: Worker) => void (worker.threadName === "millrace-reader" && started.push(worker))
+    process.on("worker", note)
+    try {
+      opened = await openFile([events])
+      for (let count = 0; count < 20; count++) await all()
+      expect(started).to.have.length(1)
+      const waiting = Array.from({ length: 100 }, () => all())
+      await until("a second thread", async () => {
+        waiting.push(...Array.from({ length: 100 }, () => all()))
+        await Promise.race(waiting.slice(-100))
+        return started.length > 1
+      })
+      await Promise.all(waiting)
+      expect(started).to.have.length(2)
+    } finally {
+      process.off("worker", note)
+    }
   })
 
   it("loses and doubles nothing when the writing thread dies again and again", async () => {
@@ -262,11 +289,17 @@ describe("storage: sqlite file", () => {
     expect(message).to.include('"events"').and.include("kind")
   })
 
-  it("serves lists and look-ups from indexes", async () => {
+  const planning = async () => {
     opened = await openFile([notes])
     await opened.store.stop()
     const database = new DatabaseSync(opened.file, { readOnly: true })
-    const { toWire } = await import("../../core/storage/sqlite/query.ts")
+    database.function("mr_matches", (_) => 1)
+    return database
+  }
+
+  it("serves lists and look-ups from indexes", async () => {
+    const database = await planning()
+    const { statementOf, toWire } = await import("../../core/storage/sqlite/query.ts")
     const base = { collection: notes, organization: "o", limit: 10, deadlineMs: 1, after: undefined }
     const plans = [
       {
@@ -285,16 +318,64 @@ describe("storage: sqlite file", () => {
         ],
       },
       { filter: {}, sort: [["id", -1]] },
+      { filter: { "values.a": { $in: ["a", "b", "a"] } }, sort: [["id", 1]] },
+      {
+        filter: { group: { $in: ["g", null, 3] }, slug: { $in: ["s"] } },
+        sort: [
+          ["rank", -1],
+          ["id", -1],
+        ],
+      },
     ] as const
     for (const plan of plans) {
       const wire = toWire({ ...base, ...plan }, 0)
-      const where = ["org=?", ...wire.narrow.map((each) => each.sql)].join(" AND ")
-      const rows = database.prepare(`EXPLAIN QUERY PLAN SELECT data FROM ${wire.table} WHERE ${where} ${wire.order} LIMIT 10`).all()
+      const { sql } = statementOf(wire, false)
+      const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
       const text = rows.map((row) => String(row["detail"])).join("; ")
       expect(text, JSON.stringify(plan))
         .to.match(/SEARCH .* USING INDEX/)
         .and.not.include("TEMP B-TREE")
+      const searched = rows.flatMap((row) => /^SEARCH "?contract_notes.*\((.*)\)$/.exec(String(row["detail"]))?.[1] ?? [])
+      if ("slug" in plan.filter && plan.filter.slug === "s") expect(searched, "by a sparse index").to.deep.equal(["org=? AND $slug=?"])
+      if ("values.a" in plan.filter) expect(searched).to.deep.equal(Array(2).fill("org=? AND $values.a=?"))
+      if ("group" in plan.filter && plan.filter.group !== "g") expect(searched).to.deep.equal(Array(3).fill("org=? AND $group=?"))
     }
+    database.close()
+  })
+
+  it("finds what the reference finds where SQL says all that a filter does, and counts it", async () => {
+    opened = await openFile([notes])
+    const shapes = fc.record({ a: scalar, group: scalar, rank: scalar }, { requiredKeys: [] })
+    const docs = fc.sample(shapes, { numRuns: 300, seed: 3 }).map(({ a, ...rest }, n): Note => {
+      return { id: `n${String(n).padStart(3, "0")}`, slug: `s${n}`, ...rest, values: a === undefined ? {} : { a } }
+    })
+    await opened.store.commit({ id: "c", writes: docs.map((doc) => ({ kind: "insert", collection: notes, organization: "o", doc })) })
+    const equal = fc.tuple(fc.constantFrom("values.a", "group", "rank"), scalar).map(([path, value]) => ({ [path]: value }))
+    const exact = fc.array(equal, { minLength: 1, maxLength: 3 }).map(($and): Filter => ({ $and }))
+    const collection = opened.store.open(notes, "o")
+    for (const query of [...fc.sample(filter, { numRuns: 400, seed: 5 }), ...fc.sample(exact, { numRuns: 100, seed: 5 }), { slug: "s7" }]) {
+      const expected = docs.filter((doc) => matchesReference(doc, query)).map(({ id }) => id)
+      const found = await collection.find(query, { limit: 1_000 })
+      expect([found.map(({ id }) => id), await collection.count(query)], JSON.stringify(query)).to.deep.equal([expected, expected.length])
+    }
+  })
+
+  it("looks up long lists by the index of their field, and then puts what it found in order", async () => {
+    const database = await planning()
+    const { statementOf, toWire } = await import("../../core/storage/sqlite/query.ts")
+    const planOf = (length: number, path: string) => {
+      const filter = { [path]: { $in: Array.from({ length }, (_, n) => `v${n}`) } }
+      const query = { collection: notes, organization: "o", limit: 10, deadlineMs: 1, after: undefined, filter, sort: [["id", 1]] as const }
+      const { sql } = statementOf(toWire(query, 0), false)
+      return database
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map((row) => String(row["detail"]))
+        .join("; ")
+    }
+    expect(planOf(100, "values.a")).to.include("$values.a=?").and.include("TEMP B-TREE")
+    // An index that has another field before it is of no use: a search for each value would be a walk for each.
+    expect(planOf(2, "rank")).to.not.include("UNION")
     database.close()
   })
 })

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { allKeys } from "../../core/contract/cache-invalidation.ts"
-import type { LiveMessage } from "../../core/contract/channel.ts"
+import { defineChannel, type LiveMessage } from "../../core/contract/channel.ts"
 import type { Json } from "../../core/contract/collection.ts"
 import { StagedWork } from "../../core/contract/unit-of-work.ts"
 import { LiveMessages, LiveOutboxes, type WireMessage } from "../../core/surface/live/messages.ts"
@@ -42,8 +42,8 @@ describe("live updates", () => {
   const clients: Socket[] = []
   before(async () => {
     const channels = [
-      { name: "executions", summary: "Executions.", role: "guest" as const },
-      { name: "datasets:*", summary: "Rows of a dataset." },
+      defineChannel({ name: "executions", summary: "Executions.", role: "guest" }),
+      defineChannel({ name: "datasets:*", summary: "Rows of a dataset." }),
     ]
     bench = await openSurfaceBench({ channels, keepMessages: 20, endpointOrganization: orgA.id })
   })

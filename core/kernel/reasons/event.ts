@@ -94,11 +94,6 @@ export const eventReasons = defineReasons({
     summary: "No active pipeline is at this address.",
     remedy: "Check the address, and that the pipeline is active.",
   },
-  no_descriptors: {
-    code: "unavailable",
-    summary: "This service has no file descriptor left; the receiver was not called.",
-    remedy: "Raise the service's limit of open files.",
-  },
   no_fixture: {
     code: "failed_precondition",
     summary: "The rehearsal has no fixture for this request.",

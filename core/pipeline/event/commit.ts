@@ -3,6 +3,7 @@ import type { Live } from "../../contract/channel.ts"
 import type { JobQueue } from "../../contract/job.ts"
 import type { CommitResult, Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/unit-of-work.ts"
+import type { Clock } from "../../kernel/clock.ts"
 import { asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Vault } from "../../kernel/vault.ts"
@@ -11,6 +12,7 @@ import { announcementId, announcementOf } from "../journal/announcement.ts"
 import { EntryCollection, type SeenKey } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import { storePayload } from "../journal/kept.ts"
+import { noteLate } from "../journal/late.ts"
 import type { Rejections } from "../journal/rejections.ts"
 import { storedEntry } from "../journal/stored.ts"
 import { deferredJob } from "../run/deferred.ts"
@@ -37,6 +39,7 @@ export interface Committer {
 
 export interface CommitServices {
   readonly store: Store
+  readonly clock: Clock
   readonly log: Logger
   readonly queue: () => JobQueue
   readonly live: () => Live
@@ -117,6 +120,7 @@ export class StoreCommitter implements Committer {
     const organization = stored.organization.id
     if (replayable && !isReplay) storePayload(work, organization, entry, visible, this.#services.payloadsDays)
     work.in(EntryCollection, organization).insert(storedEntry(entry))
+    noteLate(work, organization, entry, this.#services.clock.now())
   }
 
   /** The commit itself was refused: by a write of an action (then the event failed), or because storage is down (then nothing happened). */

@@ -28,6 +28,7 @@ export interface EventArgs {
   /** The first execution of the event, when this is a replay. */
   readonly origin?: JournalEntry | undefined
   readonly isTest?: boolean
+  readonly addressOf?: () => string
 }
 
 const unread: StoredPayload & { readonly body: string } = Object.freeze({ body: "", headers: {}, query: {} })
@@ -48,6 +49,8 @@ export class EventContext implements ExecutionInput {
   readonly receivedAt: string
   readonly depth: number
   readonly isReplay: boolean
+  /** The client's address, for who asks. */
+  readonly addressOf: (() => string) | undefined
   /** The event without proof: body as JSON text, headers, query. */
   visible: StoredPayload & { readonly body: string }
   /** Page envelope that takes precedence over the body's: a viewer's claims, or that of the replayed event. */
@@ -88,6 +91,7 @@ export class EventContext implements ExecutionInput {
     this.receivedAt = origin?.received_at ?? entry.received_at
     this.depth = entry.depth
     this.isReplay = origin !== undefined
+    this.addressOf = args.addressOf
     this.visible = args.visible ?? unread
     this.envelopeOverride = undefined
     this.isTest = args.isTest === true || taggedAsTest(args.headers)

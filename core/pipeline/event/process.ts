@@ -105,10 +105,11 @@ export class EventProcessor {
 
   #from(index: number, event: EventContext, stages: readonly Stage[]): Reply | Promise<Reply> {
     const { clock } = this.#services
+    const traced = isTracing()
     for (let at = index; at < stages.length; at++) {
       const stage = stages[at] as Stage
-      const began = clock.monotonic()
-      const result = stage.span && isTracing() ? inStage(stage.span, () => stage.take(event)) : stage.take(event)
+      const began = stage.timing ? clock.monotonic() : 0
+      const result = stage.span && traced ? inStage(stage.span, () => stage.take(event)) : stage.take(event)
       if (isPromise(result)) {
         return (result as Promise<StageResult>).then((settled) => {
           if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
@@ -208,9 +209,9 @@ export class EventProcessor {
     return this.#services.commit.entryOnly(event, false).then(() => reply)
   }
 
-  #transformed(event: EventContext): Promise<StageResult> {
+  #transformed(event: EventContext): StageResult | Promise<StageResult> {
     if (event.entry.payload_preview === "") notePayload(event.entry, event.visible.body)
-    return transform(event, this.#services).then((failure) => failure && this.reject.bySandbox(event, failure))
+    return transform(event, this.#services)?.then((failure) => failure && this.reject.bySandbox(event, failure))
   }
 
   #execute(event: EventContext): undefined | Promise<undefined> {

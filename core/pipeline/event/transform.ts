@@ -5,12 +5,11 @@ import { PageEnvelope } from "../../contract/envelope.ts"
 import { noteTransformed } from "../journal/draft.ts"
 import type { EntryWarning } from "../journal/entry.ts"
 import { wantsContext } from "../sandbox/program.ts"
-import type { Sandbox, SandboxResult } from "../sandbox/sandbox.ts"
+import type { MappedResult, Sandbox, SandboxCall, SandboxResult } from "../sandbox/sandbox.ts"
 import { envelopeOf, type Stamper, stampedColumns } from "../stamp/stamp.ts"
 import type { EventContext } from "./event.ts"
 
 export type SandboxFailure = SandboxResult & { ok: false }
-type Accepted = SandboxResult & { ok: true }
 
 export interface TransformServices {
   readonly sandbox: Sandbox
@@ -19,46 +18,48 @@ export interface TransformServices {
   readonly wantsPayload?: boolean
 }
 
-/** Leaves event, payload, envelope and stamp in the context. Resolves to what the sandbox refused it with. */
-export function transform(event: EventContext, services: TransformServices): Promise<SandboxFailure | undefined> {
+/** Leaves event, payload, envelope and stamp in the context. Resolves to what the sandbox refused it with. A promise only where it is waited for. */
+export function transform(event: EventContext, services: TransformServices): Promise<SandboxFailure | undefined> | undefined {
   const { loaded, visible, stored, graph } = event
   const received_at = event.receivedAt
-  return services.sandbox
-    .run({
-      organization: stored.organization.id,
-      pipelineId: stored.id,
-      program: loaded.program,
-      body: visible.body,
-      context: wantsContext(loaded.program)
-        ? JSON.stringify({ headers: visible.headers, query: visible.query, envelope: event.envelopeOverride ?? {}, received_at })
-        : "{}",
-      receivedAt: event.request?.receivedAt ?? Date.parse(received_at),
-      seed: event.originId,
-      wantsPayload: services.wantsPayload === true || graph.reads.payload,
-    })
-    .then((result) => {
-      if (!result.ok) return result
-      if (result.event.length < largeText || result.payload === null) accept(event, result, services.stamp, parsedPayload(result))
-      else return acceptLarge(event, result, services.stamp)
-      return undefined
-    })
+  const call: SandboxCall = {
+    organization: stored.organization.id,
+    pipelineId: stored.id,
+    program: loaded.program,
+    body: visible.body,
+    context: wantsContext(loaded.program)
+      ? JSON.stringify({ headers: visible.headers, query: visible.query, envelope: event.envelopeOverride ?? {}, received_at })
+      : "{}",
+    receivedAt: event.request?.receivedAt ?? Date.parse(received_at),
+    seed: event.originId,
+    wantsPayload: services.wantsPayload === true || graph.reads.payload,
+  }
+  const mapped = services.sandbox.map(call)
+  if (mapped) return accepted(event, mapped, services.stamp)
+  return services.sandbox.run(call).then((result) => (result.ok ? accepted(event, result, services.stamp) : result))
+}
+
+function accepted(event: EventContext, result: MappedResult, stamp: Stamper): Promise<undefined> | undefined {
+  if (result.event.length >= largeText && result.payload !== null) return acceptLarge(event, result, stamp)
+  accept(event, result, stamp, parsedPayload(result))
+  return undefined
 }
 
 /** Text whose parsing is felt by others; what else is parsed then waits for the next turn. */
 const largeText = 65_536
 
-async function acceptLarge(event: EventContext, result: Accepted, stamp: Stamper): Promise<undefined> {
+async function acceptLarge(event: EventContext, result: MappedResult, stamp: Stamper): Promise<undefined> {
   const payload = parsedPayload(result)
   await nextTurn()
   accept(event, result, stamp, payload)
   await nextTurn()
 }
 
-function parsedPayload({ payload }: Accepted): Json {
+function parsedPayload({ payload }: MappedResult): Json {
   return payload === null ? null : (JSON.parse(payload) as Json)
 }
 
-function accept(event: EventContext, result: Accepted, stamp: Stamper, payload: Json): void {
+function accept(event: EventContext, result: MappedResult, stamp: Stamper, payload: Json): void {
   const { entry, envelopeOverride } = event
   const page = result.envelope === null ? {} : readEnvelope(JSON.parse(result.envelope) as Json, entry.warnings)
   const pageEnvelope: PageEnvelope = envelopeOverride ? { ...page, ...envelopeOverride } : page

@@ -2,6 +2,7 @@
 // again; intents of awaited steps; keys that were seen.
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { JournalEntry } from "./entry.ts"
+import { LateEntryCollection } from "./late.ts"
 import { restoredEntry } from "./stored.ts"
 
 /** The journal: one entry an event. Listed by the time of receipt; an id is not always of that time, since what a step sends on has an id that follows from the step. */
@@ -9,7 +10,13 @@ export const EntryCollection = defineCollection<JournalEntry>()({
   name: "executions",
   scope: "organization",
   times: ["received_at", "first_at", "last_at", "expires_at"],
-  indexes: [{ fields: ["pipeline_id", "received_at"] }, { fields: ["pipeline_id", "status", "received_at"] }],
+  indexes: [
+    { fields: ["pipeline_id", "received_at"] },
+    { fields: ["pipeline_id", "status", "is_test", "received_at"] },
+    { fields: ["received_at"] },
+    { fields: ["cause", "received_at"], sparse: true },
+    { fields: ["replay_of", "received_at"], sparse: true },
+  ],
   expires: "expires_at",
   audit: "size",
   auditFields: ["pipeline_id"],
@@ -71,4 +78,4 @@ export const SeenCollection = defineCollection<SeenKey>()({
   expires: "expires_at",
 })
 
-export const journalCollections = [EntryCollection, PayloadCollection, IntentCollection, SeenCollection] as const
+export const journalCollections = [EntryCollection, PayloadCollection, IntentCollection, SeenCollection, LateEntryCollection] as const

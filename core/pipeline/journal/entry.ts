@@ -10,6 +10,7 @@ export interface StepRecord {
   state: "done" | "skipped" | "failed" | "pending" | "running"
   attempts: number
   duration_ms: number
+  /** Of a pending step with `for_each` that a limit holds back: the results so far. */
   result: Json
   error: { code: string; message: string } | null
   /** Of a skipped step: the failed one that it would have come after. Absent where its `when` was false. */

@@ -6,6 +6,7 @@ import { timestamp } from "../../kernel/clock.ts"
 import { isSecretName } from "../../kernel/secret-names.ts"
 import { PayloadCollection } from "./collections.ts"
 import type { JournalEntry } from "./entry.ts"
+import { redactedText } from "./preview.ts"
 
 const dayMs = 86_400_000
 
@@ -40,6 +41,13 @@ export async function storedPayload(
   if (entry.request) return { ...entry.request, body: entry.payload_preview }
   const kept = await store.open(PayloadCollection, organization).get(entry.id)
   return kept?.body === null || kept === undefined ? undefined : { body: kept.body, headers: kept.headers, query: kept.query }
+}
+
+/** Bodies that lie apart, redacted, by the execution's id. */
+export async function storedPayloads(store: Store, organization: string, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const found = await store.open(PayloadCollection, organization).find({ id: { $in: [...ids] } }, { limit: ids.length })
+  return new Map(found.flatMap(({ id, body }) => (body === null ? [] : [[id, redactedText(body)]])))
 }
 
 /** Whether its payload is over: then it is shown, and in time stored, without what it holds of the event. */

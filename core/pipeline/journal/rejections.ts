@@ -8,6 +8,7 @@ import { derivedUuidInOrder, type Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { EntryCollection } from "./collections.ts"
 import type { JournalEntry } from "./entry.ts"
+import { noteLate } from "./late.ts"
 
 interface Minute {
   at: number
@@ -107,7 +108,10 @@ export class Rejections {
         const entries = work.in(EntryCollection, organization)
         if (folded.written)
           entries.update(entry.id, { $inc: { count: added }, $set: { last_at: timestamp(Date.parse(entry.last_at)) } }, { optional: true })
-        else entries.insert({ ...entry, count: added })
+        else {
+          entries.insert({ ...entry, count: added })
+          noteLate(work, organization, entry, this.#args.clock.now())
+        }
         written.push({ folded, added })
       } else if (!key.endsWith(` ${now}`)) this.#folded.delete(key)
     }

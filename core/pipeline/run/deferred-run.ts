@@ -7,7 +7,7 @@ import { JobFailed, type JobProgress, Postponed } from "../../contract/job.ts"
 import type { Store } from "../../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
-import { AppError } from "../../kernel/errors.ts"
+import { AppError, untriedMs } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Step } from "../graph.ts"
 import { EntryCollection } from "../journal/collections.ts"
@@ -100,17 +100,23 @@ export class DeferredRun {
     const { outcome, started } = await this.#attempt(step, attempts, work, gate)
     // Stopped, not failed: this try does not count, unless another one must not follow.
     if (!outcome.ok && signal.aborted && outcome.error.details["retryable"] !== false) return
-    // Nor does one for which this process itself had no descriptor left.
-    const tried = outcome.ok || outcome.error.details.reason !== "no_descriptors"
+    // Nor does one that called nobody.
+    const tried = outcome.ok || !outcome.error.notTried
     const failure = recordOutcome(execution, step, outcome, tried ? attempts : earlier, started, services.clock)
     const over = outcome.ok || (tried && (attempts >= step.retry.max_attempts || outcome.error.details["retryable"] === false))
-    const kept = outcome.ok ? work : new StagedWork(work.id)
+    const kept = outcome.ok || outcome.finished ? work : new StagedWork(work.id)
     if (approval_id !== undefined) await this.#keepApproval(step, approval_id, outcome, over && gate.kind === "approved" ? kept : undefined)
     if (outcome.ok) return this.#keep(step, kept)
     if (over) return this.#failed(step, kept, failure?.handler)
-    const next_at = timestamp(services.clock.now() + services.backoff(step.retry, attempts))
-    execution.steps[step.id] = { ...this.#record(step), state: "pending", next_at }
-    await this.#keep(step, kept)
+    await this.#later(step, kept, outcome, attempts)
+  }
+
+  /** Keeps when it is retried, with the elements that are finished. */
+  async #later(step: Step, work: StagedWork, { error, finished }: StepOutcome & { ok: false }, attempts: number): Promise<void> {
+    const { clock, backoff } = this.#args.services
+    const next_at = timestamp(clock.now() + (untriedMs(error) ?? backoff(step.retry, attempts)))
+    this.#execution.steps[step.id] = { ...this.#record(step), state: "pending", result: finished ? [...finished] : null, next_at }
+    await this.#keep(step, work)
   }
 
   /** For good: its handler runs, where it has one. */
@@ -147,7 +153,9 @@ export class DeferredRun {
     const turn = { organization: payload.organization, key: payload.pipeline_id, signal }
     const outcome = await services.slots.run(step.action.type, turn, () => {
       started = services.clock.monotonic()
-      const attempt = (stop: AbortSignal) => attemptStep(this.#execution, step, attempts, services, work, stop, approved)
+      const { result } = this.#record(step)
+      const options = { given: approved, finished: Array.isArray(result) ? result : undefined }
+      const attempt = (stop: AbortSignal) => attemptStep(this.#execution, step, attempts, services, work, stop, options)
       return withDeadline(step, signal, services.clock, attempt)
     })
     return { outcome, started }

@@ -7,7 +7,7 @@ import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { sleep } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
-import { AppError, asAppError } from "../../kernel/errors.ts"
+import { AppError, asAppError, untriedMs } from "../../kernel/errors.ts"
 import type { Evaluate, Step, TemplateScope } from "../graph.ts"
 import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
 import type { Execution, Failure } from "./execution.ts"
@@ -27,9 +27,17 @@ export type StepOutcome =
   | { readonly ok: true; readonly skipped: true }
   /** Not run, but rehearsed. */
   | { readonly ok: true; readonly pending: true }
-  | { readonly ok: false; readonly error: AppError }
+  /** `finished`: results of the elements before the one that a limit held back; what they staged is to be kept with them. */
+  | { readonly ok: false; readonly error: AppError; readonly finished?: readonly Json[] }
 
-/** Runs the step once for each element it is for; `work` takes what it stages. `given`: configs that were approved, one for each; its condition is not asked again. */
+export interface AttemptOptions {
+  /** Configs that were approved, one for each element; the step's condition is not asked again. */
+  readonly given?: readonly unknown[] | undefined
+  /** Results of the elements that an earlier try finished; this one goes on behind them. */
+  readonly finished?: readonly Json[] | undefined
+}
+
+/** Runs the step once for each element it is for; `work` takes what it stages. */
 export function attemptStep(
   execution: Execution,
   step: Step,
@@ -37,12 +45,13 @@ export function attemptStep(
   services: StepServices,
   work: UnitOfWork,
   signal: AbortSignal,
-  given?: readonly unknown[],
+  options: AttemptOptions = {},
 ): StepOutcome | Promise<StepOutcome> {
   if (services.rehearse && step.action.timing === "deferred") return services.rehearse(execution, step)
-  const run = new Attempt(execution, step, attempt, services, work, signal, given)
+  const run = new Attempt(execution, step, attempt, services, work, signal, options)
   try {
-    const wanted = given !== undefined || step.when === null || run.render(step.when, execution.scope)
+    const wanted =
+      options.given !== undefined || options.finished !== undefined || step.when === null || run.render(step.when, execution.scope)
     if (wanted instanceof Promise) return wanted.then((now) => (now ? run.all() : skipped)).catch(failed)
     return wanted ? run.all() : skipped
   } catch (error) {
@@ -72,6 +81,7 @@ class Attempt {
   readonly #signal: AbortSignal
   readonly #budget: StepBudget
   readonly #given: readonly unknown[] | undefined
+  readonly #finished: Json[]
 
   constructor(
     execution: Execution,
@@ -80,7 +90,7 @@ class Attempt {
     services: StepServices,
     work: UnitOfWork,
     signal: AbortSignal,
-    given: readonly unknown[] | undefined,
+    { given, finished = [] }: AttemptOptions,
   ) {
     this.#execution = execution
     this.#step = step
@@ -89,6 +99,7 @@ class Attempt {
     this.#work = work
     this.#signal = signal
     this.#given = given
+    this.#finished = [...finished]
     this.#budget = new StepBudget(execution.input.stored.organization.id, execution)
   }
 
@@ -98,7 +109,7 @@ class Attempt {
 
   all(): StepOutcome | Promise<StepOutcome> {
     const { forEach } = this.#step
-    if (forEach) return this.#each(forEach).then(done, failed)
+    if (forEach) return this.#each(forEach).then(done, (error: unknown) => this.#stopped(error))
     const result = this.#once(undefined, 0)
     return isPromise(result) ? result.then(done, failed) : { ok: true, result }
   }
@@ -109,9 +120,14 @@ class Attempt {
       const message = `What was approved is for ${this.#given.length} elements, and the step has ${items.length}.`
       throw new AppError("failed_precondition", message, { reason: "cannot_be_gated", retryable: false })
     }
-    const results: unknown[] = []
-    for (const [index, item] of items.entries()) results.push(await this.#once(item, index))
+    const results = this.#finished
+    for (const [index, item] of items.entries()) if (index >= results.length) results.push((await this.#once(item, index)) as Json)
     return results
+  }
+
+  #stopped(error: unknown): StepOutcome {
+    const notTried = error instanceof AppError && error.notTried
+    return notTried && this.#finished.length > 0 ? { ok: false, error, finished: this.#finished } : failed(error)
   }
 
   #once(item: Json | undefined, index: number): unknown {
@@ -142,13 +158,27 @@ export async function runWithRetries(
   services: StepServices,
   work: UnitOfWork,
 ): Promise<{ outcome: StepOutcome; attempts: number }> {
+  const { clock } = services
+  const started = clock.monotonic()
+  let finished: readonly Json[] | undefined
   for (let attempt = 1; ; attempt++) {
-    const outcome = await withDeadline(step, execution.signal, services.clock, (signal) =>
-      attemptStep(execution, step, attempt, services, work, signal),
+    const outcome = await withDeadline(step, execution.signal, clock, (signal) =>
+      attemptStep(execution, step, attempt, services, work, signal, { finished }),
     )
+    const waitMs = outcome.ok ? undefined : untriedMs(outcome.error)
+    if (!outcome.ok && waitMs !== undefined) {
+      // Somebody waits for the reply: no longer than for the step itself.
+      if (clock.monotonic() - started + waitMs > step.timeoutMs) return { outcome, attempts: attempt - 1 }
+      finished = outcome.finished ?? finished
+      await sleep(clock, waitMs, execution.signal)
+      if (execution.signal.aborted) return { outcome, attempts: attempt - 1 }
+      attempt--
+      continue
+    }
     if (outcome.ok || attempt >= step.retry.max_attempts || outcome.error.details["retryable"] === false || execution.signal.aborted)
       return { outcome, attempts: attempt }
-    await sleep(services.clock, services.backoff(step.retry, attempt))
+    await sleep(clock, services.backoff(step.retry, attempt), execution.signal)
+    if (execution.signal.aborted) return { outcome, attempts: attempt }
   }
 }
 

@@ -5,12 +5,14 @@ import type { Clock } from "../../kernel/clock.ts"
 import type { AppError } from "../../kernel/errors.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
 import { isolateBundle } from "./isolate-bundle.ts"
+import type { Mapping } from "./mapping/mapping.ts"
 import type { ProgramProblem, ResultFields } from "./sandbox.ts"
 
 export interface Compiled {
   readonly validator: string | null
   readonly transform: string | null
   readonly fields: ResultFields | null
+  readonly mapping: Mapping | null
   readonly problems: readonly ProgramProblem[]
 }
 
@@ -174,5 +176,5 @@ function refused(job: CompileJob, why: string): Compiled {
   const isSchema = job.schema !== ""
   const message = `${isSchema ? "request_schema" : "transform_js"} ${why}.`
   const problem: ProgramProblem = isSchema ? { part: "schema", message, pointer: "" } : { part: "transform", message }
-  return { validator: null, transform: null, fields: null, problems: [problem] }
+  return { validator: null, transform: null, fields: null, mapping: null, problems: [problem] }
 }

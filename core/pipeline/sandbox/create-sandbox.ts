@@ -11,6 +11,7 @@ import { Compiler, type ProgramSource } from "./compiler.ts"
 import { isolateBundle } from "./isolate-bundle.ts"
 import { type Job, keyOf } from "./job.ts"
 import { Lane, type LaneOptions } from "./lane.ts"
+import { mapped, readMapping } from "./mapping/mapping.ts"
 import { Offenders, organizationPenaltyFrom, strike } from "./offenders.ts"
 import { PenaltyLanes } from "./penalty-lanes.ts"
 import { digestOf } from "./program.ts"
@@ -105,13 +106,14 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
 
   const compile = async (source: ProgramSource, digest: string) => {
     const isEmpty = source.transform === null && (source.schema === null || source.schema === undefined)
-    if (isEmpty) return { program: { digest, validator: null, transform: null, fields: null }, problems: [] }
+    if (isEmpty)
+      return { program: { digest, validator: null, transform: null, fields: null, mapping: { check: null, result: null } }, problems: [] }
     const known = await programs.get(digest)
     if (known) return { program: known, problems: [] }
     const compiled = await compiler.compile(source)
     if (compiled.problems.length > 0) return { program: null, problems: compiled.problems }
     const { validator, transform, fields } = compiled
-    const program: Program = { digest, validator, transform, fields }
+    const program: Program = { digest, validator, transform, fields, mapping: readMapping(compiled.mapping) }
     await programs.put(program)
     return { program, problems: [] }
   }
@@ -126,6 +128,11 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
         compiling.set(digest, under)
       }
       return under
+    },
+
+    map(call) {
+      const { organization, pipelineId, program } = call
+      return offenders.hasPenalty(keyOf(organization, pipelineId), program.digest) ? undefined : mapped(call)
     },
 
     run(call) {

@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { z } from "zod"
 import type { Logger } from "../../kernel/log.ts"
+import { Mapping } from "./mapping/mapping.ts"
 import type { Program } from "./sandbox.ts"
 
 const maxInMemory = 512
@@ -12,6 +13,7 @@ const Kept = z.strictObject({
   validator: z.string().nullable(),
   transform: z.string().nullable(),
   fields: z.strictObject({ names: z.array(z.string()), withEvent: z.boolean(), exact: z.boolean() }).nullable(),
+  mapping: Mapping.nullable(),
 })
 
 export class ProgramCache {

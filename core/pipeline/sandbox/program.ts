@@ -6,7 +6,7 @@ import type { Program } from "./sandbox.ts"
 import { withContextMark } from "./transform-mark.ts"
 
 /** Raise when compiled programs look different from before. */
-const form = "3"
+const form = "4"
 
 export function digestOf({ organization, schema, transform, entry }: ProgramSource): string {
   const text = JSON.stringify([form, organization, schema ?? null, transform, ...(entry === undefined ? [] : [entry])])

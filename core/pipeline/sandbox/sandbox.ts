@@ -3,6 +3,7 @@
 import { token } from "../../kernel/di.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { ProgramSource } from "./compiler.ts"
+import type { Mapping } from "./mapping/mapping.ts"
 
 /** A schema and a transform, compiled; the digest names the program. */
 export interface Program {
@@ -12,6 +13,8 @@ export interface Program {
   readonly transform: string | null
   /** null where the transform's source does not tell, and without one. */
   readonly fields: ResultFields | null
+  /** null where it takes an isolate. */
+  readonly mapping: Mapping | null
 }
 
 /** The fields that a transform's result can have. */
@@ -76,10 +79,14 @@ export type SandboxResult =
       readonly retryAfterS?: number
     }
 
+export type MappedResult = SandboxResult & { readonly ok: true }
+
 export interface Sandbox {
   /** Compiles in a child of the organization's own, bounded in size (256 KiB) and time (2 s). Problems are data; rejects with `unavailable` where it cannot be said whether it compiles. */
   compile(source: ProgramSource): Promise<{ program: Program | null; problems: readonly ProgramProblem[] }>
   run(call: SandboxCall): Promise<SandboxResult>
+  /** The same, at once and in this process, where the program only rearranges fields (mapping/mapping.ts); undefined where it is to be run. */
+  map(call: SandboxCall): MappedResult | undefined
   /** Lets go of a pipeline's isolate. */
   forget(pipelineId: string): void
   /** Who waits for what, those that wait longest first. */

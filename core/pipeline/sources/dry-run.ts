@@ -1,6 +1,7 @@
 // A dry run: the event processor with a commit that only reports. Schema, transform, templates and staging are the real
 // ones; actions that would reach outside say what they would send instead.
 import type { Json } from "../../contract/collection.ts"
+import { PageEnvelope } from "../../contract/envelope.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { DryRun } from "../engine.ts"
 import type { Committer } from "../event/commit.ts"
@@ -21,7 +22,14 @@ export interface DryEvent {
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   /** Of an event that came before: its id stands for the execution's, so that what is made of it is the same each time. */
-  readonly origin?: { readonly id: string; readonly receivedAt: number; readonly eventId?: string; readonly eventType?: string }
+  readonly origin?: {
+    readonly id: string
+    readonly receivedAt: number
+    readonly eventId?: string
+    readonly eventType?: string
+    readonly envelope?: Json
+    readonly isTest?: boolean
+  }
 }
 
 /** Keeps nothing, and tells nobody. */
@@ -61,7 +69,8 @@ export class DryRunSource {
     entry.verdict = { ...entry.verdict, ok: true, event_id: origin?.eventId ?? null, event_type: origin?.eventType ?? null }
     const headers = lowerCased(given.headers ?? {})
     const visible = { body: JSON.stringify(given.payload), headers, query: { ...given.query } }
-    const event = new EventContext({ loaded, entry, headers, visible })
+    const event = new EventContext({ loaded, entry, headers, visible, isTest: origin?.isTest === true })
+    if (origin?.envelope) event.envelopeOverride = PageEnvelope.parse(origin.envelope)
     const sends: Json[] = []
     const processor = this.#processor(sends)
     await processor.process(event, processor.again)

@@ -185,14 +185,15 @@ export class HttpSource implements InboundHandler {
     if (handshake || !active) return handshake
     if (request.method !== "POST") return methodNotAllowed(request.method)
     const { intake } = loaded
-    return intake ? answerOf(intakes.take(intake, loaded, request, addressOf(from))) : this.receive(loaded, request)
+    const address = () => addressOf(from)
+    return intake ? answerOf(intakes.take(intake, loaded, request, address)) : this.receive(loaded, request, address)
   }
 
   /** An event at the endpoint of an active pipeline. */
-  receive(loaded: LoadedPipeline, request: InboundRequest): HttpAnswer | Promise<HttpAnswer> {
+  receive(loaded: LoadedPipeline, request: InboundRequest, addressOf?: () => string): HttpAnswer | Promise<HttpAnswer> {
     const { processor } = this.#services
     const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
-    const event = new EventContext({ loaded, entry, headers: request.headers, request })
+    const event = new EventContext({ loaded, entry, headers: request.headers, request, ...(addressOf && { addressOf }) })
     if (isTracing()) return tracedEvent(event, async () => answerReply(await processor.process(event, processor.fromOutside)))
     return answerOf(processor.process(event, processor.fromOutside))
   }

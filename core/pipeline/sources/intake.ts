@@ -14,6 +14,7 @@ import type { Intake, IntakeJournal } from "../intake.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import { noteOutcome, notePayload } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
+import { noteLate } from "../journal/late.ts"
 import { storedEntry } from "../journal/stored.ts"
 import type { Stamper } from "../stamp/stamp.ts"
 import { newEntry, type SourceServices } from "./source-services.ts"
@@ -32,18 +33,24 @@ export class IntakeSource {
     this.#services = services
   }
 
-  take(intake: Intake, loaded: LoadedPipeline, request: InboundRequest, address: string): Reply | Promise<Reply> {
+  take(intake: Intake, loaded: LoadedPipeline, request: InboundRequest, addressOf: () => string): Reply | Promise<Reply> {
     const { processor } = this.#services
     const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
-    const event = new EventContext({ loaded, entry, headers: request.headers, request })
+    const event = new EventContext({ loaded, entry, headers: request.headers, request, addressOf })
     return processor.process(
       event,
-      processor.handedTo(() => this.#handOver(intake, event, request, address)),
+      processor.handedTo(() => this.#handOver(intake, event, request, addressOf())),
     )
   }
 
   /** Runs one journalled event again; `draft` is the entry that tells of it. */
-  async replay(intake: Intake, loaded: LoadedPipeline, entry: JournalEntry, draft: JournalEntry, caller: Caller): Promise<EventResult> {
+  async replay(
+    intake: Intake,
+    loaded: LoadedPipeline,
+    entry: JournalEntry,
+    draft: JournalEntry,
+    caller: Pick<Caller, "log">,
+  ): Promise<EventResult> {
     draft.payload_preview = entry.payload_preview
     const journal = this.#journal(loaded, draft)
     return await this.#services.processor.holding(loaded, () => intake.replay({ pipeline: loaded.stored, entry, caller, draft, journal }))
@@ -75,7 +82,7 @@ export class IntakeSource {
 
   #journal(loaded: LoadedPipeline, whole: JournalEntry): IntakeJournal {
     const entries: JournalEntry[] = []
-    const { store, assertLease, announce, observe, processor } = this.#services
+    const { store, clock, assertLease, announce, observe, processor } = this.#services
     const { stored } = loaded
     const organization = stored.organization.id
     const draft = (id: string, text: string): JournalEntry => {
@@ -95,7 +102,10 @@ export class IntakeSource {
       entries.push(entry)
     }
     const commit = async (work: UnitOfWork): Promise<void> => {
-      for (const entry of entries) work.in(EntryCollection, organization).insert(storedEntry(entry))
+      for (const entry of entries) {
+        work.in(EntryCollection, organization).insert(storedEntry(entry))
+        noteLate(work, organization, entry, clock.now())
+      }
       assertLease()
       refuseEnded(loaded)
       const result = await store.commit({ id: work.id, writes: work.writes })

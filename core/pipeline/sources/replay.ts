@@ -4,7 +4,8 @@ import type { Caller } from "../../contract/caller.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
-import type { EventResult } from "../engine.ts"
+import type { EventResult, ReplayOptions } from "../engine.ts"
+import { parsedReply } from "../event/answer.ts"
 import { EventContext } from "../event/event.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
@@ -12,11 +13,6 @@ import { storedPayload } from "../journal/kept.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { IntakeSource } from "./intake.ts"
 import { newEntry, processInternal, refuseInactive, type SourceServices } from "./source-services.ts"
-
-export interface ReplayOptions {
-  /** Also on a disabled pipeline. */
-  readonly force?: boolean
-}
 
 export class ReplaySource {
   readonly #services: SourceServices
@@ -27,7 +23,12 @@ export class ReplaySource {
     this.#intakes = intakes
   }
 
-  async replay(stored: StoredPipeline, executionId: string, caller: Caller, { force = false }: ReplayOptions = {}): Promise<EventResult> {
+  async replay(
+    stored: StoredPipeline,
+    executionId: string,
+    caller: Pick<Caller, "log">,
+    { force = false, id }: ReplayOptions = {},
+  ): Promise<EventResult> {
     const { store, pipelines } = this.#services
     const entry = await store.open(EntryCollection, stored.organization.id).get(executionId)
     if (!entry || entry.pipeline_id !== stored.id)
@@ -40,7 +41,9 @@ export class ReplaySource {
     refuseInactive(stored, force)
     const loaded = await pipelines.require(stored)
     const origin = await this.#originOf(stored, entry)
-    const draft = newEntry(this.#services, loaded, { depth: origin.depth, replayOf: origin.id })
+    const earlier = id === undefined ? undefined : await store.open(EntryCollection, stored.organization.id).get(id)
+    if (earlier) return { execution_id: earlier.id, status: earlier.status, reply: parsedReply(earlier.response) }
+    const draft = newEntry(this.#services, loaded, { depth: origin.depth, replayOf: origin.id, ...(id !== undefined && { id }) })
     draft.verdict = origin.verdict
     draft.forced = stored.document.state !== "active"
     caller.log.info({ execution: draft.id, replay_of: origin.id }, "replaying an event")

@@ -15,6 +15,8 @@ interface Asked {
 
 const maxWaiting = 10_000
 const lookUpsAtOnce = 64
+/** Where queries still wait then, another thread is started: to start one takes longer than most queries. */
+const startAfterMs = 5
 
 class Lane {
   readonly #pool: { unreadable(table: string): void; settle(asked: Asked, answer: string | number | WireError | undefined): void }
@@ -31,6 +33,10 @@ class Lane {
 
   get idle(): boolean {
     return this.#inHand.length === 0
+  }
+
+  get started(): boolean {
+    return this.#worker !== undefined
   }
 
   take(queue: Asked[], then: () => void): void {
@@ -82,6 +88,7 @@ export class ReaderPool {
   readonly #waitingLookUps: Asked[] = []
   readonly #waitingOthers: Asked[] = []
   readonly #hooks: ReaderHooks
+  #starting: NodeJS.Timeout | undefined
   #stopped = false
 
   constructor(file: string, readers: number, hooks: ReaderHooks) {
@@ -103,6 +110,7 @@ export class ReaderPool {
 
   async stop(): Promise<void> {
     this.#stopped = true
+    clearTimeout(this.#starting)
     for (const asked of [...this.#waitingLookUps.splice(0), ...this.#waitingOthers.splice(0)])
       asked.reject(unavailable("Storage is stopped."))
     await Promise.all([this.#lookUps, ...this.#others].map((lane) => lane.stop()))
@@ -130,16 +138,31 @@ export class ReaderPool {
   readonly #send = (): void => {
     if (this.#stopped) return
     if (this.#waitingLookUps.length > 0 && this.#lookUps.idle) this.#lookUps.take(this.#waitingLookUps, this.#send)
+    let running = 0
     for (const lane of this.#others) {
-      if (this.#waitingOthers.length === 0) return
-      if (lane.idle) lane.take(this.#waitingOthers, this.#send)
+      if (!lane.started) continue
+      running++
+      this.#give(lane)
     }
+    if (this.#waitingOthers.length === 0 || running === this.#others.length) return
+    if (running === 0) this.#startOne()
+    else this.#starting ??= setTimeout(() => this.#startOne(), startAfterMs)
+  }
+
+  #startOne(): void {
+    this.#starting = undefined
+    const lane = this.#others.find(({ started }) => !started)
+    if (lane) this.#give(lane)
+  }
+
+  #give(lane: Lane): void {
+    if (this.#waitingOthers.length > 0 && lane.idle) lane.take(this.#waitingOthers, this.#send)
   }
 }
 
-/** Narrowed by id alone, and exactly. */
+/** Narrowed by one id alone, and exactly. */
 function isLookUp(query: WireQuery | WireOrganizations): boolean {
-  return "narrow" in query && query.filter === undefined && query.narrow.length === 1
+  return "narrow" in query && query.filter === undefined && query.narrow.length === 1 && query.narrow[0]?.binds.length === 1
 }
 
 function unavailable(message: string, reason: "overloaded" | "storage_unavailable" = "storage_unavailable"): AppError {

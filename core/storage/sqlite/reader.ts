@@ -6,7 +6,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { type Matcher, matcher } from "../match.ts"
 import { isDamage } from "./damage.ts"
-import type { Bound } from "./keys.ts"
+import { statementOf } from "./query.ts"
 import { organizationSql } from "./schema.ts"
 import type { ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
 
@@ -60,7 +60,6 @@ function answer(query: WireQuery | WireOrganizations): string | number | WireErr
     return reading(() => organizationsIn(query.organizationsIn))
   }
   table = query.table
-  matches = query.filter && matcher(query.filter)
   deadline = Math.max(query.deadline, now() + ownMs)
   return reading(() => (query.narrowsKeys ? inOneSnapshot(() => run(query, hasMulti(query))) : run(query, false)))
 }
@@ -81,26 +80,10 @@ function reading(read: () => string | number): string | number | WireError {
 }
 
 function run(query: WireQuery, multi: boolean): string | number {
-  const binds: Bound[] = [query.organization]
-  const conditions = [`org=${organizationSql}`]
-  for (const { sql, binds: own } of query.narrow) {
-    conditions.push(multi ? `(${sql} OR multi IS NOT NULL)` : sql)
-    binds.push(...own)
-  }
-  if (query.after) {
-    conditions.push(query.after.sql)
-    binds.push(...query.after.binds)
-  }
-  // With an id and no other filter there is one document at most, and nothing to call for.
-  if (query.filter || query.narrow.length === 0) conditions.push(query.filter ? "mr_matches(data)" : "mr_matches(n)")
-  if (query.soundOnly) conditions.push("mr_sound(data)")
-  const where = conditions.join(" AND ")
-  binds.push(query.limit)
-  if (query.count) {
-    const row = prepared(`SELECT count(*) AS n FROM (SELECT 1 FROM ${query.table} WHERE ${where} LIMIT ?)`).get(...binds)
-    return Number(row?.["n"])
-  }
-  const rows = prepared(`SELECT data FROM ${query.table} WHERE ${where} ${query.order} LIMIT ?`).all(...binds)
+  const { sql, binds } = statementOf(query, multi)
+  matches = query.filter && (multi || !query.exact) ? matcher(query.filter) : undefined
+  if (query.count) return Number(prepared(sql).get(...binds)?.["n"])
+  const rows = prepared(sql).all(...binds)
   return `[${rows.map((row) => row["data"]).join(",")}]`
 }
 

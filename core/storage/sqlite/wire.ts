@@ -73,14 +73,21 @@ export interface WriterReply {
 export interface WireQuery {
   readonly table: string
   readonly organization: string
-  /** Conditions that the documents sought fulfil, one list entry each, and what they bind. */
-  readonly narrow: readonly { readonly sql: string; readonly binds: readonly Bound[] }[]
+  /** Conditions that the documents sought fulfil, one list entry each, and what they bind; ids as they are written. */
+  readonly narrow: readonly { readonly sql: string; readonly binds: readonly Bound[]; readonly ids?: true }[]
   /** Whether a narrowing fails for documents marked `multi`. */
   readonly narrowsKeys: boolean
   /** The exact filter; undefined where the narrowing is exact. */
   readonly filter: Filter | undefined
-  /** SQL after WHERE's conditions, and what it binds. */
-  readonly order: string
+  /** The narrowing is exact for documents that are not marked `multi`. */
+  readonly exact: boolean
+  /** SQL of each key that the answer is in order of. */
+  readonly order: readonly { readonly key: string; readonly descends: boolean }[]
+  /** The key has one of these values; an index has them each in the order asked for. */
+  readonly merge: { readonly key: string; readonly values: readonly Bound[] } | undefined
+  /** What is found is put in order, in place of being sought in that order. */
+  readonly sorts: boolean
+  /** SQL of what comes after a place in the order, and what it binds. */
   readonly after: { readonly sql: string; readonly binds: readonly Bound[] } | undefined
   readonly limit: number
   readonly count: boolean

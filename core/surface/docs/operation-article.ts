@@ -1,6 +1,7 @@
 // One operation of the API reference: what it does, what goes in, what comes out, and a form to try it.
+import { type Html, html, noHtml } from "../../kernel/html.ts"
 import type { JsonObject } from "../wire-schema.ts"
-import { type Html, html, join, prose } from "./html.ts"
+import { prose } from "./prose.ts"
 import { fieldList, type Resolve, typeOf } from "./schema-fields.ts"
 
 export interface OperationView {
@@ -21,8 +22,6 @@ interface Parameter {
   readonly schema: JsonObject
 }
 
-const nothing = html``
-
 export function operationArticle(view: OperationView): Html {
   const { id, method, path, summary, entry, resolve } = view
   // What is referred to is the same for many operations, and told once (sharedParts).
@@ -35,10 +34,10 @@ export function operationArticle(view: OperationView): Html {
 <h3><span class="method ${method}">${method}</span> <code>${path}</code> <a class="anchor" href="#${id}" aria-label="Link to ${summary}">#</a></h3>
 <p class="summary">${summary}</p>
 ${prose(String(entry["description"] ?? ""))}
-${parameters.length > 0 ? html`<h4>Parameters</h4><dl>${join(parameters.map((one) => parameterItem(one, resolve)))}</dl>` : nothing}
-${body ? bodyOf(body, resolve) : nothing}
+${parameters.length > 0 ? html`<h4>Parameters</h4><dl>${parameters.map((one) => parameterItem(one, resolve))}</dl>` : noHtml}
+${body ? bodyOf(body, resolve) : noHtml}
 <h4>Answers</h4>
-${join(answers.map(([status, one]) => answerOf(status, one, resolve)))}
+${answers.map(([status, one]) => answerOf(status, one, resolve))}
 ${tryIt(view, { parameters, headers }, body)}
 </article>`
 }
@@ -48,8 +47,8 @@ export function sharedParts(components: Readonly<Record<string, Record<string, J
   const headers = Object.values(components["parameters"] ?? {}) as unknown as Parameter[]
   const answers = Object.values(components["responses"] ?? {})
   return html`<section class="tag"><h2>Every operation</h2><div id="every-operation">
-<h4>Headers, where the operation has a use for them</h4><dl>${join(headers.map((one) => parameterItem(one, resolve)))}</dl>
-<h4>Answers that any of them may give</h4><ul>${join(answers.map(({ description }) => html`<li>${prose(String(description))}</li>`))}</ul>
+<h4>Headers, where the operation has a use for them</h4><dl>${headers.map((one) => parameterItem(one, resolve))}</dl>
+<h4>Answers that any of them may give</h4><ul>${answers.map(({ description }) => html`<li>${prose(String(description))}</li>`)}</ul>
 </div></section>`
 }
 
@@ -78,16 +77,16 @@ function answerOf(status: string, answer: JsonObject, resolve: Resolve): Html {
       ? html`${fieldList(content["schema"] as JsonObject, resolve)}${exampleOf(content)}`
       : content
         ? exampleOf(content)
-        : nothing
-  return html`<details class="answer"${status.startsWith("2") ? html` open` : nothing}><summary><b class="${isError ? "bad" : "good"}">${status}</b> ${prose(String(answer["description"]))}</summary>${inside}</details>`
+        : noHtml
+  return html`<details class="answer"${status.startsWith("2") ? html` open` : noHtml}><summary><b class="${isError ? "bad" : "good"}">${status}</b> ${prose(String(answer["description"]))}</summary>${inside}</details>`
 }
 
 function exampleOf(content: JsonObject): Html {
   const [first, ...others] = examplesOf(content)
-  if (first === undefined) return nothing
+  if (first === undefined) return noHtml
   const shown = ({ summary, value }: Example) =>
-    html`${others.length > 0 ? html`<p>${summary}</p>` : nothing}<pre>${JSON.stringify(value, null, 2)}</pre>`
-  return html`${join([first, ...others].map(shown))}`
+    html`${others.length > 0 ? html`<p>${summary}</p>` : noHtml}<pre>${JSON.stringify(value, null, 2)}</pre>`
+  return html`${[first, ...others].map(shown)}`
 }
 
 interface Example {
@@ -108,11 +107,11 @@ interface Inputs {
 function tryIt({ method, path }: OperationView, { parameters, headers }: Inputs, body: JsonObject | undefined): Html {
   const content = ((body?.["content"] ?? {}) as Record<string, JsonObject>)["application/json"]
   const field = ({ name, in: place, required }: Parameter) =>
-    html`<label>${name}<input data-in="${place}" name="${name}"${required ? html` required` : nothing} autocomplete="off"></label>`
+    html`<label>${name}<input data-in="${place}" name="${name}"${required ? html` required` : noHtml} autocomplete="off"></label>`
   const example = JSON.stringify((content && examplesOf(content)[0]?.value) ?? {}, null, 2)
-  return html`<details class="try"><summary>Try it</summary><form data-method="${method}" data-path="${path}">${join(parameters.map(field))}${
-    content ? html`<label>Body<textarea name="body" rows="6" spellcheck="false">${example}</textarea></label>` : nothing
-  }<details><summary>Headers</summary>${join(headers.map(field))}</details><pre class="command" aria-label="The same as a command"></pre><button>Send</button><pre class="outcome" aria-live="polite" hidden></pre></form></details>`
+  return html`<details class="try"><summary>Try it</summary><form data-method="${method}" data-path="${path}">${parameters.map(field)}${
+    content ? html`<label>Body<textarea name="body" rows="6" spellcheck="false">${example}</textarea></label>` : noHtml
+  }<details><summary>Headers</summary>${headers.map(field)}</details><pre class="command" aria-label="The same as a command"></pre><button>Send</button><pre class="outcome" aria-live="polite" hidden></pre></form></details>`
 }
 
 function resolved(value: JsonObject, resolve: Resolve): JsonObject {

@@ -2,10 +2,11 @@
 // and script are the two files beside this one, allowed by their hashes; nothing is fetched from anywhere else.
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
+import { Html, html } from "../../kernel/html.ts"
 import type { ServedDocument } from "../http/open-document.ts"
 import type { JsonObject } from "../wire-schema.ts"
-import { type Html, html, join, prose, raw } from "./html.ts"
 import { type OperationView, operationArticle, sharedParts } from "./operation-article.ts"
+import { prose } from "./prose.ts"
 import type { Resolve } from "./schema-fields.ts"
 
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8")
@@ -49,7 +50,7 @@ export function render(document: JsonObject): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${info.title} API ${info.version}</title>
 <link rel="icon" href="data:,">
-<style>${raw(style)}</style>
+<style>${new Html(style)}</style>
 </head>
 <body>
 <header>
@@ -59,16 +60,16 @@ export function render(document: JsonObject): string {
 </header>
 <nav aria-label="Operations">
 <input id="filter" type="search" placeholder="Filter operations" aria-label="Filter operations">
-${join(tags.map(({ name, operations: inTag }) => html`<section><h2>${name.replaceAll("_", " ")}</h2>${join(inTag.map(link))}</section>`))}
+${tags.map(({ name, operations: inTag }) => html`<section><h2>${name.replaceAll("_", " ")}</h2>${inTag.map(link)}</section>`)}
 </nav>
 <main id="top">
 <h1>${info.title} API</h1>
 <p>Base address <code>${server}</code></p>
 ${prose(info.description)}
 ${sharedParts(document["components"] as Record<string, Record<string, JsonObject>>, resolverOf(document))}
-${join(tags.map(({ name, operations: inTag }) => html`<section class="tag"><h2>${name.replaceAll("_", " ")}</h2>${join(inTag.map(operationArticle))}</section>`))}
+${tags.map(({ name, operations: inTag }) => html`<section class="tag"><h2>${name.replaceAll("_", " ")}</h2>${inTag.map(operationArticle)}</section>`)}
 </main>
-<script>${raw(script)}</script>
+<script>${new Html(script)}</script>
 </body>
 </html>
 `.text

@@ -1,6 +1,7 @@
 // A JSON Schema as a list of fields that a person can read.
+import { type Html, html } from "../../kernel/html.ts"
 import type { JsonObject } from "../wire-schema.ts"
-import { type Html, html, join, prose } from "./html.ts"
+import { prose } from "./prose.ts"
 
 export type Resolve = (reference: string) => JsonObject | undefined
 
@@ -12,7 +13,7 @@ export function fieldList(schema: JsonObject | undefined, resolve: Resolve, dept
   const fields = Object.entries((object?.["properties"] ?? {}) as Record<string, JsonObject>)
   if (fields.length === 0 || depth > maxDepth) return html``
   const required = (object?.["required"] ?? []) as string[]
-  return html`<dl>${join(fields.map(([name, field]) => fieldItem(name, field, required.includes(name), resolve, depth)))}</dl>`
+  return html`<dl>${fields.map(([name, field]) => fieldItem(name, field, required.includes(name), resolve, depth))}</dl>`
 }
 
 function fieldItem(name: string, field: JsonObject, required: boolean, resolve: Resolve, depth: number): Html {

@@ -75,9 +75,9 @@ row:
     return isGiven ? [{ path: [column], message: "The field identifies the record, so it must hold text or a number." }] : []
   },
   run({ config, deps, context, work }) {
-    const { organization, originId, stepId, itemIndex, receivedAt, envelope, stamp } = context
+    const { organization, originId, stepId, itemIndex, receivedAt, envelope, stamp, pipeline } = context
     const values = stamped(rowOf(config.row ?? context.event), stamp, envelope.is_test)
-    const origin = { executionId: originId, stepId, itemIndex, receivedAt }
+    const origin = { executionId: originId, stepId, itemIndex, receivedAt, pipeline: pipeline.slug }
     return deps.datasets.write(work, { organization, dataset: config.dataset_slug, key: config.key, values, origin })
   },
 })

@@ -1,8 +1,10 @@
 // May we write to this person, here, now, and why.
 import { z } from "zod"
 import { AnyJson, Clock, defineOperation, resultOf, Timestamp, timestamp } from "#core"
+import { ConversationStanding, E164 } from "../../conversations/index.ts"
 import { LeadsToken } from "../../leads/index.ts"
-import { channels, kindOf, type Person, personFields, personOf, unreadable } from "../person.ts"
+import { type Channel, channels, kindOf, type Person, personFields, personOf, unreadable } from "../person.ts"
+import { answerOf } from "../rules/others.ts"
 import { ConsentRules } from "../rules/rules.ts"
 import { Purpose } from "./resource.ts"
 
@@ -20,7 +22,7 @@ export const checkConsent = defineOperation({
   name: "consents.check",
   summary: "May this person be written to on this channel now, and why.",
   description:
-    "Asks every rule: erasure, consent, the suppression list, the channel's opt-outs, quiet hours. A person may be written to where none forbids it. Nothing is sent, and nothing recorded. A lead is asked about by each address or number that the channel has.",
+    "Asks every rule: erasure, consent, and the suppression list of mail or the gate of the chat app and text messages, as sending does. A person may be written to where none forbids it. Nothing is sent, and nothing recorded. A lead is asked about by each address or number that the channel has.",
   http: { method: "POST", path: "/v1/consents/check" },
   access: { scope: "consents:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -28,7 +30,20 @@ export const checkConsent = defineOperation({
     ...personFields,
     lead_id: z.string().trim().max(60).default("").describe("A lead, by UUID or 22-character reference, in place of an address or number."),
     channel: z.enum(channels),
-    purpose: Purpose.default("service").describe("What for: `marketing`, `service`, or a purpose of your own."),
+    purpose: z
+      .union([z.literal(""), Purpose])
+      .default("")
+      .describe("What for: `marketing`, `service`, or a purpose of your own. That of the template when empty, else `service`."),
+    from: z
+      .union([z.literal(""), E164])
+      .default("")
+      .describe(
+        "Chat app and text: the service's own number. When empty, the one that the person last had to do with, else the first that is connected.",
+      ),
+    template: z
+      .strictObject({ name: z.string().max(512), language: z.string().max(20) })
+      .optional()
+      .describe("Chat app: the template that is to be sent; a text without it."),
   }),
   output: z.object({
     allowed: z.boolean().describe("Whether some address or number may be written to."),
@@ -43,15 +58,21 @@ export const checkConsent = defineOperation({
       input: { lead_id: resultOf("lead.lead_reference"), channel: "sms" },
     },
   ],
-  inject: { leads: LeadsToken, rules: ConsentRules, clock: Clock },
-  async handle({ input: { lead_id, channel, purpose, ...given }, caller, deps: { leads, rules, clock } }) {
+  inject: { leads: LeadsToken, rules: ConsentRules, standing: ConversationStanding, clock: Clock },
+  async handle({ input: { lead_id, channel, purpose, from, template, ...given }, caller, deps: { leads, rules, standing, clock } }) {
     const organization = caller.organization.id
+    if (!isMessage(channel) && from !== "") throw unreadable("from", "is of the chat app and text messages")
+    if (channel !== "chat_app" && template) throw unreadable("template", "is of the chat app")
     const now = clock.now()
     const people = lead_id === "" ? [personOf(given, await leads.region(organization))] : await ofLead()
     const addresses = await Promise.all(
       people.map(async (person) => {
-        const answers = await rules.answers({ organization, person, channel, purpose, now })
-        return { address: person.value, allowed: answers.every(({ verdict }) => verdict !== "forbids"), rules: answers }
+        const { value: address } = person
+        const gate = isMessage(channel) && (await standing(organization, { channel, address, from, template: template ?? null }))
+        const asked = purpose || (gate ? gate.purpose : "service")
+        const answers = await rules.answers({ organization, person, channel, purpose: asked, now })
+        if (gate) answers.push(...gate.findings.map(answerOf))
+        return { address, allowed: answers.every(({ verdict }) => verdict !== "forbids"), rules: answers }
       }),
     )
     return { allowed: addresses.some(({ allowed }) => allowed), checked_at: timestamp(now), addresses }
@@ -64,3 +85,7 @@ export const checkConsent = defineOperation({
     }
   },
 })
+
+function isMessage(channel: Channel): channel is "chat_app" | "sms" {
+  return channel === "chat_app" || channel === "sms"
+}

@@ -1,7 +1,8 @@
 // The API as the app calls it: the operations that the service has declared, with the browser's session.
 import { signal } from "@preact/signals"
-import { type ClientError, createClient } from "#client"
+import { type CallOptions, type ClientError, createClient } from "#client"
 import type { CatalogOperation } from "../catalog.ts"
+import { lost } from "./connection.ts"
 
 export type Operation = CatalogOperation
 export type Row = Readonly<Record<string, unknown>>
@@ -9,20 +10,19 @@ export type Row = Readonly<Record<string, unknown>>
 export interface Me {
   readonly organization: { readonly slug: string; readonly name: string }
   readonly role: string
-  readonly user: { readonly email: string } | null
+  readonly credential: { readonly id: string }
+  readonly user: { readonly id: string; readonly email: string } | null
 }
 
 /** undefined: not known yet; null: nobody has signed in. */
 export const me = signal<Me | null | undefined>(undefined)
 export const operations = signal<readonly Operation[]>([])
-/** What the last call could not reach; empty where all is well. */
-export const trouble = signal("")
 
 const roles = ["guest", "member", "admin", "owner"]
-let client: { call(name: string, input: object): Promise<unknown> } | undefined
+let client: { call(name: string, input: object, options?: CallOptions): Promise<unknown> } | undefined
 
 export async function load(): Promise<void> {
-  if (operations.value.length === 0) {
+  if (client === undefined) {
     const response = await fetch("/console-assets/catalog.json")
     operations.value = (await response.json()) as Operation[]
     client = createClient(Object.fromEntries(operations.value.map((one) => [one.name, routeOf(one)])), {
@@ -37,15 +37,14 @@ export async function load(): Promise<void> {
 }
 
 /** Throws ClientError; without a session, the app goes back to signing in. */
-export async function call<T = Row>(name: string, input: object): Promise<T> {
+export async function call<T = Row>(name: string, input: object, options: CallOptions = {}): Promise<T> {
   try {
-    const answer = await client?.call(name, input)
-    trouble.value = ""
+    const answer = await client?.call(name, input, options)
     return answer as T
   } catch (cause) {
     const error = cause as ClientError
     if (error.code === "unauthenticated") me.value = null
-    if (error.code === "unavailable") trouble.value = error.message
+    if (error.code === "unavailable") lost(error.message)
     throw error
   }
 }
@@ -63,7 +62,15 @@ export async function signIn(given: { readonly key: string } | { readonly code: 
 
 export async function signOut(): Promise<void> {
   await fetch("/console-session", { method: "DELETE" })
+  for (const end of endings) end()
   me.value = null
+}
+
+const endings = new Set<() => void>()
+
+/** What has to end with the session. */
+export function onSignOut(end: () => void): void {
+  endings.add(end)
 }
 
 /** Whether the role of who has signed in is enough. */

@@ -1,35 +1,10 @@
 // An area without a screen of its own, out of its operations: a list with its filters and pages, one of it, and forms.
-import { useSignal } from "@preact/signals"
-import { useEffect } from "preact/hooks"
-import type { ClientError } from "#client"
-import { areaOf, call, listField, listsOf, may, type Operation, operations, pathFields, type Row, readerOf, verbOf, words } from "./api.ts"
+import { Problem, useAnswer } from "./answer.tsx"
+import { areaOf, listField, listsOf, may, type Operation, operations, pathFields, type Row, readerOf, verbOf, words } from "./api.ts"
 import { Form, fieldsOf } from "./form.tsx"
 import { go, hrefOf, place } from "./place.ts"
 import { Same } from "./same.tsx"
 import { brief, Fields } from "./value.tsx"
-
-/** What is asked for by an address: the answer of one operation, read again when the address changes. */
-function useAnswer(operation: Operation | undefined, input: Row) {
-  const state = useSignal<{ readonly answer?: Row; readonly problem?: string }>({})
-  const again = useSignal(0)
-  const key = JSON.stringify([operation?.name, input, again.value])
-  useEffect(() => {
-    let gone = false
-    if (!operation) return
-    call(operation.name, input).then(
-      (answer) => {
-        if (!gone) state.value = { answer }
-      },
-      (error: ClientError) => {
-        if (!gone) state.value = { problem: error.message }
-      },
-    )
-    return () => {
-      gone = true
-    }
-  }, [key])
-  return { ...state.value, reload: () => void again.value++ }
-}
 
 export function Area({ area }: { readonly area: string }) {
   const lists = listsOf(area)
@@ -61,7 +36,7 @@ function List({ area, list }: { readonly area: string; readonly list: Operation 
     const text = query.get(name)
     if (text) input[name] = type === "integer" ? Number(text) : type === "boolean" ? text === "true" : text
   }
-  const { answer, problem, reload } = useAnswer(list, input)
+  const { answer, problem, reload } = useAnswer(list.name, input)
   const rows = (answer?.[listField(list) ?? ""] ?? []) as Row[]
   const columns = columnsOf(list, rows)
   const reader = readerOf(area)
@@ -81,10 +56,10 @@ function List({ area, list }: { readonly area: string; readonly list: Operation 
           }}
         >
           {filters.map(([name, { description = "" }]) => (
-            <label key={name} title={description}>
-              {name}
-              <input name={name} defaultValue={query.get(name) ?? ""} autocomplete="off" />
-            </label>
+            <div key={name} title={description}>
+              <label for={`filter-${name}`}>{name}</label>
+              <input id={`filter-${name}`} name={name} defaultValue={query.get(name) ?? ""} autocomplete="off" />
+            </div>
           ))}
           <button type="submit">Filter</button>
           <button type="button" onClick={reload}>
@@ -92,11 +67,7 @@ function List({ area, list }: { readonly area: string; readonly list: Operation 
           </button>
         </form>
       )}
-      {problem && (
-        <p role="alert" class="problem">
-          {problem}
-        </p>
-      )}
+      {problem && <Problem text={problem} />}
       {answer && rows.length === 0 && <p>There is nothing here yet.</p>}
       {rows.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
@@ -160,7 +131,7 @@ export function One({ area, id }: { readonly area: string; readonly id: string }
   const reader = readerOf(area)
   const [field = "id"] = reader ? pathFields(reader) : []
   const input = { [field]: id }
-  const { answer, problem, reload } = useAnswer(reader, input)
+  const { answer, problem, reload } = useAnswer(reader?.name, input)
   const actions = operations.value.filter(
     (one) => areaOf(one) === area && one !== reader && !one.streams && may(one) && pathFields(one)[0] === field,
   )
@@ -170,11 +141,7 @@ export function One({ area, id }: { readonly area: string; readonly id: string }
         <a href={hrefOf([area])}>{words(area)}</a>
       </p>
       <h1>{id}</h1>
-      {problem && (
-        <p role="alert" class="problem">
-          {problem}
-        </p>
-      )}
+      {problem && <Problem text={problem} />}
       {answer && <Fields row={answer} />}
       {actions.map((one) => (
         <details key={one.name} class="action">

@@ -1,8 +1,11 @@
 // A form for the input of an operation, made of its schema; what is refused stands at its field, in the service's words.
 import { useSignal } from "@preact/signals"
 import type { ClientError } from "#client"
-import { call, type Operation, pathFields, verbOf } from "./api.ts"
+import { type Operation, operations, pathFields, verbOf } from "./api.ts"
+import { confirmed } from "./buttons.tsx"
+import { mayCall } from "./contributions.ts"
 import { Same } from "./same.tsx"
+import { useSubmit } from "./submit.ts"
 import { Fields } from "./value.tsx"
 
 interface Schema {
@@ -33,31 +36,22 @@ interface FormArgs {
 
 export function Form({ operation, known = {}, onDone }: FormArgs) {
   const given = useSignal<Given>(known)
-  const problems = useSignal<Problems>({})
-  const message = useSignal("")
-  const answer = useSignal<unknown>(undefined)
-  const busy = useSignal(false)
+  const wrong = useSignal<Problems>({})
   const asked = fieldsOf(operation)
+  const { submit: send, isBusy, answer, error } = useSubmit(operation.name)
+  const problems = { ...problemsOf(error), ...wrong.value }
 
   const submit = async (event: Event) => {
     event.preventDefault()
-    const { input, wrong } = inputOf(asked, given.value)
-    problems.value = wrong
-    if (Object.keys(wrong).length > 0 || busy.value) return
-    if (operation.destructive && !confirm(`${operation.summary}\n\nThis cannot be taken back. Go on?`)) return
-    busy.value = true
-    message.value = ""
-    try {
-      answer.value = await call(operation.name, input)
-      onDone?.()
-    } catch (cause) {
-      const error = cause as ClientError
-      const fields = (error.details?.["fields"] ?? []) as { path: string; message: string }[]
-      problems.value = Object.fromEntries(fields.map((field) => [field.path.split(".")[0] ?? "", field.message]))
-      message.value = error.message
-    } finally {
-      busy.value = false
+    const { input, wrong: found } = inputOf(asked, given.value)
+    wrong.value = found
+    if (Object.keys(found).length > 0) return
+    const title = `${verbOf(operation)}: go on?`
+    if (operation.destructive) {
+      const text = `${operation.summary} This cannot be taken back.`
+      if (!(await confirmed({ title, text, verb: verbOf(operation), isDangerous: true }))) return
     }
+    if (await send(input)) onDone?.()
   }
 
   const required = (operation.input as Schema).required ?? []
@@ -70,7 +64,7 @@ export function Form({ operation, known = {}, onDone }: FormArgs) {
           name={name}
           schema={schema}
           text={given.value[name] ?? ""}
-          problem={problems.value[name]}
+          problem={problems[name]}
           isRequired={required.includes(name)}
           isFixed={pathFields(operation).includes(name) && known[name] !== undefined}
           onText={(text) => {
@@ -78,19 +72,30 @@ export function Form({ operation, known = {}, onDone }: FormArgs) {
           }}
         />
       ))}
-      <button type="submit" disabled={busy.value} class={operation.destructive ? "danger" : ""}>
+      <button type="submit" disabled={isBusy} class={operation.destructive ? "danger" : ""}>
         {verbOf(operation)}
       </button>
-      <p role="status">{message.value}</p>
-      {answer.value !== undefined && (
+      <p role="status">{error?.message}</p>
+      {answer !== undefined && (
         <section aria-label="Answer">
           <h3>Done</h3>
-          <Fields row={answer.value as Record<string, unknown>} />
+          <Fields row={answer} />
         </section>
       )}
       <Same operation={operation} input={inputOf(asked, given.value).input} />
     </form>
   )
+}
+
+function problemsOf(error: ClientError | undefined): Problems {
+  const fields = (error?.details["fields"] ?? []) as { path: string; message: string }[]
+  return Object.fromEntries(fields.map((field) => [field.path.split(".")[0] ?? "", field.message]))
+}
+
+/** The form of an operation by its name; nothing for who may not call it. */
+export function OperationForm({ name, ...rest }: Omit<FormArgs, "operation"> & { readonly name: string }) {
+  const operation = operations.value.find((one) => one.name === name)
+  return operation && mayCall(name) ? <Form operation={operation} {...rest} /> : null
 }
 
 interface FieldArgs {

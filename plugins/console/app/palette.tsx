@@ -2,6 +2,7 @@
 import { signal, useSignal } from "@preact/signals"
 import { createRef } from "preact"
 import { areaOf, may, operations, pathFields, verbOf, words } from "./api.ts"
+import { screenAt, screens } from "./contributions.ts"
 import { go, hrefOf } from "./place.ts"
 
 const open = signal(false)
@@ -28,8 +29,12 @@ interface Target {
 
 function targets(): Target[] {
   const own = operations.value.filter((one) => may(one) && !one.streams)
-  const areas = [...new Set(own.map(areaOf))]
+  const areas = [...new Set(own.map(areaOf))].filter((area) => !screenAt([area]))
   return [
+    { text: "overview", href: hrefOf([]) },
+    ...screens()
+      .filter(({ path }) => !path.includes("{"))
+      .map(({ path, title }) => ({ text: title.toLowerCase(), href: hrefOf(path.split("/")) })),
     ...areas.map((area) => ({ text: words(area), href: hrefOf([area]) })),
     ...own
       .filter((one) => pathFields(one).length === 0 && !one.readOnly)

@@ -1,6 +1,12 @@
 // How the same is done by a command and by HTTP.
-import { useSignal } from "@preact/signals"
-import { type Operation, pathFields } from "./api.ts"
+import { type Operation, operations, pathFields } from "./api.ts"
+import { Copy } from "./buttons.tsx"
+
+/** By the operation's name; nothing where the service does not have it. */
+export function SameAs({ name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }) {
+  const operation = operations.value.find((one) => one.name === name)
+  return operation ? <Same operation={operation} input={input} /> : null
+}
 
 export function Same({ operation, input }: { readonly operation: Operation; readonly input: Readonly<Record<string, unknown>> }) {
   return (
@@ -13,18 +19,11 @@ export function Same({ operation, input }: { readonly operation: Operation; read
 }
 
 function Copied({ name, text }: { readonly name: string; readonly text: string }) {
-  const done = useSignal(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    done.value = true
-  }
   return (
     <div class="copied">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
       <pre tabIndex={0}>{text}</pre>
-      <button type="button" onClick={() => void copy()}>
-        {done.value ? "Copied" : `Copy ${name}`}
-      </button>
+      <Copy text={text} name={name} />
     </div>
   )
 }

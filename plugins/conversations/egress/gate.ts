@@ -1,13 +1,15 @@
 // The gate that every message to a person passes, when it is asked for and again just before it is sent: the channel's own
-// ledger, the vetoes of others, the 24-hour window and templates, how often, and quiet hours.
-import { AppError, type Clock, type Store, timestamp, token } from "#core"
+// ledger, the vetoes of others, the 24-hour window and templates, how often, and quiet hours. Who asks beforehand whether a
+// person may be written to is answered by the same findings.
+import { AppError, type Clock, type Json, type Store, timestamp, token } from "#core"
 import { collections, conversationId } from "../channels.ts"
+import type { ConversationLeads } from "../leads.ts"
 import type { Template } from "../messages.ts"
 import type { PhoneNumber } from "../numbers/collections.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import type { ConversationSettings } from "../settings.ts"
 import { type StoredTemplate, TemplateCollection, templateId } from "../templates/collections.ts"
-import { loudAt } from "./quiet-hours.ts"
+import { loudAt, zonesOf } from "./quiet-hours.ts"
 import type { OutboundMessage, OutboundVetoes } from "./vetoes.ts"
 
 const dayMs = 86_400_000
@@ -18,14 +20,29 @@ interface Services {
   readonly clock: Clock
   readonly optOuts: OptOuts
   readonly vetoes: OutboundVetoes
+  readonly leads: Pick<ConversationLeads, "ofAddresses">
   readonly settings: ConversationSettings
 }
 
 export interface Asked extends Omit<OutboundMessage, "kind" | "number" | "purpose"> {
   readonly number: PhoneNumber
-  readonly template: Template | null
+  readonly template: Pick<Template, "name" | "language"> | null
   /** Its own id, where it is stored already. */
   readonly id?: string
+}
+
+export const findingRules = ["connection", "veto", "opt_out", "window", "template", "unanswered", "quiet_hours"] as const
+
+/** What one of the gate's rules says of a message. */
+export interface Finding {
+  readonly rule: (typeof findingRules)[number]
+  /** A sentence for people. */
+  readonly why: string
+  readonly evidence: Record<string, Json>
+  /** With which a message is refused; absent: the rule has nothing against it, or has it wait. */
+  readonly refusal?: AppError
+  /** Until when it waits, milliseconds since the epoch. */
+  readonly until?: number
 }
 
 export class EgressGate {
@@ -37,29 +54,49 @@ export class EgressGate {
 
   /** When the message may be sent, milliseconds since the epoch. Throws AppError where it may not. */
   async pass(organization: string, asked: Asked): Promise<number> {
-    const { channel, number } = asked
-    if (!number[channel]) throw notConnected(asked)
-    await this.refuseUnwanted(organization, asked)
-    const now = this.#services.clock.now()
-    const lastInbound = await this.#lastInbound(organization, asked)
-    await this.#checkWindow(organization, asked, now - lastInbound)
-    await this.#checkUnanswered(organization, asked, Math.max(lastInbound, now - dayMs))
-    const { reply_grace_minutes, ...settings } = this.#services.settings
-    return now - lastInbound <= reply_grace_minutes * minuteMs ? now : loudAt(asked.address, now, settings)
+    const findings = await this.examine(organization, asked)
+    refuse(findings)
+    return findings.find(({ until }) => until !== undefined)?.until ?? this.#services.clock.now()
   }
 
   /** Throws where the person refused, or somebody else forbids it: the last that is asked before a message leaves. */
   async refuseUnwanted(organization: string, asked: Asked): Promise<void> {
-    const { optOuts, vetoes } = this.#services
+    refuse(await this.#unwanted(organization, asked))
+  }
+
+  async purposeOf(organization: string, asked: Asked): Promise<OutboundMessage["purpose"]> {
+    return (await this.#template(organization, asked))?.category === "MARKETING" ? "marketing" : "service"
+  }
+
+  /** What every rule says, in the order in which they refuse. */
+  async examine(organization: string, asked: Asked): Promise<Finding[]> {
+    const now = this.#services.clock.now()
+    const [unwanted, lastInbound] = await Promise.all([this.#unwanted(organization, asked), this.#lastInbound(organization, asked)])
+    const window = await this.#window(organization, asked, now - lastInbound)
+    const unanswered = await this.#unanswered(organization, asked, Math.max(lastInbound, now - dayMs))
+    return [connection(asked), ...unwanted, ...window, unanswered, await this.#quietHours(organization, asked, now - lastInbound)]
+  }
+
+  async #unwanted(organization: string, asked: Asked): Promise<Finding[]> {
     const { channel, number, address } = asked
     const kind = asked.template === null ? "text" : "template"
-    const purpose = (await this.#template(organization, asked))?.category === "MARKETING" ? "marketing" : "service"
-    const veto = await vetoes.of(organization, { channel, number: number.number, address, kind, purpose })
-    if (veto)
-      throw new AppError("failed_precondition", `${address} must not be written to: ${veto.why}`, { reason: "send_vetoed", by: veto.by })
-    if ((await optOuts.suppressed(organization, channel, [address])).size === 0) return
+    const purpose = await this.purposeOf(organization, asked)
+    const veto = await this.#services.vetoes.of(organization, { channel, number: number.number, address, kind, purpose })
+    if (!veto) return [silent("veto", "No other part of the service forbids it."), await this.#optOut(organization, asked)]
+    const message = `${address} must not be written to: ${veto.why}`
+    const refusal = new AppError("failed_precondition", message, { reason: "send_vetoed", by: veto.by })
+    return [{ rule: "veto", why: veto.why, evidence: { by: veto.by }, refusal }, await this.#optOut(organization, asked)]
+  }
+
+  async #optOut(organization: string, { channel, address }: Asked): Promise<Finding> {
+    const { suppressed, entry } = await this.#services.optOuts.standing(organization, channel, address)
+    if (!entry) return silent("opt_out", "The person has not opted out of this channel.")
+    const { id: entry_id, at, source, message_id, wording } = entry
+    const evidence = { entry_id, at, source, message_id, wording }
+    if (!suppressed) return silent("opt_out", `The person opted in again at ${at}.`, evidence)
     const message = `${address} has opted out of this channel; only they can opt in again. GET /v1/voice/opt-outs has the evidence.`
-    throw new AppError("failed_precondition", message, { reason: "recipient_opted_out" })
+    const refusal = new AppError("failed_precondition", message, { reason: "recipient_opted_out" })
+    return { rule: "opt_out", why: `The person opted out of this channel at ${at}.`, evidence, refusal }
   }
 
   async #lastInbound(organization: string, asked: Asked): Promise<number> {
@@ -70,19 +107,22 @@ export class EgressGate {
   }
 
   /** Of the chat app alone: who has not written for a day is written to by approved templates only. */
-  async #checkWindow(organization: string, asked: Asked, sinceMs: number): Promise<void> {
+  async #window(organization: string, asked: Asked, sinceMs: number): Promise<Finding[]> {
     const { channel, address, template } = asked
-    if (channel !== "chat_app") return
+    if (channel !== "chat_app") return []
     if (!template) {
-      if (sinceMs < dayMs) return
-      const message = `${address} has not written in the last 24 hours, so that the chat app takes approved templates only.`
-      throw new AppError("failed_precondition", message, { reason: "window_closed" })
+      if (sinceMs < dayMs) return [silent("window", "The person has written in the last 24 hours.")]
+      const why = `${address} has not written in the last 24 hours, so that the chat app takes approved templates only.`
+      return [{ rule: "window", why, evidence: {}, refusal: new AppError("failed_precondition", why, { reason: "window_closed" }) }]
     }
     const found = await this.#template(organization, asked)
-    if (found?.status === "APPROVED") return
-    const is = found ? `is ${found.status}` : "is not known"
-    const message = `The template ${template.name} (${template.language}) ${is}; templates are read again by POST /v1/voice/phone-numbers/{number}/templates.`
-    throw new AppError("failed_precondition", message, { reason: "template_not_approved", status: found?.status ?? "" })
+    const status = found?.status ?? ""
+    const named = `The template ${template.name} (${template.language})`
+    if (status === "APPROVED") return [silent("template", `${named} is approved.`, { status })]
+    const is = found ? `is ${status}` : "is not known"
+    const why = `${named} ${is}; templates are read again by POST /v1/voice/phone-numbers/{number}/templates.`
+    const refusal = new AppError("failed_precondition", why, { reason: "template_not_approved", status })
+    return [{ rule: "template", why, evidence: { status }, refusal }]
   }
 
   async #template(organization: string, { number, template }: Asked): Promise<StoredTemplate | undefined> {
@@ -91,7 +131,7 @@ export class EgressGate {
     return this.#services.store.open(TemplateCollection, organization).get(id)
   }
 
-  async #checkUnanswered(organization: string, asked: Asked, since: number): Promise<void> {
+  async #unanswered(organization: string, asked: Asked, since: number): Promise<Finding> {
     const { max_unanswered_per_day: max } = this.#services.settings
     const messages = this.#services.store.open(collections[asked.channel].messages, organization)
     const sent = {
@@ -101,19 +141,42 @@ export class EgressGate {
       state: { $nin: ["refused", "failed"] },
       ...(asked.id === undefined ? {} : { id: { $ne: asked.id } }),
     }
-    if ((await messages.count(sent, { limit: max })) < max) return
-    const message = `${asked.address} was sent ${max} messages in 24 hours and has not answered (max_unanswered_per_day); wait for an answer.`
-    throw new AppError("resource_exhausted", message, { reason: "recipient_limit", limit: max })
+    const evidence = { sent: await messages.count(sent, { limit: max }), limit: max }
+    if (evidence.sent < max) return silent("unanswered", `The person has left ${evidence.sent} messages of a day unanswered.`, evidence)
+    const why = `${asked.address} was sent ${max} messages in 24 hours and has not answered (max_unanswered_per_day); wait for an answer.`
+    const refusal = new AppError("resource_exhausted", why, { reason: "recipient_limit", limit: max })
+    return { rule: "unanswered", why, evidence, refusal }
   }
+
+  async #quietHours(organization: string, { address }: Asked, sinceMs: number): Promise<Finding> {
+    const { reply_grace_minutes, ...settings } = this.#services.settings
+    if (sinceMs <= reply_grace_minutes * minuteMs) return silent("quiet_hours", "The person has just written.")
+    const now = this.#services.clock.now()
+    const zones = zonesOf(address, (await this.#services.leads.ofAddresses(organization, [address])).get(address)?.time_zone)
+    const until = loudAt(zones, now, settings)
+    const evidence = { time_zones: [...zones] }
+    if (until <= now) return silent("quiet_hours", "It is not quiet where the person is.", evidence)
+    return { rule: "quiet_hours", why: `It is quiet where the person is; messages wait until ${timestamp(until)}.`, evidence, until }
+  }
+}
+
+function silent(rule: Finding["rule"], why: string, evidence: Finding["evidence"] = {}): Finding {
+  return { rule, why, evidence }
+}
+
+function refuse(findings: readonly Finding[]): void {
+  for (const { refusal } of findings) if (refusal) throw refusal
 }
 
 function conversationIdOf(organization: string, { channel, number: { number }, address }: Asked): string {
   return conversationId(organization, channel, { number, address })
 }
 
-function notConnected({ channel, number }: Asked): AppError {
-  const message = `${number.number} has no connection for this channel; give it "${channel}" by PATCH /v1/voice/phone-numbers/{number}.`
-  return new AppError("failed_precondition", message, { reason: "channel_not_connected" })
+function connection({ channel, number }: Asked): Finding {
+  const evidence = { number: number.number }
+  if (number[channel]) return silent("connection", `${number.number} is connected for this channel.`, evidence)
+  const why = `${number.number} has no connection for this channel; give it "${channel}" by PATCH /v1/voice/phone-numbers/{number}.`
+  return { rule: "connection", why, evidence, refusal: new AppError("failed_precondition", why, { reason: "channel_not_connected" }) }
 }
 
 export const EgressGateToken = token<EgressGate>("EgressGate")

@@ -54,7 +54,7 @@ export class Outbox {
     work.in(collections[channel].messages, organization).insert(message)
     const begun = foldedFrom(message, { number: from, address: to })
     work.in(collections[channel].conversations, organization).insert(begun, { ifPresent: "keep" })
-    queue.enqueue(work, foldJob, { channel, conversation_id }, { organization })
+    queue.enqueue(work, foldJob, { channel, conversation_id, ends: { number: from, address: to } }, { organization })
     queue.enqueue(work, sendJob, { channel, message_id: id }, { organization, key: from, id: `${id}:send`, runAt: sendAt })
     return { message, sendAt }
   }

@@ -1,5 +1,6 @@
-// Quiet hours by the recipient's clock. A number tells its country, and a country may have several time zones: a time is quiet
-// where it is quiet in any of them.
+// Quiet hours by the recipient's clock: in the time zone that their lead has, else in those that their number may be in, and
+// then a time is quiet where it is quiet in any of them.
+import { readFileSync } from "node:fs"
 import { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import type { ConversationSettings } from "../settings.ts"
 
@@ -7,8 +8,7 @@ const quarterMs = 900_000
 const daysQuarters = 96
 
 /** The next time at which it is not quiet; the time itself where it is not. Milliseconds since the epoch. */
-export function loudAt(address: string, now: number, settings: Pick<ConversationSettings, "quiet_from" | "quiet_until">): number {
-  const zones = zonesOf(address)
+export function loudAt(zones: readonly string[], now: number, settings: Pick<ConversationSettings, "quiet_from" | "quiet_until">): number {
   const isQuiet = (at: number, zone: string) => isWithin(timeIn(zone, at), settings.quiet_from, settings.quiet_until)
   const next = (among: readonly string[]) => {
     if (!among.some((zone) => isQuiet(now, zone))) return now
@@ -19,9 +19,14 @@ export function loudAt(address: string, now: number, settings: Pick<Conversation
   return next(zones) ?? next(zones.slice(0, 1)) ?? now
 }
 
-/** IANA zones of a number's country; UTC where it has none, as satellite phones do. */
-export function zonesOf(address: string): readonly string[] {
-  const country = parsePhoneNumberFromString(address)?.country
+/** IANA zones: the person's own where it is known, else those of the number's area, else of its country; UTC where it has none, as satellite phones do. */
+export function zonesOf(address: string, own = ""): readonly string[] {
+  if (own !== "") return [own]
+  const number = parsePhoneNumberFromString(address)
+  const tellsArea = areaMobiles.has(number?.countryCallingCode ?? "") || number?.getType()?.startsWith("FIXED_LINE")
+  const area = tellsArea ? zonesOfArea(address.slice(1)) : undefined
+  if (area) return area
+  const country = number?.country
   if (country === undefined) return ["UTC"]
   let zones = known.get(country)
   if (!zones) {
@@ -31,6 +36,32 @@ export function zonesOf(address: string): readonly string[] {
     known.set(country, zones)
   }
   return zones.length === 0 ? ["UTC"] : zones
+}
+
+/** By the longest prefix that the table has. */
+function zonesOfArea(digits: string): readonly string[] | undefined {
+  areas ??= readAreas()
+  for (let length = Math.min(digits.length, maxPrefix); length > 1; length--) {
+    const zones = areas.get(digits.slice(0, length))
+    if (zones) return zones
+  }
+  return undefined
+}
+
+/** Calling codes whose mobile numbers have area codes as well: North America, Mexico, Brazil. */
+const areaMobiles: ReadonlySet<string> = new Set(["1", "52", "55"])
+const maxPrefix = 8
+let areas: ReadonlyMap<string, readonly string[]> | undefined
+
+/**
+ * Zones by prefix, of countries with several zones. Facts of Google's libphonenumber (resources/timezones/map_data.txt,
+ * Apache-2.0) as of 2026-08; prefixes that say nothing more than a shorter one are left out.
+ */
+function readAreas(): ReadonlyMap<string, readonly string[]> {
+  const table = JSON.parse(readFileSync(new URL("./zones.json", import.meta.url), "utf8")) as Record<string, string>
+  return new Map(
+    Object.entries(table).flatMap(([zones, prefixes]) => prefixes.split(" ").map((prefix) => [prefix, zones.split(" ")] as const)),
+  )
 }
 
 const known = new Map<string, readonly string[]>()

@@ -3,6 +3,7 @@
 import {
   AppError,
   type Clock,
+  defineJob,
   type JobQueue,
   type Json,
   Postponed,
@@ -23,6 +24,7 @@ import type { OptOuts } from "../opt-out/ledger.ts"
 import type { DeliveryState } from "../receipts.ts"
 import type { ConversationSettings } from "../settings.ts"
 import type { Asked, EgressGate } from "./gate.ts"
+import { sendJob } from "./job-ref.ts"
 import { meta } from "./providers/meta.ts"
 import { type Outcome, outcomeOfError } from "./providers/outcome.ts"
 import { twilio } from "./providers/twilio.ts"
@@ -183,3 +185,13 @@ export class Sender {
 }
 
 export const SenderToken = token<Sender>("Sender")
+
+export const sendMessage = defineJob({
+  ...sendJob,
+  summary: "Sends a message to a person.",
+  inject: { sender: SenderToken },
+  run: ({ payload: { channel, message_id }, organization = "", deps, signal }) =>
+    deps.sender.send(organization, channel, message_id, signal),
+  exhausted: ({ payload: { channel, message_id }, organization = "", deps, work }) =>
+    deps.sender.giveUp(work, organization, channel, message_id),
+})

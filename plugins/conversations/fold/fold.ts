@@ -5,6 +5,8 @@ import { type JobQueue, type Json, type Store, token, type UnitOfWork } from "#c
 import { type Channel, collections, type StoredConversation } from "../channels.ts"
 import { closeJob } from "../digest/job-ref.ts"
 import type { StoredMessage } from "../messages.ts"
+import type { Removals } from "../removal/removals.ts"
+import { foldJob } from "./job-refs.ts"
 
 type Folded = Pick<
   StoredConversation,
@@ -19,7 +21,7 @@ type Folded = Pick<
 >
 
 /** The conversation that a message begins, unless it is there. */
-export function foldedFrom(message: StoredMessage, { number, address }: { number: string; address: string }): StoredConversation {
+export function foldedFrom(message: StoredMessage, { number, address }: Ends): StoredConversation {
   const ends = message.direction === "in" ? { newestIn: message, newestOut: undefined } : { newestIn: undefined, newestOut: message }
   return {
     id: message.conversation_id,
@@ -34,14 +36,14 @@ export function foldedFrom(message: StoredMessage, { number, address }: { number
   }
 }
 
-interface Ends {
+interface Found {
   readonly count: number
   readonly oldest: StoredMessage
   readonly newestIn: StoredMessage | undefined
   readonly newestOut: StoredMessage | undefined
 }
 
-function foldOf({ count, oldest, newestIn, newestOut }: Ends): Folded {
+function foldOf({ count, oldest, newestIn, newestOut }: Found): Folded {
   const isInNewer = (newestIn?.at ?? "") >= (newestOut?.at ?? "")
   return {
     created_at: oldest.at,
@@ -55,32 +57,46 @@ function foldOf({ count, oldest, newestIn, newestOut }: Ends): Folded {
   }
 }
 
+/** Between which numbers a conversation is. */
+type Ends = Pick<StoredConversation, "number" | "address">
+
 export class Folds {
   readonly #store: Store
+  readonly #removals: Removals
   readonly #queue: JobQueue
   readonly #idleMs: number
 
-  constructor({ store, queue, idleMs }: { store: Store; queue: JobQueue; idleMs: number }) {
+  constructor({ store, queue, removals, idleMs }: { store: Store; queue: JobQueue; removals: Removals; idleMs: number }) {
     this.#store = store
+    this.#removals = removals
     this.#queue = queue
     this.#idleMs = idleMs
   }
 
   /** Stages what the messages make of a conversation, where it is not that already. */
-  async stage(work: UnitOfWork, organization: string, channel: Channel, id: string): Promise<void> {
+  async stage(work: UnitOfWork, organization: string, channel: Channel, id: string, ends?: Ends): Promise<void> {
     const stored = await this.#store.open(collections[channel].conversations, organization).get(id)
-    if (!stored) return
     const messages = this.#store.open(collections[channel].messages, organization)
-    const of = { conversation_id: id }
+    const removed = await this.#removals.removedUntil(organization, id)
+    if (removed !== undefined && (await messages.first({ conversation_id: id, at: { $lte: removed } })))
+      this.#removals.stagePurge(work, organization, channel, id, removed)
+    const of = { conversation_id: id, ...(removed === undefined ? {} : { at: { $gt: removed } }) }
     const newest = (direction: StoredMessage["direction"]) => messages.first({ ...of, direction }, { sort: { at: -1 } })
-    const [count, oldest, newestIn, newestOut] = await Promise.all([
-      messages.count(of),
-      messages.first(of, { sort: { at: 1 } }),
-      newest("in"),
-      newest("out"),
-    ])
-    if (!oldest) return
+    // Counted first, so that a message that comes meanwhile is not counted before it is seen.
+    const count = await messages.count(of)
+    const [oldest, newestIn, newestOut] = await Promise.all([messages.first(of, { sort: { at: 1 } }), newest("in"), newest("out")])
+    const conversations = work.in(collections[channel].conversations, organization)
+    if (!oldest) {
+      if (stored) conversations.remove(id, { where: { revision: stored.revision } })
+      return
+    }
     const folded = foldOf({ count, oldest, newestIn, newestOut })
+    if (!stored) {
+      if (!ends) return
+      conversations.insert({ ...foldedFrom(oldest, ends), ...folded }, { ifPresent: "keep" })
+      this.#queue.enqueue(work, foldJob, { channel, conversation_id: id }, { organization })
+      return
+    }
     const changed = Object.entries(folded).filter(([name, value]) => stored[name as keyof Folded] !== value)
     const isClosed = stored.idle_closed_at !== null && folded.message_count === stored.message_count
     const isDue = !isClosed && !stored.closing
@@ -95,14 +111,15 @@ export class Folds {
       const options = { organization, id: `${id}:close:${revision}`, runAt: Date.parse(folded.activity_at) + this.#idleMs }
       this.#queue.enqueue(work, closeJob, { channel, conversation_id: id }, options)
     }
-    work.in(collections[channel].conversations, organization).update(id, { $set: set }, { where: { revision: stored.revision } })
+    conversations.update(id, { $set: set }, { where: { revision: stored.revision } })
   }
 
   /** The person of a conversation, as their newest message names them; undefined where they have not written. */
   async author(organization: string, channel: Channel, id: string): Promise<{ address: string; name: string; at: string } | undefined> {
     const stored = await this.#store.open(collections[channel].conversations, organization).get(id)
-    const newest = await this.#store.open(collections[channel].messages, organization).get(stored?.last_inbound_message_id ?? "")
-    return stored && newest ? { address: stored.address, name: newest.profile_name, at: newest.at } : undefined
+    if (!stored?.last_inbound_message_id) return undefined
+    const newest = await this.#store.open(collections[channel].messages, organization).get(stored.last_inbound_message_id)
+    return newest ? { address: stored.address, name: newest.profile_name, at: newest.at } : undefined
   }
 }
 

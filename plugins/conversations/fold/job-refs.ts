@@ -4,7 +4,15 @@ import { channels } from "../channels.ts"
 
 const channel = z.enum(channels)
 
-export const foldJob = { type: "conversations.fold", payload: z.object({ channel, conversation_id: z.string() }) }
+export const foldJob = {
+  type: "conversations.fold",
+  payload: z.object({
+    channel,
+    conversation_id: z.string(),
+    /** Between which numbers it is; with them a conversation is made again that was removed while a message came. */
+    ends: z.object({ number: z.string(), address: z.string() }).optional(),
+  }),
+}
 
 export const settleJob = {
   type: "conversations.settle",

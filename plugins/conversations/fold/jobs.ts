@@ -13,8 +13,8 @@ export const foldConversation = defineJob({
   summary: "Brings a conversation up to date with its messages.",
   retry,
   inject: { folds: FoldsToken, works: UnitsOfWork, leads: ConversationLeads },
-  async run({ payload: { channel, conversation_id }, organization = "", deps: { folds, works, leads } }) {
-    await works.run((work) => folds.stage(work, organization, channel, conversation_id))
+  async run({ payload: { channel, conversation_id, ends }, organization = "", deps: { folds, works, leads } }) {
+    await works.run((work) => folds.stage(work, organization, channel, conversation_id, ends))
     const author = await folds.author(organization, channel, conversation_id)
     if (author) await leads.seen(organization, author)
   },

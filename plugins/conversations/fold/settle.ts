@@ -34,13 +34,15 @@ export class Settlements {
     if (message?.direction !== "out" || (message.provider_id !== null && message.provider_id !== provider_id)) return
     const reports = await store.open(collections[channel].receipts, organization).find({ provider_id })
     const { state, error } = joined(message, reports)
-    if (state !== message.state || message.provider_id === null) {
+    if (message.provider_id === null || state !== message.state || JSON.stringify(error) !== JSON.stringify(message.error)) {
       const set: Record<string, Json> = { provider_id, state, error: error as Json, changed_at: timestamp(clock.now()) }
       const where = { state: message.state, provider_id: message.provider_id }
       work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where })
     }
-    const refused = reports.find((report) => isCarrierOptOut(channel, report.error?.code))
-    if (refused?.error) await this.#optOut(work, organization, channel, { message, error: refused.error, optOuts })
+    for (const report of reports) {
+      if (!report.error || !isCarrierOptOut(channel, report.error.code)) continue
+      await this.#optOut(work, organization, channel, { message, error: report.error, optOuts })
+    }
   }
 
   async #optOut(
@@ -52,14 +54,16 @@ export class Settlements {
     const conversation = await this.#services.store.open(collections[channel].conversations, organization).get(message.conversation_id)
     if (!conversation) return
     const { address } = conversation
-    const evidence = {
-      source: "carrier_error",
-      message_id: message.id,
-      wording: `${error.code} ${error.message}`.trim(),
-      recorded_by: null,
-    } as const
+    const wording = `${error.code} ${error.message}`.trim()
+    const evidence = { source: "carrier_error", message_id: message.id, wording, recorded_by: null } as const
     // As of when it was sent: what the person said since then counts.
-    optOuts.stage(work, organization, channel, { address, kind: "opt_out", at: message.at, identity: message.id, ...evidence })
+    optOuts.stage(work, organization, channel, {
+      address,
+      kind: "opt_out",
+      at: message.at,
+      identity: `${message.id} ${wording}`,
+      ...evidence,
+    })
   }
 }
 

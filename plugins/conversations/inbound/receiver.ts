@@ -61,12 +61,12 @@ export class Receiver {
         retryable: false,
       })
     const entries = { opt_out: 0, opt_in: 0 }
-    const touched = new Set<string>()
+    const touched = new Map<string, { number: string; address: string }>()
     const { channel } = delivery
     for (const received of delivery.messages) {
       const number = await this.#numberOf(organization, channel, received.own)
       const stored = this.#message(work, organization, channel, { received, number })
-      touched.add(stored.conversation_id)
+      touched.set(stored.conversation_id, { number, address: received.address })
       if (stored.media.length > 0)
         this.#services.queue.enqueue(work, mediaJob, { channel, message_id: stored.id }, { organization, id: `${stored.id}:media` })
       const kind = received.preference ?? keywordIn(received.text, channel)
@@ -81,13 +81,14 @@ export class Receiver {
       this.#services.optOuts.stage(work, organization, channel, { address, kind, at, identity: stored.id, ...evidence })
       entries[kind]++
     }
-    for (const conversation_id of touched) this.#services.queue.enqueue(work, foldJob, { channel, conversation_id }, { organization })
+    for (const [conversation_id, ends] of touched)
+      this.#services.queue.enqueue(work, foldJob, { channel, conversation_id, ends }, { organization })
     for (const status of delivery.statuses) {
       this.#status(work, organization, channel, { ...status, message_id: status.message_id ?? from.messageId ?? null })
     }
     for (const { address, kind, at, wording } of delivery.preferences) {
       const evidence = { source: "provider", message_id: null, wording, recorded_by: null } as const
-      this.#services.optOuts.stage(work, organization, channel, { address, kind, at, identity: `${address} ${at}`, ...evidence })
+      this.#services.optOuts.stage(work, organization, channel, { address, kind, at, identity: `${address} ${at} ${wording}`, ...evidence })
       entries[kind]++
     }
     return counted(delivery, entries)

@@ -47,6 +47,11 @@ export const fetchMessageMedia = defineJob({
         }
       }
     }
+    // Removed while its files were fetched.
+    if (!(await store.open(messages, organization).get(message_id))) {
+      for (const { key } of media) if (key !== "") await buckets.open(organization).remove(key)
+      return
+    }
     const set = { media: media as unknown as Json, changed_at: timestamp(clock.now()) }
     work.in(messages, organization).update(message_id, { $set: set })
   },

@@ -23,14 +23,14 @@ const linkMs = 3_600_000
 const getInput = z.strictObject({ session_id: Uuid, ...pageInput })
 
 /** A pipeline that takes what a provider sends, and one message. */
-const begun = (provider: string, payload: object) => ({
+export const begun = (provider: string, payload: object) => ({
   pipeline: {
     operation: "event_pipelines.create",
     input: { name: `From ${provider}`, state: "active", source_kind: "internal", pipeline: [{ type: "conversation.receive", provider }] },
   },
   event: { operation: "event_pipelines.send_event", input: { slug: resultOf("pipeline.slug"), payload } },
 })
-const metaPayload = {
+export const metaPayload = {
   object: "whatsapp_business_account",
   entry: [
     {
@@ -48,7 +48,14 @@ const metaPayload = {
     },
   ],
 }
-const twilioPayload = { MessageSid: "SM1", From: "+493098765432", To: "+493012345678", Body: "Hello", NumMedia: "0", SmsStatus: "received" }
+export const twilioPayload = {
+  MessageSid: "SM1",
+  From: "+493098765432",
+  To: "+493012345678",
+  Body: "Hello",
+  NumMedia: "0",
+  SmsStatus: "received",
+}
 
 export const listChatAppConversations = defineOperation({
   name: "chatapp_conversations.list",

@@ -4,6 +4,7 @@ import { z } from "zod"
 import { Clock, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
 import { channels, collections } from "../channels.ts"
 import { type OptOutEntry, OptOutsToken, optOutSources } from "../opt-out/ledger.ts"
+import { OptOutLinksToken } from "../opt-out/link.ts"
 import { E164, NumberFilter } from "../phone.ts"
 
 const path = "/v1/voice/opt-outs"
@@ -15,7 +16,9 @@ const Entry = z
     address: z.string(),
     kind: z.enum(["opt_out", "opt_in"]),
     at: Timestamp.describe("When it was said. The newest entry of a person holds."),
-    source: z.enum(optOutSources).describe("`keyword`: by a message; `provider`: by a choice that the provider told of."),
+    source: z
+      .enum(optOutSources)
+      .describe("`keyword`: by a message; `provider`: by a choice that the provider told of; `link`: by the link in a message."),
     message_id: Uuid.nullable(),
     wording: z.string().describe("What the person, the provider or the caller said."),
     recorded_by: z.string().nullable().describe("The credential that recorded it."),
@@ -74,4 +77,22 @@ export const recordOptOut = defineOperation({
     const entry = { address, kind: "opt_out", at: timestamp(deps.clock.now()), identity: callId, ...evidence } as const
     return shown(deps.optOuts.stage(work, caller.organization.id, channel, entry))
   },
+})
+
+export const linkToOptOut = defineOperation({
+  name: "opt_outs.link",
+  summary: "Make the link by which a person opts out of a channel, for a mail or a page.",
+  description:
+    "The person who opens it is asked, and opted out by the button. It does not expire. Messages have it by `{{ opt_out_url }}` in their text.",
+  http: { method: "GET", path: "/v1/voice/opt-out-link" },
+  access: { scope: "conversations:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ channel: Channel, address: E164.describe("The person's number.") }),
+  output: z.object({ url: z.url() }),
+  errors: ["invalid_argument"],
+  examples: [{ input: { channel: "sms", address: "+493098765432" } }],
+  inject: { links: OptOutLinksToken },
+  handle: async ({ input, caller, deps }) => ({
+    url: await deps.links.url({ ...input, organization: caller.organization.id, messageId: null }),
+  }),
 })

@@ -3,6 +3,7 @@ import { z } from "zod"
 import { AnyJson, AppError, Clock, defineOperation, resultOf, Timestamp, timestamp, Uuid } from "#core"
 import { channels } from "../channels.ts"
 import { OutboxToken } from "../egress/outbox.ts"
+import { OptOutLinksToken } from "../opt-out/link.ts"
 import { E164 } from "../phone.ts"
 import { connectedNumber } from "./examples.ts"
 
@@ -10,7 +11,7 @@ const Template = z
   .strictObject({
     name: z.string().regex(/^[a-z0-9_]{1,512}$/, "expected lower-case letters, digits and _"),
     language: z.string().regex(/^[A-Za-z]{2,3}(?:_[A-Za-z]{2,4})?$/, "expected a language such as en_US"),
-    components: z.array(AnyJson).max(20).default([]).describe("As Meta's API takes them."),
+    components: z.array(AnyJson).max(20).default([]).describe("As Meta's API takes them; texts in them may have `{{ opt_out_url }}`."),
   })
   .describe("An approved template of the chat app.")
 
@@ -34,7 +35,11 @@ export const sendToPerson = defineOperation({
     channel: z.enum(channels),
     from: E164.describe("The service's own number."),
     to: E164.describe("The person's number."),
-    text: z.string().max(4_096).default("").describe("What to say; at most 1,600 characters in a text message."),
+    text: z
+      .string()
+      .max(4_096)
+      .default("")
+      .describe("What to say; at most 1,600 characters in a text message. `{{ opt_out_url }}` is the link by which the person opts out."),
     template: Template.optional(),
     quiet_hours: z.enum(["wait", "refuse"]).default("wait").describe("What happens in quiet hours of the recipient."),
   }),
@@ -52,13 +57,16 @@ export const sendToPerson = defineOperation({
       input: { channel: "sms", from: resultOf("number.number"), to: "+493098765432", text: "Your table is ready." },
     },
   ],
-  inject: { outbox: OutboxToken, clock: Clock },
+  inject: { outbox: OutboxToken, links: OptOutLinksToken, clock: Clock },
   async handle({ input: { quiet_hours, text, template, ...given }, caller, deps, work, callId }) {
     if ((text.trim() === "") === (template === undefined)) throw fieldRefused("text", "give text or a template, one of them")
     if (given.channel === "sms" && template) throw fieldRefused("template", "is of the chat app only")
-    if (given.channel === "sms" && text.length > 1_600) throw fieldRefused("text", "has more than 1,600 characters")
-    const wanted = { ...given, id: callId, text, template: template ?? null }
-    const { message, sendAt } = await deps.outbox.accept(work, caller.organization.id, wanted)
+    const organization = caller.organization.id
+    const link = { organization, channel: given.channel, address: given.to, messageId: callId }
+    const content = await deps.links.fill({ text, template: template ?? null }, link)
+    const most = given.channel === "sms" ? 1_600 : 4_096
+    if (content.text.length > most) throw fieldRefused("text", `has more than ${most.toLocaleString("en")} characters`)
+    const { message, sendAt } = await deps.outbox.accept(work, organization, { ...given, id: callId, ...content })
     if (quiet_hours === "refuse" && sendAt > deps.clock.now())
       throw new AppError("failed_precondition", `It is quiet where ${given.to} is until ${timestamp(sendAt)}.`, {
         reason: "quiet_hours",

@@ -1,10 +1,10 @@
 // The opt-out ledger of a channel: entries that are only ever added, each with its evidence, and per person the state that
 // the newest entry leaves. Both are written without reading, so that entries may arrive in any order, and twice.
-import { type Clock, type Document, derivedUuid, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { type Clock, type Document, derivedUuid, type Json, type Store, timestamp, token, type UnitOfWork, type UnitsOfWork } from "#core"
 import { type Channel, collections } from "../channels.ts"
-import { personKey } from "../phone.ts"
+import { formsOf, personKey } from "../phone.ts"
 
-export const optOutSources = ["keyword", "provider", "carrier_error", "operation"] as const
+export const optOutSources = ["keyword", "provider", "link", "carrier_error", "operation"] as const
 
 /** Why an entry was made. */
 export interface Evidence {
@@ -39,6 +39,8 @@ export interface NewEntry extends Evidence {
   readonly identity: string
 }
 
+const maxForgotten = 200
+
 export class OptOuts {
   readonly #store: Store
   readonly #clock: Clock
@@ -59,6 +61,33 @@ export class OptOuts {
     const doc = { id: stateId(organization, channel, entry.address), values, created_at: recorded_at, updated_at: recorded_at }
     work.write({ kind: "newest_wins", collection: states, organization, doc, position: `${entry.at} ${values.suppressed ? 1 : 0} ${id}` })
     return stored
+  }
+
+  /** What the channel's gate obeys of a person, and the entry that says so. */
+  async standing(
+    organization: string,
+    channel: Channel,
+    address: string,
+  ): Promise<{ suppressed: boolean; entry: OptOutEntry | undefined }> {
+    const { ledger, states } = collections[channel]
+    const state = await this.#store.open(states, organization).get(stateId(organization, channel, address))
+    if (!state) return { suppressed: false, entry: undefined }
+    const entry = await this.#store.open(ledger, organization).get(String(state.values["entry_id"]))
+    return { suppressed: state.values["suppressed"] === true, entry }
+  }
+
+  /** Removes what the ledger has of a person; may be run again. */
+  async forget(organization: string, channel: Channel, address: string, works: UnitsOfWork): Promise<void> {
+    const { ledger, states } = collections[channel]
+    const theirs = { address: { $in: formsOf(address) } }
+    for (let isFirst = true; ; isFirst = false) {
+      const found = await this.#store.open(ledger, organization).find(theirs, { limit: maxForgotten })
+      if (found.length === 0 && !isFirst) return
+      await works.run((work) => {
+        for (const { id } of found) work.in(ledger, organization).remove(id, { optional: true })
+        work.in(states, organization).remove(stateId(organization, channel, address), { optional: true })
+      })
+    }
   }
 
   /** Who of them must not be written to. */

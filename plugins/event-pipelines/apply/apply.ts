@@ -58,7 +58,7 @@ async function rehearseOne(
   }
 }
 
-/** Returns all warnings of a pipeline that is made or changed. */
+/** Returns all warnings of a pipeline that stays active. */
 async function stageOne(
   organization: Organization,
   { change, given, stored, standing }: Planned,
@@ -77,8 +77,11 @@ async function stageOne(
     const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update)
     return [...saved.warnings, ...unsetWarnings(given, stored)]
   }
-  if (given && stored) remember(organization, stored, markOf(given, stored, standing), work)
-  else if (stored?.file) {
+  if (given && stored) {
+    remember(organization, stored, markOf(given, stored, standing), work)
+    return [...change.warnings, ...(await pipelines.dependencyWarnings(organization.id, stored))]
+  }
+  if (stored?.file) {
     // Without a digest, so that the file is applied again should it come back.
     const mark = { ...stored.file, digest: "" }
     await pipelines.update(organization, stored.id, { state: "disabled" }, work, stored.revision, { mark })

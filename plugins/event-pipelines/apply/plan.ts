@@ -4,6 +4,7 @@ import { z } from "zod"
 import { AppError, type Caller, type Store } from "#core"
 import type { PipelineDocument, PipelineEngine } from "#core/engine"
 import { type PipelineRecord, Pipelines, Revisions } from "../collections.ts"
+import type { SchemaDriftService } from "../drift/service.ts"
 import { refuseFixed } from "../rules.ts"
 import type { SecretKeeper } from "../secrets.ts"
 import { FieldChange, fieldChanges } from "./compare.ts"
@@ -49,6 +50,8 @@ export interface PlanDeps {
   readonly store: Store
   readonly engine: PipelineEngine
   readonly secrets: SecretKeeper
+  /** Absent where the documents are only looked through, without their events. */
+  readonly drift?: Pick<SchemaDriftService, "notes">
 }
 
 /** Throws AppError `invalid_argument` where two documents have one slug, or one is not a document at all. */
@@ -96,6 +99,7 @@ async function planOne(
   const base = { slug, path, drift: null, changes: [] as FieldChange[], problems, warnings }
   if (!stored) return { change: { ...base, action: problems.length > 0 ? "refused" : "create" }, given, stored, standing: "missing" }
   if (stored.purpose === "page_events") problems.push("The service itself made this pipeline for a page; give the document another slug.")
+  if (deps.drift) warnings.push(...(await deps.drift.notes(organization.id, stored, given.document)))
   problems.push(...fixedProblems(stored.document, given.document))
   const standing = standingOf(given, stored, deps.secrets)
   const replaced = standing === "other" || standing === "rotated"

@@ -1,7 +1,8 @@
 // The execution log: what came in, what was made of it, and running it again.
 import { z } from "zod"
 import { AnyJson, Clock, defineOperation, Pager, pageInput, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
-import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource, retainedEntry } from "#core/engine"
+import { type JournalEntry, PipelineEngine, PipelineSource, retainedEntry } from "#core/engine"
+import { newestEntries } from "../newest-entries.ts"
 import { EventPipelinesService } from "../pipelines.ts"
 import { Force, refuseForce, requireEntry, requirePipeline, seesPayloads } from "../rules.ts"
 import { notDelivered, taken } from "./examples.ts"
@@ -76,12 +77,14 @@ export const ExecutionDetail = Execution.extend({
 const summaryFields = Object.keys(Execution.shape) as (keyof z.infer<typeof Execution>)[]
 const detailFields = Object.keys(ExecutionDetail.shape) as (keyof z.infer<typeof ExecutionDetail>)[]
 
-function summary(entry: JournalEntry, payloads: boolean): z.infer<typeof Execution> {
+/** As a list shows it. */
+export function executionSummary(entry: JournalEntry, payloads: boolean): z.infer<typeof Execution> {
   const shown = pick(entry, summaryFields)
   return payloads ? shown : { ...shown, ...withoutPayload(entry) }
 }
 
-function detail(entry: JournalEntry, payloads: boolean): z.input<typeof ExecutionDetail> {
+/** As it is shown by itself. */
+export function executionDetail(entry: JournalEntry, payloads: boolean): z.input<typeof ExecutionDetail> {
   const shown = pick(entry, detailFields)
   if (payloads) return shown
   const { dedupe } = entry
@@ -119,6 +122,7 @@ export const listExecutions = defineOperation({
   input: z.strictObject({
     slug: SlugOrId,
     status: Status.optional(),
+    cause: z.string().min(1).max(200).optional().describe("Stable word for the failure."),
     since: Timestamp.optional().describe("Received at or after."),
     until: Timestamp.optional().describe("Received before."),
     is_test: z.boolean().optional(),
@@ -132,27 +136,21 @@ export const listExecutions = defineOperation({
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const { id } = await deps.pipelines.get(organization, input.slug)
-    const { status, since, until, is_test, limit, cursor } = input
-    const received_at = { ...(since && { $gte: since }), ...(until && { $lt: until }) }
-    const filter = {
-      pipeline_id: id,
-      ...(status && { status }),
-      ...(is_test === undefined ? {} : { is_test }),
-      ...(since || until ? { received_at } : {}),
-    }
-    const collection = deps.store.open(EntryCollection, organization)
-    const cursorScope = `executions ${JSON.stringify(filter)}`
-    const { items, next_cursor } = await deps.pager.page({
-      collection,
+    const { slug: _, limit, cursor, ...filter } = input
+    const { items, next_cursor } = await deps.pager.pageOf({
       organization,
-      cursorScope,
-      filter,
+      cursorScope: `executions ${JSON.stringify([id, filter])}`,
       sort: { received_at: -1 },
       request: { limit, cursor },
+      read: (most, after) =>
+        newestEntries({ store: deps.store, organization, pipelines: async () => [id], pipeline: id, filter, limit: most, after }),
     })
     const { payloads_days } = deps.settings.retention
     const now = deps.clock.now()
-    return { executions: items.map((entry) => summary(retainedEntry(entry, payloads_days, now), seesPayloads(caller))), next_cursor }
+    return {
+      executions: items.map((entry) => executionSummary(retainedEntry(entry, payloads_days, now), seesPayloads(caller))),
+      next_cursor,
+    }
   },
 })
 
@@ -172,7 +170,7 @@ export const getExecution = defineOperation({
     const pipeline = await deps.pipelines.get(caller.organization.id, input.slug)
     const entry = await requireEntry(deps.store, caller.organization.id, pipeline, input.id)
     const { payloads_days } = deps.settings.retention
-    return detail(retainedEntry(entry, payloads_days, deps.clock.now()), seesPayloads(caller))
+    return executionDetail(retainedEntry(entry, payloads_days, deps.clock.now()), seesPayloads(caller))
   },
 })
 

@@ -1,6 +1,6 @@
 // Create, read, change and list event pipelines (specification 4.18).
 import { z } from "zod"
-import { AppError, defineOperation, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
+import { AnyJson, AppError, defineOperation, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { changeFields, createFields, EventPipeline, readOnlyFields, Secret, toWire, Warnings } from "../wire.ts"
@@ -64,13 +64,14 @@ export const updatePipeline = defineOperation({
     expected_revision: z.int().min(1).optional(),
     ...changeFields,
     ...readOnlyInput(readOnlyFields),
+    warnings: AnyJson.optional().describe("Of a read; ignored."),
   }),
   output: SavedPipeline,
   errors: ["invalid_argument", "not_found", "aborted"],
   examples: [{ ...madePipeline, input: { ...madePipeline.input, state: "disabled", expected_revision: resultOf("pipeline.revision") } }],
   inject,
   async handle({ input, caller, deps, work }) {
-    const { slug, expected_revision, ...fields } = input
+    const { slug, expected_revision, warnings: _, ...fields } = input
     const shown = toWire(await deps.pipelines.get(caller.organization.id, slug), deps.pipelines.publicUrl)
     const changes = omitReadOnly(fields, shown, readOnlyFields)
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<PipelineDocument>
@@ -88,12 +89,18 @@ export const getPipeline = defineOperation({
   access: { scope: "event_pipelines:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject({ slug: SlugOrId }),
-  output: EventPipeline,
+  output: EventPipeline.extend({
+    warnings: z.array(z.string()).describe("Of what it depends on: a page that is not published, connections that fail."),
+  }),
   errors: ["not_found"],
   examples: [madePipeline],
   resource: { uri: "millrace://event-pipelines/{slug}" },
   inject,
-  handle: async ({ input, caller, deps }) => toWire(await deps.pipelines.get(caller.organization.id, input.slug), deps.pipelines.publicUrl),
+  async handle({ input, caller, deps }) {
+    const record = await deps.pipelines.get(caller.organization.id, input.slug)
+    const warnings = await deps.pipelines.dependencyWarnings(caller.organization.id, record)
+    return { ...toWire(record, deps.pipelines.publicUrl), warnings }
+  },
 })
 
 export const listPipelines = defineOperation({

@@ -1,6 +1,6 @@
 // Pictures of the report, as SVG without a size of its own: places along the width are percentages, so that letters are as
 // large on a phone as on paper. Each has a title and a description; the numbers stand in a table beside it. Pure.
-import { type Html, html, nothing } from "./html.ts"
+import { type Html, html, noHtml } from "#core"
 
 export interface Described {
   /** Unique in the document. */
@@ -41,13 +41,12 @@ export function intervalFigure(of: Described, rows: readonly IntervalRow[], { fo
     (tick) => html`<line class="grid" x1="${x(tick)}" x2="${x(tick)}" y1="0" y2="${height - axisHeight}"/>
 <text class="tick" x="${x(tick)}" y="${height - 8}" text-anchor="middle">${format(tick)}</text>`,
   )
-  const marked =
-    mark === undefined ? nothing : html`<line class="mark" x1="${x(mark)}" x2="${x(mark)}" y1="0" y2="${height - axisHeight}"/>`
+  const marked = mark === undefined ? noHtml : html`<line class="mark" x1="${x(mark)}" x2="${x(mark)}" y1="0" y2="${height - axisHeight}"/>`
   const bars = rows.map(({ label, value, low, high }, place) => {
     const top = place * rowHeight
     const y = top + 34
-    const line = low === null || high === null ? nothing : html`<line class="whisker" x1="${x(low)}" x2="${x(high)}" y1="${y}" y2="${y}"/>`
-    const dot = value === null ? nothing : html`<circle class="dot" cx="${x(value)}" cy="${y}" r="5"/>`
+    const line = low === null || high === null ? noHtml : html`<line class="whisker" x1="${x(low)}" x2="${x(high)}" y1="${y}" y2="${y}"/>`
+    const dot = value === null ? noHtml : html`<circle class="dot" cx="${x(value)}" cy="${y}" r="5"/>`
     return html`<text class="label" x="0" y="${top + 18}">${short(label)}</text>${line}${dot}`
   })
   return svg(of, height, html`${ticks}${marked}${bars}`)

@@ -1,7 +1,7 @@
 // The report as one HTML document that needs nothing else: no script, no address outside of it, nothing but its own style.
 import { createHash } from "node:crypto"
+import { Html, html, noHtml } from "#core"
 import { funnelFigure, intervalFigure, sequenceFigure } from "./figures.ts"
-import { Html, html, nothing } from "./html.ts"
 import { percentText, percentTick, plural, strengthText, timeText } from "./numbers.ts"
 import type { LiveSection, Report } from "./resource.ts"
 import { style } from "./style.ts"
@@ -28,7 +28,7 @@ export function reportPage(report: Report): string {
 <main>
 <h1 dir="auto">${experiment.name}</h1>
 <p class="quiet">Experiment <bdi>${experiment.slug}</bdi>, ${experiment.status}. ${as_of === null ? "Its ledger is empty." : `Its ledger as of ${timeText(as_of)}.`}</p>
-${experiment.hypothesis === "" ? nothing : html`<p dir="auto">${experiment.hypothesis}</p>`}
+${experiment.hypothesis === "" ? noHtml : html`<p dir="auto">${experiment.hypothesis}</p>`}
 ${decisionPart(report)}
 ${summaryPart(report)}
 ${live ? livePart(live) : absent("Visitors", "No visitor was counted yet.")}
@@ -47,7 +47,7 @@ function absent(title: string, words: string): Html {
 }
 
 function decisionPart({ experiment: { decision } }: Report): Html {
-  if (!decision) return nothing
+  if (!decision) return noHtml
   return html`<div class="summary"><p><strong>Decided for <bdi>${decision.variant_key}</bdi></strong>, ${timeText(decision.decided_at)}.</p>
 <p dir="auto">${decision.reason}</p></div>`
 }
@@ -110,7 +110,7 @@ function livePart({ source, as_of, message, sample_ratio, variants, guardrails, 
 <h3>Conversion rate</h3>
 <figure>${intervalFigure({ id: "rates", title: "Conversion rate of each variant, with its interval", description }, rows, { format: percentTick, from: 0 })}</figure>
 ${table("Visitors, conversions and rates.", columns, variants)}
-${series.length > 1 ? seriesPart(series) : nothing}
+${series.length > 1 ? seriesPart(series) : noHtml}
 <h3>From visit to conversion</h3>
 <figure>${funnelFigure(
     { id: "funnel", title: "Visitors and conversions of each variant", description: "The numbers are in the table of conversion rates." },
@@ -122,7 +122,7 @@ ${series.length > 1 ? seriesPart(series) : nothing}
       ],
     })),
   )}</figure>
-${guardrails.length > 0 ? html`<h3>Guardrails</h3>${table("What must not get worse.", guarded, guardrails)}` : nothing}`
+${guardrails.length > 0 ? html`<h3>Guardrails</h3>${table("What must not get worse.", guarded, guardrails)}` : noHtml}`
 }
 
 function seriesPart(series: LiveSection["series"]): Html {
@@ -135,7 +135,7 @@ function seriesPart(series: LiveSection["series"]): Html {
     }),
   }))
   const shown = sequences.filter(({ points }) => points.length > 0)
-  if (shown.length === 0) return nothing
+  if (shown.length === 0) return noHtml
   const last = series.at(-1)
   const columns: Column<LiveSection["series"][number]>[] = [
     { title: "Until", text: ({ at }) => timeText(at), isTime: true },
@@ -227,10 +227,10 @@ function panelPart(panel: NonNullable<Report["panel"]>): Html {
 <p class="quiet"><bdi>${panel.judge_slug}</bdi>, ${timeText(panel.at)}. ${plural(panel.cells, "answer")}, ${panel.failed_cells.length} failed. ${notes(panel)}</p>
 <figure>${intervalFigure({ id: "panel", title: "Panel score of each variant, with its interval over personas", description }, rows, { format: (value) => value.toFixed(1), from: 1, to: 5 })}</figure>
 ${table("Panel scores.", columns, panel.ranking)}
-${panel.kill_list.length > 0 ? html`<h3>To be dropped</h3>${panel.kill_list.map(({ variant_key, reason }) => quoted(variant_key, reason))}` : nothing}
+${panel.kill_list.length > 0 ? html`<h3>To be dropped</h3>${panel.kill_list.map(({ variant_key, reason }) => quoted(variant_key, reason))}` : noHtml}
 <h3>By persona</h3>
 ${table("Mean score of each persona.", personas, panel.persona_scores)}
-${panel.failed_cells.length > 0 ? html`<h3>Answers that failed</h3>${table("They count for nothing.", failed, panel.failed_cells)}` : nothing}`
+${panel.failed_cells.length > 0 ? html`<h3>Answers that failed</h3>${table("They count for nothing.", failed, panel.failed_cells)}` : noHtml}`
 }
 
 function tournamentPart(tournament: NonNullable<Report["tournament"]>): Html {

@@ -1,5 +1,5 @@
 // Tables of the report: the first column names the row.
-import { type Html, html } from "./html.ts"
+import { type Html, html } from "#core"
 
 export interface Column<T> {
   readonly title: string

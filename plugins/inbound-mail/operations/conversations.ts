@@ -87,7 +87,7 @@ function shownMessage({ organization_id: _organization, conversation_id: _conver
 }
 
 /** Mail that left makes a conversation. */
-const written = {
+export const written = {
   pipeline: {
     operation: "event_pipelines.create",
     input: {

@@ -9,11 +9,13 @@ import { headersAlone } from "./read-content.ts"
 
 export type ToThread =
   | { readonly kind: "parse"; readonly raw: Uint8Array; readonly origin: Origin }
+  | { readonly kind: "attachment"; readonly raw: Uint8Array; readonly index: number }
   | { readonly kind: "answer"; readonly question: number; readonly answer: DnsAnswer }
 
 export type FromThread =
   | { readonly kind: "ask"; readonly question: number; readonly name: string; readonly type: string }
   | { readonly kind: "content"; readonly content: MailContent }
+  | { readonly kind: "attachment"; readonly bytes: Uint8Array | undefined }
   | { readonly kind: "done"; readonly authentication: Authentication | undefined }
 
 export interface ParsedMail {
@@ -31,6 +33,7 @@ const unchecked: Authentication = { spf: "temperror", dkim: "temperror", dmarc: 
 interface Current {
   readonly thread: Worker
   content: MailContent | undefined
+  attachment?: Uint8Array | undefined
   end(authentication: Authentication | undefined): void
 }
 
@@ -40,15 +43,24 @@ export const maxThreads = 4
 export class MailParser {
   readonly #threads: readonly ParserThread[]
 
-  constructor(lookup: Lookup, clock: Clock, mta: string) {
-    this.#threads = Array.from({ length: maxThreads }, () => new ParserThread(lookup, clock, mta))
+  constructor(lookup: Lookup, clock: Clock, mta: string, threads = maxThreads) {
+    this.#threads = Array.from({ length: threads }, () => new ParserThread(lookup, clock, mta))
   }
 
   /** Never throws for what the message holds. */
   parse(raw: Uint8Array, origin: Omit<Origin, "mta">): Promise<ParsedMail> {
+    return this.#free().parse(raw, origin)
+  }
+
+  /** What an attachment holds, by its place; undefined where it cannot be read. */
+  attachment(raw: Uint8Array, index: number): Promise<Uint8Array | undefined> {
+    return this.#free().attachment(raw, index)
+  }
+
+  #free(): ParserThread {
     const [first, ...others] = this.#threads
     if (!first) throw new Error("The mail parser has no threads.")
-    return others.reduce((free, one) => (one.waiting < free.waiting ? one : free), first).parse(raw, origin)
+    return others.reduce((free, one) => (one.waiting < free.waiting ? one : free), first)
   }
 
   async stop(): Promise<void> {
@@ -73,12 +85,20 @@ class ParserThread {
     this.#clock = clock
   }
 
-  /** Callers are served in turn. */
   parse(raw: Uint8Array, origin: Omit<Origin, "mta">): Promise<ParsedMail> {
+    return this.#inTurn(() => this.#parse(raw, { ...origin, mta: this.#mta }))
+  }
+
+  attachment(raw: Uint8Array, index: number): Promise<Uint8Array | undefined> {
+    return this.#inTurn(async () => (await this.#asked({ kind: "attachment", raw, index })).current.attachment)
+  }
+
+  /** Callers are served in turn. */
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
     this.waiting++
-    const parsed = this.#turn.then(() => this.#parse(raw, { ...origin, mta: this.#mta })).finally(() => this.waiting--)
-    this.#turn = parsed.catch(() => undefined)
-    return parsed
+    const done = this.#turn.then(run).finally(() => this.waiting--)
+    this.#turn = done.catch(() => undefined)
+    return done
   }
 
   async stop(): Promise<void> {
@@ -86,14 +106,18 @@ class ParserThread {
   }
 
   async #parse(raw: Uint8Array, origin: Origin): Promise<ParsedMail> {
+    const { current, authentication } = await this.#asked({ kind: "parse", raw, origin })
+    return { content: current.content ?? (await headersAlone(raw, "too_complex")), authentication: authentication ?? unchecked }
+  }
+
+  #asked(message: ToThread): Promise<{ current: Current; authentication: Authentication | undefined }> {
     const thread = this.#started()
-    const [content, authentication] = await new Promise<[MailContent | undefined, Authentication | undefined]>((resolve) => {
-      const current: Current = { thread, content: undefined, end: (authentication) => resolve([current.content, authentication]) }
+    return new Promise((resolve) => {
+      const current: Current = { thread, content: undefined, end: (authentication) => resolve({ current, authentication }) }
       this.#current = current
       this.#cancel = this.#clock.after(parseMs, () => this.#giveUp(thread))
-      thread.postMessage({ kind: "parse", raw, origin } satisfies ToThread)
+      thread.postMessage(message)
     })
-    return { content: content ?? (await headersAlone(raw, "too_complex")), authentication: authentication ?? unchecked }
   }
 
   #started(): Worker {
@@ -112,7 +136,10 @@ class ParserThread {
     if (!current || current.thread !== thread) return
     if (message.kind === "ask") void this.#answer(thread, message)
     else if (message.kind === "done") this.#end(message.authentication)
-    else {
+    else if (message.kind === "attachment") {
+      current.attachment = message.bytes
+      this.#end(undefined)
+    } else {
       current.content = message.content
       this.#cancel()
       this.#cancel = this.#clock.after(checkMs, () => this.#giveUp(thread))

@@ -3,7 +3,7 @@
 import { parentPort } from "node:worker_threads"
 import { type AskDns, authenticationOf } from "./authentication.ts"
 import type { FromThread, ToThread } from "./mail-parser.ts"
-import { readContent } from "./read-content.ts"
+import { readAttachment, readContent } from "./read-content.ts"
 
 const questions = new Map<number, Parameters<ConstructorParameters<typeof Promise<Awaited<ReturnType<AskDns>>>>[0]>[0]>()
 let lastQuestion = 0
@@ -20,6 +20,10 @@ parentPort?.on("message", async (message: ToThread) => {
   if (message.kind === "answer") {
     questions.get(message.question)?.(message.answer)
     questions.delete(message.question)
+    return
+  }
+  if (message.kind === "attachment") {
+    say({ kind: "attachment", bytes: await readAttachment(message.raw, message.index) })
     return
   }
   const { raw, origin } = message

@@ -27,6 +27,13 @@ export async function readContent(raw: Uint8Array): Promise<MailContent> {
   }
 }
 
+/** What an attachment holds, by its place in `attachments`; undefined where the message cannot be taken apart, or has none there. */
+export async function readAttachment(raw: Uint8Array, index: number): Promise<Uint8Array | undefined> {
+  if (boundaryLinesOf(raw) > maxBoundaryLines) return undefined
+  const part = (await parse(raw).catch(() => undefined))?.attachments[index]
+  return part && bytesOf(part)
+}
+
 function parse(raw: Uint8Array): Promise<Email> {
   return PostalMime.parse(raw, { maxNestingDepth: maxNesting, maxHeadersSize: maxHeadersBytes, forceRfc822Attachments: true })
 }

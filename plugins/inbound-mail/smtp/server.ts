@@ -94,6 +94,7 @@ export class MailServer {
       ...this.#certificate(),
       logger: false,
       disableReverseLookup: true,
+      useProxy: [...settings.proxies],
       size: settings.max_message_bytes,
       maxClients: settings.max_connections,
       maxRecipients: settings.max_recipients,

@@ -77,6 +77,12 @@ const OAuth2 = z.strictObject({
     .enum(["client", "token"])
     .default("client")
     .describe("`client`: as RFC 7009 has it; `token`: the access token revokes itself, as bearer."),
+  revocation_ends: z
+    .enum(["grant", "account"])
+    .default("account")
+    .describe(
+      "What revoking a token ends: its own grant alone, or all that the account granted to the client. The latter is done only where no connection uses the client any more.",
+    ),
   bearer_types: z.array(z.string().min(1).max(50)).max(10).default([]).describe("Token types of the vendor's own that are sent as bearer."),
   invalid_grant_codes: z
     .array(z.string().min(1).max(100))
@@ -119,7 +125,11 @@ export type TestCall = z.output<typeof Test>
 
 const RateLimit = z.strictObject({
   requests: z.int().min(1),
-  per_seconds: z.number().positive().optional().describe("Absent: so many at once."),
+  per_seconds: z.number().positive().max(2_678_400).optional().describe("Absent: so many at once."),
+  counted: z
+    .boolean()
+    .default(true)
+    .describe("False: for people alone. Of a limit that depends on more than the connection, such as on the method."),
   note: z.string().max(300).default(""),
 })
 
@@ -139,7 +149,7 @@ export const AppDocument = z
       .strictObject({ api_key: ApiKey.optional(), basic: Basic.optional(), oauth2: OAuth2.optional(), broker: BrokerAuth.optional() })
       .refine((kinds) => Object.values(kinds).some((kind) => kind !== undefined), "give at least one of api_key, basic, oauth2, broker"),
     test: Test,
-    rate_limits: z.array(RateLimit).max(10).default([]).describe("As the vendor publishes them."),
+    rate_limits: z.array(RateLimit).max(10).default([]).describe("As the vendor publishes them; calls through a connection keep them."),
   })
   .superRefine(({ base_url, parameters, auth }, { addIssue }) => {
     if (auth.broker && base_url.includes("{")) {

@@ -36,7 +36,7 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
 
 function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>, { base_url, headers }: AppDocument): OAuthProvider {
   const { issuer, authorization_url, token_url, revocation_url, client_auth, scopes, scope_separator, authorization_parameters } = oauth2
-  const { origin_from: told, token_body, revocation_auth, bearer_types, invalid_grant_codes } = oauth2
+  const { origin_from: told, token_body, revocation_auth, revocation_ends, bearer_types, invalid_grant_codes } = oauth2
   return {
     issuer,
     authorization_endpoint: authorization_url,
@@ -50,6 +50,7 @@ function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>, { base_u
     headers: base_url.startsWith(`${new URL(token_url).origin}/`) ? headers : {},
     token_body,
     revocation_auth,
+    revocation_ends,
     bearer_types,
     invalid_grant_codes,
     api_origin: told && { url: told.url, field: told.field, hosts: told.hosts, sent: (token) => sentSecret(told.authorise, token) },

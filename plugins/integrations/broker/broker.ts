@@ -110,6 +110,7 @@ export class Broker {
       // What a broker keeps cannot be lent.
       managed_access: "none" as const,
       health: { ...unknownHealth },
+      authorization_error: null,
       broker: { ...place, connection_id },
       updated_at: timestamp(clock.now()),
     }

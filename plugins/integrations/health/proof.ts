@@ -64,10 +64,11 @@ export function proofOfFailure(error: unknown): Proof {
     retryAfterS: null,
     transient,
   })
-  if (error.details.reason === "app_asked_to_wait") return { ...failed("rate_limited", true), retryAfterS: error.retryAfterS ?? null }
+  if (error.notTried) return { ...failed("rate_limited", true), retryAfterS: error.retryAfterS ?? null }
   if (error.code === "deadline_exceeded") return failed("timeout", true)
   if (error.details.reason === "connection_failed") return failed("unreachable", error.details["retryable"] !== false)
   if (error.details.reason === "integration_unusable") return failed("no_credentials", false)
+  if (error.details.reason === "oauth_server_failed") return failed("server_error", true)
   return failed("call_refused", error.code === "unavailable")
 }
 

@@ -1,12 +1,14 @@
 // Valid access tokens for calls. A refresh cannot lose a grant: a node makes one at a time for a connection, nodes take
 // turns by a lease, the write is compared and swapped on the generation that was read, and what could not be written is
 // kept and written later. A refusal is believed only after the stored tokens were read again, and deletes nothing.
+import { isDeepStrictEqual } from "node:util"
 import { AppError, type Clock, type Leases, type Live, type Logger, timestamp, type UnitsOfWork } from "#core"
 import { sleep } from "#core/engine"
 import type { IntegrationApp } from "../app.ts"
 import { type Connection, Connections } from "../connections.ts"
 import { endedHealth, unknownHealth } from "../health/health.ts"
 import { tellHealth } from "../health/record.ts"
+import { authorizationErrorOf, since } from "./authorization-error.ts"
 import type { OAuthClients } from "./clients.ts"
 import type { Grant } from "./collections.ts"
 import type { GrantStore } from "./grant-store.ts"
@@ -54,6 +56,7 @@ const writeTries = 5
 export class OAuthAccess {
   readonly #deps: AccessDeps
   readonly #flights = new Map<string, Promise<AccessToken>>()
+  readonly #stopping = new AbortController()
   /** Token responses that the store did not take yet, by connection. */
   readonly #unwritten = new Map<string, { readonly before: Grant; readonly grant: Grant }>()
 
@@ -84,8 +87,9 @@ export class OAuthAccess {
     return await this.#refreshed(granted, refused.generation)
   }
 
-  /** Resolves when no refresh is in progress: what a server answers must be written before the service ends. */
-  async settled(): Promise<void> {
+  /** Resolves when no refresh is in progress: what a server answers must be written before the service ends. Those that lose nothing are given up. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
     await Promise.allSettled(this.#flights.values())
   }
 
@@ -128,15 +132,31 @@ export class OAuthAccess {
     for (const token of [refresh_token, previous_refresh_token]) {
       if (token === undefined) continue
       try {
-        const answer = await protocol.refresh(app.oauth, client, token)
+        const signal = grant.keeps_refresh_token ? this.#stopping.signal : undefined
+        const answer = await protocol.refresh(app.oauth, client, token, signal)
         return await this.#write(granted, grant, { ...answer, refresh_token: answer.refresh_token ?? token })
       } catch (error) {
-        if (!(error instanceof GrantRefused)) throw error
+        if (!(error instanceof GrantRefused)) {
+          await this.#note(granted, error)
+          throw error
+        }
       }
       const now = await this.#read(granted)
       if (now.generation !== grant.generation) return this.#opened(granted, now)
     }
     throw await this.#ended(granted, grant)
+  }
+
+  /** On the connection, once: its tokens stay, and are refreshed later. */
+  async #note({ organization, connection }: Granted, error: unknown): Promise<void> {
+    const { works, clock, log } = this.#deps
+    if (!(error instanceof AppError) || error.code === "canceled" || error.notTried) return
+    const authorization_error = since(connection.authorization_error, authorizationErrorOf(error), timestamp(clock.now()))
+    if (isDeepStrictEqual(authorization_error, connection.authorization_error)) return
+    const change = { $set: { authorization_error } }
+    await works
+      .run((work) => work.in(Connections, organization).update(connection.id, change, { optional: true }))
+      .catch((err: unknown) => log.warn({ err, integration_id: connection.id }, "a failed refresh could not be noted on its connection"))
   }
 
   /** Where another node wrote first, its tokens are used. */
@@ -187,10 +207,13 @@ export class OAuthAccess {
     if (this.#unwritten.get(id) === waiting) this.#unwritten.delete(id)
   }
 
-  async #swap({ organization, connection }: Granted, before: Grant, grant: Grant): Promise<void> {
+  async #swap({ organization, connection, app }: Granted, before: Grant, grant: Grant): Promise<void> {
     const { works, grants, live } = this.#deps
     await works.run((work) => {
       grants.stage(work, organization, before, grant)
+      grants.hold(work, connection.id, app.oauth, grant.client_id)
+      if (grant.refused_at === null)
+        work.in(Connections, organization).update(connection.id, { $set: { authorization_error: null } }, { optional: true })
       if ((before.refused_at === null) === (grant.refused_at === null)) return
       const status = grant.refused_at === null ? "connected" : "authorization_expired"
       const health =

@@ -20,6 +20,7 @@ import { type Connection, Connections } from "../connections.ts"
 import { unknownHealth } from "../health/health.ts"
 import type { HealthSchedule } from "../health/schedule.ts"
 import type { OrganizationApps } from "../own-apps/organization-apps.ts"
+import { authorizationErrorOf, since } from "./authorization-error.ts"
 import type { OAuthClients } from "./clients.ts"
 import { type Authorization, type AuthorizationState, AuthorizationStates, hashed, Tickets, verifierContext } from "./collections.ts"
 import type { GrantStore } from "./grant-store.ts"
@@ -139,7 +140,21 @@ export class Authorizations {
     try {
       return { authorization: found, outcome: await this.#exchanged(found, state, parameters) }
     } catch (error) {
+      await this.#note(found, error)
       throw new AuthorizationFailed(found, error)
+    }
+  }
+
+  /** On the connection, for those who did not sit at the browser. */
+  async #note({ organization, integration_id }: AuthorizationState, cause: unknown): Promise<void> {
+    const { store, works, clock, log } = this.#deps
+    try {
+      const connection = await store.open(Connections, organization).get(integration_id)
+      if (!connection) return
+      const authorization_error = since(connection.authorization_error, authorizationErrorOf(cause), timestamp(clock.now()))
+      await works.run((work) => work.in(Connections, organization).update(integration_id, { $set: { authorization_error } }))
+    } catch (err) {
+      log.warn({ err, integration_id }, "a failed authorization could not be noted on its connection")
     }
   }
 
@@ -182,7 +197,7 @@ export class Authorizations {
   }
 
   async #connect(found: AuthorizationState, tokens: TokenAnswer, app: AnyIntegrationApp, client: OAuthClient): Promise<void> {
-    const { store, works, clock, grants, schedule } = this.#deps
+    const { store, works, clock, grants, schedule, revocation } = this.#deps
     const { organization, integration_id } = found
     const connection = await store.open(Connections, organization).get(integration_id)
     if (!connection) throw gone()
@@ -196,10 +211,13 @@ export class Authorizations {
       scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(/[ ,]+/).filter(Boolean),
       credential_fields: tokens.refresh_token === undefined ? ["access_token"] : ["access_token", "refresh_token"],
       health: { ...unknownHealth },
+      authorization_error: null,
       updated_at: timestamp(clock.now()),
     } satisfies Partial<Connection>
     await works.run(async (work) => {
-      await grants.replace(work, organization, integration_id, tokens, client.client_id)
+      const before = await grants.replace(work, organization, integration_id, tokens, client.client_id)
+      if (before) revocation.stageReplaced(work, organization, found, before, tokens)
+      if (app.oauth) grants.hold(work, integration_id, app.oauth, client.client_id)
       work.in(Connections, organization).update(integration_id, { $set: change, $inc: { revision: 1 } })
       work.in(Tickets).remove(found.ticket_id, { optional: true })
       schedule.set(work, organization, { ...connection, ...change }, app)

@@ -63,6 +63,8 @@ export interface Grant extends Document {
   api_origin: string | null
   /** The client that the tokens were granted to; null: not noted. */
   client_id: string | null
+  /** Whether the last refresh left the refresh token as it was: another one then loses nothing where its answer is not read. */
+  keeps_refresh_token: boolean
   updated_at: string
 }
 
@@ -73,12 +75,26 @@ export const Grants = defineCollection<Grant>()({
   indexes: [],
   audit: "none",
   // Grants that were kept before these were noted have none.
-  restore: ({ api_origin, client_id, ...grant }) => ({
+  restore: ({ api_origin, client_id, keeps_refresh_token, ...grant }) => ({
     ...grant,
     api_origin: (api_origin as string | null | undefined) ?? null,
     client_id: (client_id as string | null | undefined) ?? null,
+    keeps_refresh_token: (keeps_refresh_token as boolean | undefined) ?? false,
   }),
   sealed: ({ id, organization_id = "", tokens }) => [{ path: "tokens", sealed: tokens, context: grantContext(organization_id, id) }],
+})
+
+/** Connections with a grant, by the client that it is of, over all organizations: revoking one may end those of others. */
+export interface GrantHolder extends Document {
+  client: string
+}
+
+export const GrantHolders = defineCollection<GrantHolder>()({
+  name: "integration_oauth_grant_holders",
+  scope: "global",
+  times: [],
+  indexes: [{ fields: ["client"] }],
+  audit: "none",
 })
 
 export function verifierContext(stateId: string): string {

@@ -1,8 +1,11 @@
 // Tokens at rest: one grant for each connection, sealed to it. Each token response makes a new generation, which replaces
 // only the one it was made from.
 import { type Clock, type Store, timestamp, type UnitOfWork, type Vault } from "#core"
-import { type Grant, Grants, grantContext } from "./collections.ts"
+import { type Grant, GrantHolders, Grants, grantContext } from "./collections.ts"
 import type { TokenAnswer } from "./protocol.ts"
+import type { OAuthProvider } from "./provider.ts"
+
+type Server = Pick<OAuthProvider, "token_endpoint">
 
 export interface Tokens {
   readonly access_token: string
@@ -42,17 +45,35 @@ export class GrantStore {
       refused_at: null,
       api_origin: answer.api_origin ?? before?.api_origin ?? null,
       client_id: before?.client_id ?? null,
+      keeps_refresh_token: old?.refresh_token !== undefined && refresh_token === old.refresh_token,
       updated_at: timestamp(now),
     }
   }
 
-  /** Stages tokens that a user granted, in place of any before them. */
-  async replace(work: UnitOfWork, organization: string, id: string, answer: TokenAnswer, client_id: string): Promise<void> {
+  /** Stages tokens that a user granted; resolves to what they replace. */
+  async replace(work: UnitOfWork, organization: string, id: string, answer: TokenAnswer, client_id: string): Promise<Grant | undefined> {
     const before = await this.get(organization, id)
     const generation = (before?.generation ?? 0) + 1
     const grant = { ...this.next(organization, id, undefined, answer), generation, client_id }
     if (before) this.stage(work, organization, before, grant)
     else work.in(Grants, organization).insert(grant)
+    return before
+  }
+
+  /** Stages that the connection has a grant of the client. */
+  hold(work: UnitOfWork, id: string, server: Server, client_id: string | null): void {
+    work.in(GrantHolders).update(id, { $set: { client: clientKey(server, client_id) } }, { upsert: true })
+  }
+
+  /** Whether any connection has a grant of the client. */
+  async isHeld(server: Server, client_id: string | null): Promise<boolean> {
+    return (await this.#deps.store.open(GrantHolders).first({ client: clientKey(server, client_id) })) !== undefined
+  }
+
+  /** Stages that the connection has none any more. */
+  remove(work: UnitOfWork, organization: string, { id, generation }: Grant): void {
+    work.in(Grants, organization).remove(id, { where: { generation } })
+    work.in(GrantHolders).remove(id, { optional: true })
   }
 
   /** Stages what comes after `before`; the commit is `aborted` where anything has been written since. */
@@ -61,4 +82,8 @@ export class GrantStore {
     delete ($set as Partial<Grant>).organization_id
     work.in(Grants, organization).update(id, { $set }, { where: { generation: before.generation, refused_at: before.refused_at } })
   }
+}
+
+function clientKey({ token_endpoint }: Server, client_id: string | null): string {
+  return `${new URL(token_endpoint).origin} ${client_id ?? ""}`
 }

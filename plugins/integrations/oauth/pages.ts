@@ -1,6 +1,6 @@
 // The pages that a browser is shown on its way: what it is asked to allow, and how it went. Plain HTML without scripts;
 // names in them come from outside.
-import type { RouteResponse } from "#core"
+import { type Html, html, noHtml, type RouteResponse } from "#core"
 import type { Authorization } from "./collections.ts"
 
 const unstored = { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" }
@@ -19,16 +19,16 @@ export function askingPage(
   { app, connection, organization, scopes, location }: Asked,
   { cookie, done }: { readonly cookie?: string; readonly done?: string },
 ): RouteResponse {
-  const asked = scopes.length > 0 ? `<p>It is asked for: ${scopes.map((scope) => `<code>${escaped(scope)}</code>`).join(", ")}.</p>` : ""
+  const named = scopes.map((scope, index) => html`<code>${scope}</code>${index + 1 < scopes.length ? "," : ""}`)
   const body = [
-    `<h1>Connect ${escaped(app)}</h1>`,
-    `<p>The organization <strong>${escaped(organization)}</strong> asks for access to your account at ${escaped(app)}, as its integration <strong>${escaped(connection)}</strong>. Everyone there who may use the integration then acts with your access.</p>`,
-    asked,
-    `<p><a id="continue" rel="noreferrer"${done === undefined ? "" : ' target="_blank"'} href="${escaped(location)}">Continue to ${escaped(new URL(location).host)}</a></p>`,
-    "<p>Did you not begin this yourself? Then close this window.</p>",
-    done === undefined ? "" : `<p>When you have granted access there: <a id="done" href="${escaped(done)}">go on here</a>.</p>`,
-  ].join("\n")
-  const { headers, ...page } = pageOf(200, `Connect ${escaped(app)}`, body)
+    html`<h1>Connect ${app}</h1>`,
+    html`<p>The organization <strong>${organization}</strong> asks for access to your account at ${app}, as its integration <strong>${connection}</strong>. Everyone there who may use the integration then acts with your access.</p>`,
+    scopes.length > 0 ? html`<p>It is asked for: ${named}.</p>` : noHtml,
+    html`<p><a id="continue" rel="noreferrer"${done === undefined ? noHtml : html` target="_blank"`} href="${location}">Continue to ${new URL(location).host}</a></p>`,
+    html`<p>Did you not begin this yourself? Then close this window.</p>`,
+    done === undefined ? noHtml : html`<p>When you have granted access there: <a id="done" href="${done}">go on here</a>.</p>`,
+  ]
+  const { headers, ...page } = pageOf(200, `Connect ${app}`, body)
   return { ...page, headers: { ...headers, ...(cookie === undefined ? {} : { "Set-Cookie": cookie }) } }
 }
 
@@ -46,19 +46,19 @@ export function ended(
 }
 
 export function messagePage(status: number, text: string): RouteResponse {
-  return pageOf(status, "Millrace", `<p>${escaped(text)}</p>`)
+  return pageOf(status, "Millrace", [html`<p>${text}</p>`])
 }
 
-function pageOf(status: number, title: string, body: string): RouteResponse {
+function pageOf(status: number, title: string, body: readonly Html[]): RouteResponse {
   const headers = {
     ...unstored,
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
   }
-  return { status, headers, body: `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title>\n${body}\n</html>\n` }
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+  return {
+    status,
+    headers,
+    body: html`<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title>\n${body}\n</html>\n`.text,
+  }
 }

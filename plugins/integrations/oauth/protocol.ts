@@ -71,7 +71,7 @@ export class OAuthProtocol {
 
   /** Throws AuthorizationDenied for an error response, GrantRefused for a code that is not valid, AppError `unavailable` for others. */
   async exchange(provider: OAuthProvider, client: OAuthClient, exchange: Exchange): Promise<TokenAnswer> {
-    return await this.#asked(provider, async (server, options) => {
+    return await this.#asked(provider, undefined, async (server, options) => {
       const registered = { client_id: client.client_id }
       const { parameters, state, redirectUri, verifier } = exchange
       const checked = oauth.validateAuthResponse(server, registered, responseOf(provider, parameters), state)
@@ -95,8 +95,8 @@ export class OAuthProtocol {
   }
 
   /** Throws GrantRefused for a refresh token that is not valid, AppError `unavailable` where trying again makes sense. */
-  async refresh(provider: OAuthProvider, client: OAuthClient, refreshToken: string): Promise<TokenAnswer> {
-    return await this.#asked(provider, async (server, options) => {
+  async refresh(provider: OAuthProvider, client: OAuthClient, refreshToken: string, signal?: AbortSignal): Promise<TokenAnswer> {
+    return await this.#asked(provider, signal, async (server, options) => {
       const registered = { client_id: client.client_id }
       const answer = await oauth.refreshTokenGrantRequest(server, registered, authenticationOf(provider, client), refreshToken, options)
       return answerOf(provider, await oauth.processRefreshTokenResponse(server, registered, answer))
@@ -115,7 +115,7 @@ export class OAuthProtocol {
     const tokens = refresh_token === undefined || isOfToken ? [access_token] : [refresh_token, access_token]
     for (const token of tokens) {
       try {
-        await this.#asked(provider, async (server, options) => {
+        await this.#asked(provider, undefined, async (server, options) => {
           const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-www-form-urlencoded" }
           const registered = { client_id: client.client_id }
           const answer = isOfToken
@@ -129,11 +129,16 @@ export class OAuthProtocol {
     }
   }
 
-  async #asked<T>(provider: OAuthProvider, ask: (server: oauth.AuthorizationServer, options: RequestOptions) => Promise<T>): Promise<T> {
+  async #asked<T>(
+    provider: OAuthProvider,
+    signal: AbortSignal | undefined,
+    ask: (server: oauth.AuthorizationServer, options: RequestOptions) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await ask(serverOf(provider), this.#options(provider))
+      return await ask(serverOf(provider), this.#options(provider, signal))
     } catch (error) {
-      if (error instanceof AppError) throw error
+      if (error instanceof AppError)
+        throw error.details.reason === "response_too_large" ? failed(provider, "its answer is too large") : error
       if (error instanceof oauth.AuthorizationResponseError) throw new AuthorizationDenied(error.error)
       if (error instanceof oauth.ResponseBodyError) {
         if (error.error === "invalid_grant") throw new GrantRefused("invalid_grant", { cause: error })
@@ -143,7 +148,7 @@ export class OAuthProtocol {
     }
   }
 
-  #options(provider: OAuthProvider): RequestOptions {
+  #options(provider: OAuthProvider, signal: AbortSignal | undefined): RequestOptions {
     return {
       // Endpoints are declared with http on loopback alone.
       [oauth.allowInsecureRequests]: provider.token_endpoint.startsWith("http:"),
@@ -157,6 +162,7 @@ export class OAuthProtocol {
           redirects: "manual",
           timeoutMs: tokenTimeoutMs,
           maxBytes: maxAnswerBytes,
+          ...(signal ? { signal } : {}),
           body: isJson ? JSON.stringify(Object.fromEntries(new URLSearchParams(form))) : form,
         })
         const { status, text, json } = standardAnswer(provider, answered)

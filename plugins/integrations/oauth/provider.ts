@@ -15,6 +15,8 @@ export interface OAuthProvider {
   /** Sent with requests to the token and revocation endpoints. */
   readonly headers: Readonly<Record<string, string>>
   readonly token_body: "form" | "json"
+  /** `account`: revoking a token ends all that the account granted to the client. */
+  readonly revocation_ends: "grant" | "account"
   /** `token`: the access token revokes itself. */
   readonly revocation_auth: "client" | "token"
   /** Beside "bearer". */

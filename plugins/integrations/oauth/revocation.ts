@@ -1,11 +1,11 @@
 // Tokens of a connection that ends are revoked at the authorization server, by a job: the server may be down just then.
 import { z } from "zod"
-import { defineJob, type Ids, type JobQueue, token, type UnitOfWork, type Vault } from "#core"
+import { defineJob, type Ids, type JobQueue, type Logger, token, type UnitOfWork, type Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import type { Connection } from "../connections.ts"
 import type { AppRef, OrganizationApps } from "../own-apps/organization-apps.ts"
 import type { OAuthClients } from "./clients.ts"
-import { Grants } from "./collections.ts"
+import type { Grant } from "./collections.ts"
 import type { GrantStore, Tokens } from "./grant-store.ts"
 import type { OAuthProtocol } from "./protocol.ts"
 
@@ -36,11 +36,17 @@ export class Revocation {
   /** Stages the end of a connection's grant, where it has one. */
   async stage(work: UnitOfWork, organization: string, connection: Connection): Promise<void> {
     const { grants } = this.#deps
-    const { id } = connection
-    const grant = await grants.get(organization, id)
+    const grant = await grants.get(organization, connection.id)
     if (!grant) return
-    work.in(Grants, organization).remove(id, { where: { generation: grant.generation } })
+    grants.remove(work, organization, grant)
     this.stageTokens(work, organization, connection, grants.open(organization, grant), grant.client_id)
+  }
+
+  /** Stages the end of a grant that another one of the connection replaces; not of one that the server gave again. */
+  stageReplaced(work: UnitOfWork, organization: string, app: AppRef, before: Grant, now: Tokens): void {
+    const tokens = this.#deps.grants.open(organization, before)
+    if (tokens.access_token === now.access_token || tokens.refresh_token === now.refresh_token) return
+    this.stageTokens(work, organization, app, tokens, before.client_id)
   }
 
   /** Stages the revocation of tokens that no grant holds. */
@@ -52,10 +58,15 @@ export class Revocation {
     jobs.enqueue(work, revokeGrant, { app, own_app, client_id, sealed }, { organization, id: jobId })
   }
 
-  async revoke(organization: string, jobId: string, { sealed, client_id, ...ref }: z.output<typeof Payload>): Promise<void> {
-    const { vault, apps, clients, protocol } = this.#deps
+  /** Where a revocation ends all grants of an account, it waits until no connection has one of the client: whose account each is of, nobody tells. */
+  async revoke(organization: string, jobId: string, { sealed, client_id, ...ref }: z.output<typeof Payload>, log: Logger): Promise<void> {
+    const { vault, apps, clients, protocol, grants } = this.#deps
     const app = await apps.find(organization, ref)
     if (!app?.oauth) return
+    if (app.oauth.revocation_ends === "account" && (await grants.isHeld(app.oauth, client_id))) {
+      log.info({ app: app.name }, "tokens were not revoked, since that could end another connection of the same account")
+      return
+    }
     const tokens = JSON.parse(vault.open(sealed, jobSealContext(jobId))) as Tokens
     await protocol.revoke(app.oauth, await clients.of(organization, app, client_id), tokens)
   }
@@ -65,9 +76,9 @@ export const GrantRevocation = token<Revocation>("OAuth grant revocation")
 
 export const revokeGrant = defineJob({
   type: "integrations.revoke_grant",
-  summary: "Revoke the tokens of a disconnected integration.",
+  summary: "Revoke tokens that no integration uses any more.",
   payload: Payload,
   timeoutMs: 180_000,
   inject: { revocation: GrantRevocation },
-  run: ({ payload, deps, jobId, organization = "" }) => deps.revocation.revoke(organization, jobId, payload),
+  run: ({ payload, deps, jobId, organization = "", log }) => deps.revocation.revoke(organization, jobId, payload, log),
 })

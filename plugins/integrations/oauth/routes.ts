@@ -2,6 +2,7 @@
 import { parseCookie, stringifySetCookie } from "cookie"
 import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, token } from "#core"
 import { AuthorizationFailed, type Authorizations, lifeMs, oauthPath, UnknownAuthorization } from "./authorization.ts"
+import { authorizationErrorOf } from "./authorization-error.ts"
 import { askingPage, ended, messagePage } from "./pages.ts"
 import { AuthorizationDenied, GrantRefused } from "./protocol.ts"
 
@@ -69,7 +70,7 @@ export const callback = defineRoute({
       if (!(error instanceof AuthorizationFailed)) throw error
       const { authorization, cause } = error
       if (cause instanceof AuthorizationDenied) {
-        const code = /^[a-z_]{1,60}$/.test(cause.error) ? cause.error : "access_denied"
+        const { reason: code } = authorizationErrorOf(cause)
         return ended(authorization, 400, { status: "denied", error: code }, `Access to ${authorization.app} was not granted (${code}).`)
       }
       request.log.warn(

@@ -21,7 +21,7 @@ const AppView = z.object({
     .object({ method: z.string(), path: z.string() })
     .nullable()
     .describe("The call that proves credentials; null where there is none."),
-  rate_limits: z.array(z.object({ requests: z.int(), per_seconds: z.number().nullable(), note: z.string() })),
+  rate_limits: z.array(z.object({ requests: z.int(), per_seconds: z.number().nullable(), counted: z.boolean(), note: z.string() })),
   docs_url: z.string(),
   own: z.boolean().describe("Of the organization's own."),
 })
@@ -60,7 +60,7 @@ function viewOf(app: AnyIntegrationApp): AppView {
     revocation_url: oauth2?.revocation_url ?? "",
     scopes: oauth2?.scopes ?? [],
     test: document ? { method: document.test.method, path: document.test.path } : null,
-    rate_limits: (document?.rate_limits ?? []).map(({ requests, per_seconds = null, note }) => ({ requests, per_seconds, note })),
+    rate_limits: (document?.rate_limits ?? []).map(({ per_seconds = null, ...limit }) => ({ ...limit, per_seconds })),
     docs_url: document?.docs_url ?? "",
     own: app.own !== undefined,
   }

@@ -3,6 +3,7 @@ import { z } from "zod"
 import {
   AppError,
   defineOperation,
+  type Filter,
   OutgoingHttp,
   omitReadOnly,
   Pager,
@@ -49,18 +50,20 @@ export const createItem = defineOperation({
     type: itemFields.type.default("markdown"),
     content: itemFields.content.optional(),
     content_base64: itemFields.content_base64.optional(),
+    upload_id: itemFields.upload_id.optional(),
     url: itemFields.url.optional(),
   }),
   output: KnowledgeItem,
-  errors: ["invalid_argument", "failed_precondition"],
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ input: madeItem.item.input }],
   inject: { knowledge: KnowledgeToken, http: OutgoingHttp },
-  handle({ input: { title, description, category, ...given }, caller, deps, work }) {
+  async handle({ input: { title, description, category, ...given }, caller, deps, work }) {
     const content = contentOf(given)
-    if (!content) throw refused("content", "give one: content, content_base64 or url")
+    if (!content) throw refused("content", "give one: content, content_base64, upload_id or url")
     if ("url" in content) deps.http.check(content.url)
-    return shownItem(deps.knowledge.create(work, caller.organization.id, { title, description, category }, content))
+    return shownItem(await deps.knowledge.create(work, caller.organization.id, { title, description, category }, content))
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const listItems = defineOperation({
@@ -91,13 +94,22 @@ export const listItems = defineOperation({
       collection: deps.store.open(ItemCollection, organization),
       organization,
       cursorScope: JSON.stringify(["knowledge.list", asked]),
-      filter: Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== "")),
+      filter: filterOf(asked),
       sort: { id: -1 },
       request: { limit, cursor },
     })
     return { items: page.items.map((item) => shownItem(item)), next_cursor: page.next_cursor }
   },
 })
+
+/** As the indexes have the fields: those between one that is asked for and the order are named with all their values. */
+function filterOf({ category, type, content_state }: { category: string; type: string; content_state: string }): Filter {
+  if (category === "" && type === "") return content_state === "" ? {} : { content_state }
+  const states = content_state === "" ? { $in: [...contentStates] } : content_state
+  if (category === "") return { type, content_state: states }
+  if (type === "") return content_state === "" ? { category } : { category, type: { $in: [...itemTypes] }, content_state }
+  return { category, type, content_state: states }
+}
 
 export const getItem = defineOperation({
   name: "knowledge.get",
@@ -133,6 +145,7 @@ export const updateItem = defineOperation({
     type: itemFields.type.optional(),
     content: itemFields.content.optional(),
     content_base64: itemFields.content_base64.optional(),
+    upload_id: itemFields.upload_id.optional(),
     url: itemFields.url.optional(),
     expected_revision: z.int().min(1).optional().describe("Revision that was read; another one refuses the change."),
     ...readOnlyInput(readOnlyItemFields),
@@ -151,9 +164,9 @@ export const updateItem = defineOperation({
     const item = await deps.knowledge.require(organization, id)
     requireRevision("knowledge item", item.revision, expected_revision)
     const text = await deps.knowledge.text(organization, item)
-    const { type, content, content_base64, url, ...rest } = omitReadOnly(fields, shownItem(item, text), readOnlyItemFields)
+    const { type, content, content_base64, upload_id, url, ...rest } = omitReadOnly(fields, shownItem(item, text), readOnlyItemFields)
     const change = Object.entries(rest).filter(([name, value]) => value !== undefined && item[name as keyof ItemFields] !== value)
-    const given = contentOf({ type: type ?? item.type, content_base64, url, ...(content === text ? {} : { content }) })
+    const given = contentOf({ type: type ?? item.type, content_base64, upload_id, url, ...(content === text ? {} : { content }) })
     if (!given && type !== undefined && type !== item.type) throw refused("type", "goes with a new content; give that as well")
     if (given && "url" in given) deps.http.check(given.url)
     if (change.length === 0 && !given) return shownItem(item, text)

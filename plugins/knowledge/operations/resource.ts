@@ -12,7 +12,8 @@ export const itemFields = {
   category: z.string().trim().max(100).describe("A name of your own to filter by."),
   type: z.enum(itemTypes).describe("Of a URL it is what its server says; `markdown` is told from `text` by it."),
   content: z.string().max(1_000_000).describe("The document as text: Markdown, plain text or HTML."),
-  content_base64: z.base64().max(1_000_000).describe("The document's bytes, for a PDF; larger ones are given by URL."),
+  content_base64: z.base64().max(1_000_000).describe("The document's bytes, for a PDF; larger ones are given by upload or URL."),
+  upload_id: Uuid.describe("Of POST /v1/knowledge-uploads, once the document was sent to its link."),
   url: z
     .string()
     .max(maxUrl)
@@ -79,16 +80,18 @@ export interface GivenContent {
   readonly type?: ItemType | undefined
   readonly content?: string | undefined
   readonly content_base64?: string | undefined
+  readonly upload_id?: string | undefined
   readonly url?: string | undefined
 }
 
 /** undefined where none is given. Throws `invalid_argument` for several, and for a form that the type does not have. */
-export function contentOf({ type = "markdown", content, content_base64, url }: GivenContent): Content | undefined {
-  const given = Object.entries({ content, content_base64, url }).filter(([, value]) => value !== undefined)
-  if (given.length > 1) throw refused(given[1]?.[0] ?? "content", "give the content in one way: content, content_base64 or url")
+export function contentOf({ type = "markdown", content, content_base64, upload_id, url }: GivenContent): Content | undefined {
+  const given = Object.entries({ content, content_base64, upload_id, url }).filter(([, value]) => value !== undefined)
+  if (given.length > 1) throw refused(given[1]?.[0] ?? "content", "give the content in one way: content, content_base64, upload_id or url")
   if (content !== undefined && type === "pdf") throw refused("content", "a PDF is given as content_base64, or by url")
   if (content !== undefined) return { type, bytes: Buffer.from(content) }
   if (content_base64 !== undefined) return { type, bytes: Buffer.from(content_base64, "base64") }
+  if (upload_id !== undefined) return { type, upload: upload_id }
   return url === undefined ? undefined : { type, url }
 }
 

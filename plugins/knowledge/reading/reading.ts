@@ -4,12 +4,14 @@ import { AppError, type OutgoingHttp, type Store, token, type UnitOfWork } from 
 import { type ItemType, type StoredVersion, UploadCollection } from "../collections.ts"
 import type { Knowledge, Read } from "../knowledge.ts"
 import type { KnowledgeSettings } from "../settings.ts"
+import type { Uploads } from "../uploads/uploads.ts"
 import { readInProcess } from "./read-process.ts"
 
 export interface ReadingDeps {
   readonly store: Store
   readonly http: OutgoingHttp
   readonly knowledge: Knowledge
+  readonly uploads: Uploads
   readonly settings: KnowledgeSettings
 }
 
@@ -57,7 +59,8 @@ export class Reading {
     }
   }
 
-  async #uploaded(organization: string, { id, type }: StoredVersion): Promise<Fetched> {
+  async #uploaded(organization: string, { id, type, upload_id }: StoredVersion): Promise<Fetched> {
+    if (upload_id !== undefined) return { type, bytes: await this.#deps.uploads.bytes(organization, upload_id) }
     const upload = await this.#deps.store.open(UploadCollection, organization).get(id)
     return { type, bytes: Buffer.from(upload?.base64 ?? "", "base64") }
   }

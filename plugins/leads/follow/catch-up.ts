@@ -1,7 +1,7 @@
 // Rows that a node could not tell of before it ended, or that were there before leads were kept: each dataset is read from
 // where the last time ended, in the order in which its rows were made.
 import { type Clock, type Document, defineCollection, type Store, timestamp, token, type UnitsOfWork } from "#core"
-import { type Dataset, type Datasets, DatasetsCollection, type Row } from "../../datasets/index.ts"
+import { type Dataset, type Datasets, DatasetsCollection, executionOf } from "../../datasets/index.ts"
 import type { Organizations } from "../../organizations/index.ts"
 import { LeadRowCollection } from "../collections.ts"
 import { mayNamePerson } from "../identity.ts"
@@ -72,7 +72,7 @@ export class CatchUp {
         const unknown = found.filter((row) => !known.has(row.id))
         await follower.follow(
           organization,
-          unknown.map((row) => ({ dataset: slug, row_id: row.id, execution_id: executionOf(row), at: row.created_at })),
+          unknown.map((row) => ({ dataset: slug, row_id: row.id, execution_id: executionOf(row) ?? row.id, at: row.created_at })),
         )
         until = last.created_at
         after = [last.created_at, last.id]
@@ -87,11 +87,6 @@ export class CatchUp {
     const $set = { until }
     await works.run((work) => work.in(FollowedCollection, organization).update(id, { $set }, { upsert: true }))
   }
-}
-
-/** Of the last write; rows without a key do not tell. */
-function executionOf({ id, position }: Row): string {
-  return position?.split(" ")[1] ?? id
 }
 
 export const CatchUpToken = token<CatchUp>("LeadCatchUp")

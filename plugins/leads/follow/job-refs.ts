@@ -1,7 +1,14 @@
 // What enqueueing needs of the jobs.
 import { z } from "zod"
 
-const RowRef = z.object({ dataset: z.string(), row_id: z.string(), execution_id: z.string(), at: z.string() })
+const RowRef = z.object({
+  dataset: z.string(),
+  row_id: z.string(),
+  execution_id: z.string(),
+  at: z.string(),
+  /** Slug of the event's pipeline, where it is known; else it is looked up. */
+  pipeline: z.string().optional(),
+})
 export type RowRef = z.output<typeof RowRef>
 
 export const followRef = {

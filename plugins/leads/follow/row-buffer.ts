@@ -33,7 +33,7 @@ export class RowBuffer {
     if (this.#count >= maxWaiting || !mayNamePerson(values)) return
     const rows = this.#waiting.get(organization) ?? []
     this.#waiting.set(organization, rows)
-    rows.push({ dataset, row_id, execution_id: origin.executionId, at: origin.receivedAt })
+    rows.push({ dataset, row_id, execution_id: origin.executionId, at: origin.receivedAt, pipeline: origin.pipeline })
     this.#count++
     if (this.#isGathering) return
     this.#isGathering = true

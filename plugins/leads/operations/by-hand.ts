@@ -3,6 +3,8 @@ import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import { normalEmail, normalPhone } from "../identity.ts"
 import { LeadsToken } from "../leads.ts"
+import { mergeInto, splitOff } from "../merge-split.ts"
+import { LeadRecordsToken } from "../records.ts"
 import { Region } from "../settings.ts"
 import { made } from "./leads.ts"
 import { Lead, LeadRef, shown } from "./resource.ts"
@@ -26,12 +28,12 @@ export const mergeLeads = defineOperation({
       input: { lead_id: resultOf("lead.canonical_lead_id"), other_lead_id: resultOf("other.lead_reference") },
     },
   ],
-  inject: { leads: LeadsToken },
-  async handle({ input: { lead_id, other_lead_id, note }, caller, deps: { leads }, work }) {
+  inject: { leads: LeadsToken, records: LeadRecordsToken },
+  async handle({ input: { lead_id, other_lead_id, note }, caller, deps: { leads, records }, work }) {
     const organization = caller.organization.id
     const into = await leads.require(organization, lead_id)
     const from = await leads.require(organization, other_lead_id)
-    return shown(await leads.merge(work, organization, into, from, { note, credential_id: caller.credential.id }))
+    return shown(await mergeInto(records, work, organization, into, from, { note, credential_id: caller.credential.id }))
   },
 })
 
@@ -57,8 +59,8 @@ export const splitLead = defineOperation({
       input: { lead_id: resultOf("lead.canonical_lead_id"), phones: ["+4930901821"] },
     },
   ],
-  inject: { leads: LeadsToken },
-  async handle({ input: { lead_id, emails, phones, note }, caller, deps: { leads }, work }) {
+  inject: { leads: LeadsToken, records: LeadRecordsToken },
+  async handle({ input: { lead_id, emails, phones, note }, caller, deps: { leads, records }, work }) {
     const organization = caller.organization.id
     const lead = await leads.require(organization, lead_id)
     const region = await leads.region(organization)
@@ -66,7 +68,7 @@ export const splitLead = defineOperation({
       emails: [...new Set(emails.map((text) => normalEmail(text) ?? text))],
       phones: [...new Set(phones.map((text) => normalPhone(text, region) ?? text))],
     }
-    const parts = await leads.split(work, organization, lead, taken, { note, credential_id: caller.credential.id })
+    const parts = await splitOff(records, work, organization, lead, taken, { note, credential_id: caller.credential.id })
     return { lead: shown(parts.lead), split_off: shown(parts.split_off) }
   },
 })

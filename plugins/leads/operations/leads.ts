@@ -1,6 +1,7 @@
 // Finding leads, reading one, and what happened with it.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import { isTimeZone } from "../../organizations/index.ts"
 import { LeadCollection } from "../collections.ts"
 import { normalEmail, normalPhone } from "../identity.ts"
 import { LeadsToken } from "../leads.ts"
@@ -26,6 +27,13 @@ export const createLead = defineOperation({
     email: z.string().trim().max(320).default(""),
     phone: z.string().trim().max(40).default("").describe("With its country code, or as the organization's region writes it."),
     name: z.string().trim().max(200).default(""),
+    time_zone: z
+      .string()
+      .trim()
+      .max(60)
+      .default("")
+      .refine((zone) => zone === "" || isTimeZone(zone), "expected an IANA time zone, such as Europe/Berlin")
+      .describe("Where the person is: quiet hours are those of this zone. Empty: as it was."),
   }),
   output: Lead,
   errors: ["invalid_argument", "aborted"],
@@ -39,7 +47,7 @@ export const createLead = defineOperation({
     if (input.phone !== "" && phone === undefined)
       throw unreadable("phone", "is not a phone number with its country code, or of the region")
     if (email === undefined && phone === undefined) throw unreadable("email", "and phone are empty; give one")
-    return shown(await leads.add(work, organization, { email, phone, name: input.name }))
+    return shown(await leads.add(work, organization, { email, phone, name: input.name, time_zone: input.time_zone }))
   },
   onConflict: async ({ error }) => error,
 })

@@ -13,6 +13,7 @@ export const Lead = z
     name: z.string(),
     emails: z.array(z.string()).describe("In lower case, domains in punycode."),
     phones: z.array(z.string()).describe("E.164."),
+    time_zone: z.string().describe("IANA; empty where it is not known."),
     possible_duplicates: z.array(Uuid).describe("Leads that a row named together with this one; merge them where they are one."),
     first_seen_at: Timestamp,
     last_seen_at: Timestamp,
@@ -22,7 +23,7 @@ export const Lead = z
   .meta({ id: "Lead" })
 
 export function shown(lead: StoredLead): z.input<typeof Lead> {
-  const { id, name, emails, phones, possible_duplicates, first_seen_at, last_seen_at, created_at, updated_at } = lead
+  const { id, name, emails, phones, time_zone = "", possible_duplicates, first_seen_at, last_seen_at, created_at, updated_at } = lead
   const ids = { canonical_lead_id: id, lead_reference: referenceOf(id) }
-  return { ...ids, name, emails, phones, possible_duplicates, first_seen_at, last_seen_at, created_at, updated_at }
+  return { ...ids, name, emails, phones, time_zone, possible_duplicates, first_seen_at, last_seen_at, created_at, updated_at }
 }

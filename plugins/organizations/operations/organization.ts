@@ -57,7 +57,7 @@ function shown({ id, slug, name, time_zone, created_at }: Organization) {
   return { id, slug, name, time_zone, created_at }
 }
 
-function isTimeZone(text: string): boolean {
+export function isTimeZone(text: string): boolean {
   try {
     new Intl.DateTimeFormat("en", { timeZone: text })
     return true

@@ -3,17 +3,26 @@
 // visible and nowhere else, so that none opens a table of the catalog behind it. Pure.
 import { tableNames } from "../views.ts"
 import { allowedFunctions, allowedTableFunctions } from "./functions.ts"
+import { changingCall } from "./repeatable.ts"
 
-/** The tables that a statement reads, in lower case; or why it is refused, as a sentence. */
-export function readTree(serialized: string, sql: string): { readonly tables: ReadonlySet<string> } | { readonly problem: string } {
+export interface ReadStatement {
+  /** In lower case. */
+  readonly tables: ReadonlySet<string>
+  /** What it calls that answers otherwise each time. */
+  readonly changing: readonly string[]
+}
+
+/** What a statement reads and calls; or why it is refused, as a sentence. */
+export function readTree(serialized: string, sql: string): ReadStatement | { readonly problem: string } {
   const tree = JSON.parse(serialized) as { error: boolean; error_message?: string; statements?: unknown[] }
   if (tree.error) return { problem: problemOf(tree.error_message ?? "The statement could not be parsed.", sql) }
   const statements = tree.statements ?? []
   if (statements.length !== 1) return { problem: `Send exactly one statement; this is ${statements.length}.` }
   const tables = new Set<string>()
+  const changing = new Set<string>()
   try {
-    walk(statements[0], { names: new Set(), tables })
-    return { tables }
+    walk(statements[0], { names: new Set(), tables, changing })
+    return { tables, changing: [...changing] }
   } catch (error) {
     if (error instanceof RefusedStatement) return { problem: error.message }
     if (error instanceof RangeError) return { problem: "The statement is nested too deeply." }
@@ -40,6 +49,8 @@ interface Scope {
   readonly names: ReadonlySet<string>
   /** Gathers the others. */
   readonly tables: Set<string>
+  /** Gathers what answers otherwise each time. */
+  readonly changing: Set<string>
 }
 type Node = Readonly<Record<string, unknown>>
 
@@ -106,7 +117,8 @@ function walk(value: unknown, scope: Scope): void {
     return
   }
   const node = value as Node
-  if (typeof node["class"] === "string") checkExpression(node, node["class"])
+  if (node["sample"]) scope.changing.add("USING SAMPLE")
+  if (typeof node["class"] === "string") checkExpression(node, node["class"], scope)
   else if (typeof node["type"] === "string") checkPlain(node, node["type"], scope)
   const inner = withNames(node, scope)
   for (const [name, child] of Object.entries(node)) {
@@ -115,9 +127,12 @@ function walk(value: unknown, scope: Scope): void {
   }
 }
 
-function checkExpression(node: Node, kind: string): void {
+function checkExpression(node: Node, kind: string, { changing }: Scope): void {
   if (!expressionClasses.has(kind)) throw new RefusedStatement(explained[kind] ?? `${kind} expressions are not supported.`)
-  if (kind === "FUNCTION" || kind === "WINDOW") checkFunction(node, allowedFunctions)
+  if (kind !== "FUNCTION" && kind !== "WINDOW") return
+  checkFunction(node, allowedFunctions)
+  const call = changingCall(nameOf(node["function_name"]), nameOf(node["schema"]), (node["children"] as unknown[] | undefined)?.length ?? 0)
+  if (call) changing.add(call)
 }
 
 function checkPlain(node: Node, kind: string, scope: Scope): void {
@@ -169,8 +184,8 @@ function withNames(node: Node, scope: Scope): Scope {
   return seen
 }
 
-function withName({ names, tables }: Scope, name: string): Scope {
-  return { names: new Set([...names, name]), tables }
+function withName({ names, ...gathered }: Scope, name: string): Scope {
+  return { ...gathered, names: new Set([...names, name]) }
 }
 
 /** A name that no file, and no view of the engine's own, answers to. */

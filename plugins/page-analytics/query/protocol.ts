@@ -8,6 +8,10 @@ export interface QueryTask {
   /** Some files were written before a column existed. */
   readonly mixed: boolean
   readonly limits: QueryLimits
+  /** RFC 3339: what the clock of the query says, so that it says the same again. Without: the real one. */
+  readonly clock?: string | null
+  /** Refuse what has another value each time. */
+  readonly repeatable?: boolean
 }
 
 export interface QueryLimits {

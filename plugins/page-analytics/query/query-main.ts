@@ -6,6 +6,7 @@ import { eventsView, views } from "../views.ts"
 import { readTree } from "./check-statement.ts"
 import { lockDown, startSettings } from "./engine-limits.ts"
 import { type QueryAnswer, type QueryTable, type QueryTask, ready } from "./protocol.ts"
+import { clockDates, clockTimes, namesClock, notRepeatable } from "./repeatable.ts"
 import { jsonOf, typeName } from "./result-json.ts"
 
 const [threads = "1", memoryMb = "512"] = process.argv.slice(2)
@@ -36,7 +37,8 @@ async function opened(): Promise<Engine> {
 }
 
 async function run({ connection }: Engine, task: QueryTask): Promise<QueryTable> {
-  const tables = await tablesOf(connection, task.sql)
+  const tables = await tablesOf(connection, task)
+  if (task.clock && namesClock.test(task.sql)) await setClock(connection, task.clock)
   if (tables.size > 0) await connection.run(eventsView(task.files, task.mixed))
   for (const view of views) if (tables.has(view.name)) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`)
   await lockDown(connection, task.files)
@@ -48,12 +50,20 @@ async function run({ connection }: Engine, task: QueryTask): Promise<QueryTable>
 }
 
 /** The text is read as SQL twice: as data here, and as a statement only once its tree is known. Throws for what may not run. */
-async function tablesOf(connection: DuckDBConnection, sql: string): Promise<ReadonlySet<string>> {
+async function tablesOf(connection: DuckDBConnection, { sql, repeatable }: QueryTask): Promise<ReadonlySet<string>> {
   if (sql.includes("\0")) throw new Error("The query holds a NUL character.")
   const serialized = await connection.runAndReadAll(`SELECT json_serialize_sql(${literal(sql)}::VARCHAR)`)
   const tree = readTree(String(serialized.getRows()[0]?.[0]), sql)
   if ("problem" in tree) throw new Error(tree.problem)
+  if (repeatable && tree.changing.length > 0) throw new Error(`${notRepeatable}${tree.changing.join(", ")}.`)
   return tree.tables
+}
+
+/** The functions of the clock answer with that time. Nothing can call those behind them. */
+async function setClock(connection: DuckDBConnection, clock: string): Promise<void> {
+  const at = `${literal(clock)}::TIMESTAMPTZ`
+  for (const name of clockTimes) await connection.run(`CREATE MACRO ${name}() AS ${at}`)
+  for (const name of clockDates) await connection.run(`CREATE MACRO ${name}() AS (${at})::DATE`)
 }
 
 async function read(result: Awaited<ReturnType<DuckDBConnection["stream"]>>, { limits }: QueryTask): Promise<QueryTable> {

@@ -1,9 +1,18 @@
 // What the copies of one organization are made of, as the store has it, and changes to it: each is one commit that
 // moves files in and out of the copy, refused when another node has changed the copy meanwhile.
 import { AppError, type Clock, derivedUuid, type Store, timestamp, type UnitsOfWork } from "#core"
-import { CopiesCollection, type Copy, NotesCollection, type RowNote, type Segment, SegmentsCollection } from "../collections.ts"
+import {
+  CopiesCollection,
+  type Copy,
+  NotesCollection,
+  type ReplacedFor,
+  type RowNote,
+  type Segment,
+  SegmentsCollection,
+} from "../collections.ts"
 import { schemaVersion } from "../event-columns.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
+import { breakReplaced, sweepKept, sweepReplaced } from "./replaced.ts"
 import type { WrittenSegment } from "./segment-tasks.ts"
 
 export interface CopyStoreDeps {
@@ -22,6 +31,8 @@ export interface NewSegment extends WrittenSegment {
 export interface CopyChange {
   readonly add: readonly NewSegment[]
   readonly replace: readonly Segment[]
+  /** Why those are replaced. Default: their rows changed. */
+  readonly because?: ReplacedFor
   readonly set: Partial<Pick<Copy, "cursor" | "as_of" | "caught_up" | "missed">>
 }
 
@@ -90,7 +101,7 @@ export class CopyStore {
   }
 
   /** Files first, then the commit; a file whose commit is refused is taken away again. Returns the copy as it is now. */
-  async change(copy: Copy, { add, replace, set }: CopyChange): Promise<Copy> {
+  async change(copy: Copy, { add, replace, because = "rows", set }: CopyChange): Promise<Copy> {
     const { files, works, clock } = this.#deps
     const keys = add.map(({ day, id }) => files.keyOf(day, id))
     try {
@@ -106,9 +117,11 @@ export class CopyStore {
             schema: schemaVersion,
             sealed_at: now,
             replaced_at: null,
+            added_in: copy.revision + 1,
           })
         }
-        for (const { id } of replace) segments.update(id, { $set: { replaced_at: now } }, { where: { replaced_at: null } })
+        const $set = { replaced_at: now, replaced_in: copy.revision + 1, replaced_for: because }
+        for (const { id } of replace) segments.update(id, { $set }, { where: { replaced_at: null } })
         work
           .in(CopiesCollection, this.organization)
           .update(copy.id, { $set: { ...set, revision: copy.revision + 1 } }, { where: { revision: copy.revision } })
@@ -125,22 +138,27 @@ export class CopyStore {
     const old = await this.segments(live)
     const now = timestamp(this.#deps.clock.now())
     await this.#deps.works.run((work) => {
-      for (const { id } of old) work.in(SegmentsCollection, this.organization).update(id, { $set: { replaced_at: now } })
+      const $set = { replaced_at: now, replaced_in: live.revision + 1, replaced_for: "rebuild" as const }
+      for (const { id } of old) work.in(SegmentsCollection, this.organization).update(id, { $set })
       const copies = work.in(CopiesCollection, this.organization)
       copies.remove(live.id, { where: { revision: live.revision } })
       copies.update(building.id, { $set: { state: "live", revision: building.revision + 1 } }, { where: { revision: building.revision } })
     })
   }
 
-  /** Files that no query can be reading any more. */
-  async sweep(before: number): Promise<void> {
-    const { store, files, works } = this.#deps
-    const gone = await store.open(SegmentsCollection, this.organization).find({ replaced_at: { $lt: timestamp(before) } }, { limit: 500 })
-    if (gone.length === 0) return
-    for (const { key } of gone) await files.remove(this.organization, key)
-    await works.run((work) => {
-      for (const { id } of gone) work.in(SegmentsCollection, this.organization).remove(id, { optional: true })
-    })
+  /** Removes the files that no query can be reading any more. */
+  sweep(before: number): Promise<void> {
+    return sweepReplaced(this.#deps, this.organization, before)
+  }
+
+  /** Removes those that were kept for snapshots which are gone. */
+  sweepKept(): Promise<void> {
+    return sweepKept(this.#deps, this.organization)
+  }
+
+  /** For replaced files that hold rows which are no more. */
+  breakReplaced(isBroken: (segment: Segment) => boolean | Promise<boolean>): Promise<void> {
+    return breakReplaced(this.#deps, this.organization, isBroken)
   }
 
   #fresh(id: string): Omit<Copy, "state"> {

@@ -30,7 +30,7 @@ export class DayCheck {
     const segments = await copies.segments(copy)
     let current = copy
     const expired = segments.filter(({ day }) => day < oldest)
-    if (expired.length > 0) current = await copies.change(current, { add: [], replace: expired, set: {} })
+    if (expired.length > 0) current = await copies.change(current, { add: [], replace: expired, because: "retention", set: {} })
     const counted = countByDay(segments)
     const resealed: string[] = []
     for (const day of this.#daysToCount([...counted.keys()], now, oldest)) {

@@ -202,6 +202,7 @@ export class Passes {
     const { clock, settings, log } = this.#deps
     const now = clock.monotonic()
     if (now < (this.#checked.get(copies.organization) ?? 0)) return
+    await copies.sweepKept()
     const { live } = await copies.copies()
     if (!live?.caught_up) return
     this.#checked.set(copies.organization, now + settings.check_every_ms)

@@ -103,7 +103,7 @@ export class Sealer {
     const merged = toMerge(segments, segmentRows) ?? toFinish(segments, segmentRows, today)
     if (!merged) return false
     const one = await this.#merged(merged, [])
-    await this.#copies.change(copy, { add: one ? [one] : [], replace: merged, set: {} })
+    await this.#copies.change(copy, { add: one ? [one] : [], replace: merged, because: "merge", set: {} })
     return true
   }
 
@@ -126,6 +126,7 @@ export class Sealer {
       await lines.discard()
     }
     const replace = (await this.#copies.segments(copy)).filter((segment) => segment.day === day)
+    await this.#copies.breakReplaced((segment) => segment.day === day)
     await this.#copies.change(copy, { add, replace, set: {} })
   }
 
@@ -138,7 +139,8 @@ export class Sealer {
       const segments = (await this.#copies.segments(copy)).filter(({ last_at }) => last_at >= from)
       for (const part of partsOf(segments)) {
         const sealed = await this.#onFiles(part, (files) => this.#deps.engine.run({ kind: "recent", files, since: from }))
-        for (const [id, version] of sealed) rows.sealed(id, { version, receivedAt: from })
+        // None was received after the cursor: with an earlier time they would be forgotten while readings still come upon them.
+        for (const [id, version] of sealed) rows.sealed(id, { version, receivedAt: copy.cursor })
       }
     }
     // The first reading goes far back: what happened while nobody sealed is unknown.
@@ -206,6 +208,7 @@ export class Sealer {
   async #without(segments: readonly Segment[], stale: ReadonlyMap<string, string>): Promise<{ add: NewSegment[]; replace: Segment[] }> {
     const out: { add: NewSegment[]; replace: Segment[] } = { add: [], replace: [] }
     if (stale.size === 0) return out
+    await this.#breakReplaced(stale)
     const rowIds = [...stale.keys()]
     const times = [...stale.values()]
     const within = segments.filter((segment) => times.some((time) => time >= segment.first_at && time <= segment.last_at))
@@ -221,6 +224,22 @@ export class Sealer {
       }
     }
     return out
+  }
+
+  /** Replaced files that snapshots may still be read from must not hold such a row either. */
+  async #breakReplaced(stale: ReadonlyMap<string, string>): Promise<void> {
+    const rowIds = [...stale.keys()]
+    const times = [...stale.values()]
+    await this.#copies.breakReplaced(async (segment) => {
+      if (!times.some((time) => time >= segment.first_at && time <= segment.last_at)) return false
+      try {
+        const files = await this.#deps.files.local(this.#copies.organization, [segment])
+        return (await this.#deps.engine.run({ kind: "holding", files, rowIds })).length > 0
+      } catch {
+        // What cannot be looked into may hold it.
+        return true
+      }
+    })
   }
 
   async #merged(segments: readonly Segment[], without: readonly string[]): Promise<NewSegment | undefined> {

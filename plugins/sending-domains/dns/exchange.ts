@@ -36,8 +36,10 @@ function overTcp({ address, port }: DnsServer, { name, type, recursive }: Questi
       if (received.length < 2 || received.length < 2 + received.readUInt16BE()) return
       try {
         const answer = Packet.parse(received.subarray(2, 2 + received.readUInt16BE()))
-        if (answer.header.id === query.header.id) resolve(answer)
-        socket.destroy(new Error("the answer is that to another question"))
+        if (answer.header.id !== query.header.id) socket.destroy(new Error("the answer is that to another question"))
+        else if (answer.header.tc) socket.destroy(new Error("the answer is cut over TCP too"))
+        else resolve(answer)
+        socket.destroy()
       } catch (error) {
         socket.destroy(error as Error)
       }

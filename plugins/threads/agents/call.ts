@@ -80,16 +80,17 @@ export function createAskAgents(deps: AskDeps): AskAgents {
 
 async function askModel({ models }: AskDeps, organization: string, { id, agent, turns, signal, account }: AgentQuestion) {
   const input = turns.length === 1 ? (turns[0]?.content ?? "") : turns.map(({ role, content }) => `${role}: ${content}`).join("\n\n")
-  const { value, costMillicents } = await models.text(organization, {
+  const { value, paidMillicents } = await models.text(organization, {
     purpose: "agent",
     ...(agent.model === "" ? {} : { model: agent.model }),
     prompt: { name: `agent-${agent.key}`, version: 1, text: agent.instructions },
     input,
     seat: id,
+    callId: id,
     signal,
     ...(account ? { account } : {}),
   })
-  return { ...plain(value), costMillicents, charged: true }
+  return { ...plain(value), costMillicents: paidMillicents, charged: true }
 }
 
 async function askWebhook(deps: AskDeps, organization: string, question: AgentQuestion): Promise<AgentAnswer | "accepted"> {

@@ -227,9 +227,8 @@ export const rotateAgentSecret = defineOperation({
     const agent = await requireAgent(deps.store, organization, key)
     const text = generateAgentSecret()
     const sealed = deps.vault.seal(text, agentSecretContext(agent.id))
-    const changed = { secret: { ...sealed }, updated_at: timestamp(deps.clock.now()), revision: agent.revision + 1 }
-    work.in(AgentCollection, organization).update(agent.id, { $set: changed }, { where: { revision: agent.revision } })
-    return { ...shownAgent({ ...agent, ...changed }), secret: text }
+    const changed = stageRevision(work.in(AgentCollection, organization), agent, { secret: { ...sealed } }, deps.clock.now())
+    return { ...shownAgent(changed), secret: text }
   },
 })
 

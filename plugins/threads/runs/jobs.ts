@@ -20,11 +20,14 @@ export const runJob = defineJob({
   inject: { store: Store, works: UnitsOfWork, runs: AgentRunsToken, agents: AskAgents, threads: Threads, publicUrl: PublicUrl },
   async run({ payload: { run_id, attempt_number }, deps, organization = "", attempt, last, signal }) {
     const { runs, store, threads, publicUrl } = deps
+    const before = await store.open(AgentRunCollection, organization).get(run_id)
     // A try that handed it over, and whose end was not kept.
-    if ((await store.open(AgentRunCollection, organization).get(run_id))?.state === "waiting") return
+    if (before?.state === "waiting") return
+    // A try that failed has counted, one whose node was lost has not.
+    const detail = attempt > 1 ? `try ${attempt}` : before?.state === "running" ? "again: the node that asked before did not finish" : ""
     const begun = await runs.settle(organization, run_id, attempt_number, {
       event: "begin",
-      step: { kind: "asked", detail: attempt === 1 ? "" : `try ${attempt}` },
+      step: { kind: "asked", detail },
     })
     if (!begun) return
     const account = runs.accountOf(organization, begun)

@@ -1,7 +1,7 @@
 // What belongs to a workstream, and what happened in it.
 import { z } from "zod"
 import { defineOperation, Pager, pageInput, resultOf, Store, Uuid } from "#core"
-import { EventCollection } from "../collections.ts"
+import { EventCollection, PartCollection, type StoredResource } from "../collections.ts"
 import { actorOf, WorkstreamsToken } from "../workstreams.ts"
 import {
   bySlug,
@@ -19,6 +19,7 @@ import {
   writing,
 } from "./resource.ts"
 
+const ResourceId = Uuid.describe("`id` of the note.")
 const madeResource = {
   given: {
     ...madeWorkstream,
@@ -69,13 +70,58 @@ export const addResource = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
+export const listResources = defineOperation({
+  name: "workstreams.list_resources",
+  summary: "List what belongs to a workstream, newest first.",
+  http: { method: "GET", path: `${path}/{slug}/resources` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["relationship_type", "resource_type", "title", "resource_id"],
+  input: z.strictObject({ ...bySlug, resource_type: ShortWords.optional(), ...pageInput }),
+  output: z.object({ resources: z.array(ResourceResource), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
+  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
+  async handle({ input: { slug, resource_type, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    const { id } = await deps.workstreams.require(organization, slug)
+    const page = await deps.pager.page({
+      collection: deps.store.open(PartCollection, organization),
+      organization,
+      cursorScope: `workstreams.list_resources ${id} ${JSON.stringify(resource_type)}`,
+      filter: { workstream_id: id, kind: "resource", ...(resource_type === undefined ? {} : { resource_type }) },
+      sort: { id: -1 },
+      request,
+    })
+    return { resources: page.items.map((part) => shownResource(part as StoredResource)), next_cursor: page.next_cursor }
+  },
+})
+
+export const getResource = defineOperation({
+  name: "workstreams.get_resource",
+  summary: "Read a note that something belongs to a workstream.",
+  http: { method: "GET", path: `${path}/{slug}/resources/{resource}` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ ...bySlug, resource: ResourceId }),
+  output: ResourceResource,
+  errors: ["not_found"],
+  examples: [madeResource],
+  inject: { workstreams: WorkstreamsToken },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.require(organization, input.slug)
+    return shownResource(await deps.workstreams.part(organization, workstream, "resource", input.resource))
+  },
+})
+
 export const removeResource = defineOperation({
   name: "workstreams.remove_resource",
   summary: "Note no more that something belongs to a workstream; the thing itself stays.",
   http: { method: "DELETE", path: `${path}/{slug}/resources/{resource}` },
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ ...bySlug, resource: Uuid.describe("`id` of the note.") }),
+  input: z.strictObject({ ...bySlug, resource: ResourceId }),
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [madeResource],

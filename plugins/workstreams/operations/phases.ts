@@ -1,7 +1,8 @@
 // Phases of a workstream.
 import { z } from "zod"
-import { defineOperation, Name, nextState, requireRevision, resultOf, Uuid } from "#core"
+import { defineOperation, Name, nextState, Pager, pageInput, requireRevision, resultOf, Store, Uuid } from "#core"
 import { Threads } from "../../threads/index.ts"
+import { PartCollection, type StoredPhase } from "../collections.ts"
 import { newPhase } from "../create.ts"
 import { namesOf, phaseMachine } from "../transitions.ts"
 import { actorOf, WorkstreamsToken } from "../workstreams.ts"
@@ -14,6 +15,7 @@ import {
   PartSlug,
   PhaseResource,
   path,
+  reading,
   ShortWords,
   shownPhase,
   writing,
@@ -56,6 +58,51 @@ export const addPhase = defineOperation({
     return shownPhase(added)
   },
   onConflict: async ({ error }) => error,
+})
+
+export const listPhases = defineOperation({
+  name: "workstreams.list_phases",
+  summary: "List the phases of a workstream, in their order.",
+  http: { method: "GET", path: `${path}/{slug}/phases` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["sort_order", "slug", "title", "status"],
+  input: z.strictObject({ ...bySlug, status: z.enum(namesOf(phaseMachine.states)).optional(), ...pageInput }),
+  output: z.object({ phases: z.array(PhaseResource), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
+  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
+  async handle({ input: { slug, status, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    const { id } = await deps.workstreams.require(organization, slug)
+    const page = await deps.pager.page({
+      collection: deps.store.open(PartCollection, organization),
+      organization,
+      cursorScope: `workstreams.list_phases ${id} ${status ?? ""}`,
+      filter: { workstream_id: id, kind: "phase", ...(status === undefined ? {} : { status }) },
+      sort: { sort_order: 1, id: 1 },
+      request,
+    })
+    return { phases: page.items.map((part) => shownPhase(part as StoredPhase)), next_cursor: page.next_cursor }
+  },
+})
+
+export const getPhase = defineOperation({
+  name: "workstreams.get_phase",
+  summary: "Read a phase of a workstream.",
+  http: { method: "GET", path: `${path}/{slug}/phases/{phase}` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ ...bySlug, phase: PartRef }),
+  output: PhaseResource,
+  errors: ["not_found"],
+  examples: [madePhase],
+  inject: { workstreams: WorkstreamsToken },
+  async handle({ input: { slug, phase }, caller, deps }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.require(organization, slug)
+    return shownPhase(await deps.workstreams.part(organization, workstream, "phase", phase))
+  },
 })
 
 export const updatePhase = defineOperation({

@@ -5,7 +5,6 @@ import {
   Clock,
   defineOperation,
   Ids,
-  type Json,
   Pager,
   pageInput,
   requireRevision,
@@ -14,6 +13,7 @@ import {
   SlugOrId,
   Store,
   slugOf,
+  stageRevision,
   Timestamp,
   timestamp,
   Uuid,
@@ -179,13 +179,8 @@ export const updateTemplate = defineOperation({
     const organization = caller.organization.id
     const template = await deps.templates.require(organization, slug)
     requireRevision("template", template.revision, expected_revision)
-    const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-    if (Object.keys(change).length === 0) return shown(template)
-    const changed = { ...change, revision: template.revision + 1, updated_at: timestamp(deps.clock.now()) }
-    const updated: StoredTemplate = { ...template, ...changed }
+    const updated = stageRevision(work.in(TemplateCollection, organization), template, given, deps.clock.now())
     requireSound(updated)
-    const where = { revision: template.revision }
-    work.in(TemplateCollection, organization).update(template.id, { $set: changed as Record<string, Json> }, { where })
     return shown(updated)
   },
 })

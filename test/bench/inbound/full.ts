@@ -7,6 +7,7 @@ import { express, http, startPeer } from "../peers/peers.ts"
 import { startService } from "../service/service.ts"
 import { median, type Row, rowOf } from "../table.ts"
 import { lead, makePipeline, signedRequest } from "./pipelines.ts"
+import { tailRows, wantsTail } from "./tail.ts"
 
 const own = "full"
 const halfLoad = "inbound/full/half-load/p99"
@@ -27,9 +28,10 @@ export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
     note("inbound/full: warming up")
     await contest.warm(64)
     let capacity = 0
+    const needsCapacity = wanted(options, halfLoad) || wantsTail(options)
     for (const connections of [64, 256]) {
       const name = `inbound/full/c${connections}`
-      if (!wanted(options, name) && !wanted(options, `${name}/http`) && !(connections === 64 && wanted(options, halfLoad))) continue
+      if (!wanted(options, name) && !wanted(options, `${name}/http`) && !(connections === 64 && needsCapacity)) continue
       note(`${name}: ${runs} runs of ${seconds} s each`)
       const measured = await contest.runs({ connections, seconds, runs })
       if (connections === 64) capacity = median(measured(own))
@@ -57,6 +59,7 @@ export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
       const detail = `at ${Math.round(capacity / 2)} events/s, p50 ${ms(median(measured(own, "p50")))}; goal ${ms(goal)}: twice the peer's and twice a flush's p99`
       yield rowOf(halfLoad, "ms", measured(own, "p99"), express, peer, detail)
     }
+    yield* tailRows(options, load, { ...contestants.at(-1), name: own } as Contestant, capacity)
   } finally {
     load.stop()
     for (const peer of peers) peer.stop()

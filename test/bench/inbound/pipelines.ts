@@ -21,8 +21,11 @@ export interface PipelineOptions {
   readonly auth_mode?: string
   readonly auth_config?: Readonly<Record<string, unknown>>
   readonly owner_artifact_id?: string
-  readonly transform?: boolean
+  readonly schema?: boolean
+  /** Its text, or whether there is one. */
+  readonly transform?: boolean | string
   readonly steps?: readonly object[]
+  readonly dedupe?: object
 }
 
 const request_schema = {
@@ -31,23 +34,35 @@ const request_schema = {
   properties: { email: { type: "string", format: "email" }, name: { type: "string" }, budget: { type: "number" } },
 }
 
-const transform_js =
-  "function transform(event) { return { email: event.email.trim().toLowerCase(), name: event.name, budget: Number(event.budget) || 0 } }"
+/** Names the address as told. */
+export function plainTransform(column: string): string {
+  return `function transform(event) { return { ${column}: event.email.trim().toLowerCase(), name: event.name, budget: Number(event.budget) || 0 } }`
+}
 
 /** One row an event: keyed, so that a repeat would show. */
 export const saveStep = { id: "save", type: "dataset.write", dataset_slug: "leads", key: "email" }
 
 /** Verified by HMAC, checked by a schema, transformed, written as a row, stamped and journalled, unless told otherwise. */
 export function makePipeline(service: Service, options: PipelineOptions): Promise<Made> {
-  const { name, auth_mode = "hmac_sha256", auth_config, owner_artifact_id, transform = true, steps = [saveStep] } = options
+  const {
+    name,
+    auth_mode = "hmac_sha256",
+    auth_config,
+    owner_artifact_id,
+    schema = true,
+    transform = true,
+    steps = [saveStep],
+    dedupe,
+  } = options
   return service.api<Made>("POST", "/v1/event-pipelines", {
     name,
     state: "active",
     auth_mode,
     ...(auth_config === undefined ? {} : { auth_config }),
     ...(owner_artifact_id === undefined ? {} : { owner_artifact_id }),
-    request_schema,
-    ...(transform ? { transform_js } : {}),
+    ...(schema ? { request_schema } : {}),
+    ...(transform === false ? {} : { transform_js: transform === true ? plainTransform("email") : transform }),
+    ...(dedupe === undefined ? {} : { dedupe }),
     pipeline: steps,
   })
 }

@@ -21,7 +21,10 @@ export interface Measured {
   readonly perSecond: number
   /** Milliseconds from when a request was due to its answer. */
   readonly p50: number
+  readonly p90: number
   readonly p99: number
+  readonly p999: number
+  readonly max: number
   /** Of the whole run, its beginning and end included. */
   readonly ok: number
   readonly other: number
@@ -153,7 +156,10 @@ async function run({ url, connections, seconds, perSecond, repeat }: RunSpec): P
   return {
     perSecond: (sorted.length * 1_000) / ran,
     p50: at(0.5),
+    p90: at(0.9),
     p99: at(0.99),
+    p999: at(0.999),
+    max: at(1),
     ok,
     other,
     others: [...others].map(([how, count]) => `${how}: ${count}`).join(", "),

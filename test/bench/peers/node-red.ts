@@ -120,7 +120,7 @@ async function answering(url: string, child: ChildProcess): Promise<void> {
   throw new BenchProblem(`Node-RED was installed, but did not answer at ${url} within ${startMs / 1_000} s.`)
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo

@@ -1,6 +1,6 @@
 // respond, live.broadcast and pipeline.send: what they stage, answer and pass on, and what they refuse.
 import { expect } from "chai"
-import type { LiveMessage } from "../../../core/contract/channel.ts"
+import { defineChannel, type LiveMessage } from "../../../core/contract/channel.ts"
 import type { UnitOfWork } from "../../../core/contract/unit-of-work.ts"
 import { liveBroadcast } from "../../../plugins/actions/live-broadcast/live-broadcast.ts"
 import { pipelineSend } from "../../../plugins/actions/pipeline-send/pipeline-send.ts"
@@ -175,15 +175,8 @@ describe("live.broadcast", () => {
   })
 
   it("refuses the service's own channels, at save and from an event", async () => {
-    for (const channel of [
-      "executions",
-      "approvals",
-      "experiments",
-      "evals",
-      "datasets:leads",
-      "executions:x",
-      "datasets:{{ event.slug }}",
-    ]) {
+    for (const name of ["executions", "datasets:*"]) defineChannel({ name, summary: name })
+    for (const channel of ["executions", "datasets", "datasets:leads", "executions:x", "datasets:{{ event.slug }}"]) {
       expect(findings(liveBroadcast, `channel: "${channel}"`), channel).to.deep.equal(["error reserved-channel"])
     }
     for (const channel of ["leads", "executions-log", "datasetsx", "{{ event.x }}", "leads:{{ event.x }}"]) {

@@ -1,5 +1,6 @@
 // The contract that every action type keeps, for those that ship.
 import { contractOf } from "#core/testing"
+import { conversationOptOutLink } from "../../../plugins/actions/conversation-opt-out-link/conversation-opt-out-link.ts"
 import { conversationReceive } from "../../../plugins/actions/conversation-receive/conversation-receive.ts"
 import { emailSend } from "../../../plugins/actions/email-send/email-send.ts"
 import { httpRequest } from "../../../plugins/actions/http-request/http-request.ts"
@@ -17,3 +18,4 @@ contractOf(emailSend)
 contractOf(httpRequest)
 contractOf(integrationCall)
 contractOf(conversationReceive)
+contractOf(conversationOptOutLink)

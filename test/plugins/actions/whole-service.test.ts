@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { type Json, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { Channels } from "../../../core/contract/channel.ts"
 import { Pipelines } from "../../../plugins/event-pipelines/collections.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
@@ -97,6 +98,23 @@ describe("actions in a whole service", () => {
     const answer = await fetch(inbound_url, { method: "POST", headers: { "content-type": "application/json" }, body: '{"name":"x"}' })
     expect([answer.status, await answer.text()]).to.deep.equal([200, "<script>x</script>"])
     expect(answer.headers.get("content-security-policy")).to.match(/^sandbox; default-src 'none';/)
+  })
+
+  it("broadcasts to none of the channels that the loaded plugins declare, named by the document or by an event", async () => {
+    const names = host.runtime.registry.items(Channels).map(({ name }) => name.replace("*", "x"))
+    expect(names).to.include.members(["heartbeats", "sending_domains", "voice", "workstreams:x"])
+    const document = { name: "Loud", auth_mode: "none", pipeline: [{ type: "live.broadcast", channel: "" }] }
+    for (const channel of names.flatMap((name) => [name, `${name}:more`, `${name.split(":")[0]}:{{ event.more }}`])) {
+      const named = { ...document, pipeline: [{ type: "live.broadcast", channel }] }
+      const { body } = await host.api<{ problems: { rule: string }[] }>("POST", "/v1/event-pipelines/validate", { document: named })
+      expect(JSON.stringify(body), channel).to.include("reserved-channel")
+    }
+    const { inbound_url } = await make({ ...document, pipeline: [{ type: "live.broadcast", channel: "{{ event.channel }}" }] })
+    for (const channel of names) {
+      const headers = { "content-type": "application/json" }
+      const answer = await fetch(inbound_url, { method: "POST", headers, body: JSON.stringify({ channel }) })
+      expect([answer.status, await answer.text()].join(" "), channel).to.match(/^500 .*action_failed/)
+    }
   })
 
   async function make(document: object): Promise<{ id: string; inbound_url: string }> {

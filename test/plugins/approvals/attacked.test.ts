@@ -24,6 +24,7 @@ interface Refusal {
 type Steps = Record<string, { state: string; approval_id?: string; error: { message: string } | null }>
 
 const dayMs = 86_400_000
+const hourMs = 3_600_000
 
 /** Has a page for each approval. */
 const pages = definePlugin({
@@ -109,6 +110,22 @@ describe("approvals, attacked", () => {
     await decide(demoted, { decision: "approve" })
     expect((await ended(demoted)).receipt?.error?.reason).to.equal("role_too_low")
     for (const text of ["Asked by Eve", "Asked by Max"]) expect([await notes(text), performed.get(text)]).to.deep.equal([[], undefined])
+  })
+
+  it("by a key that expired while it waited, unless that was revoked too", async () => {
+    const expires_at = new Date(host.clock.now() + hourMs).toISOString()
+    const made = { name: "Brief", role: "admin", expires_at }
+    const { body } = await host.api<{ secret: string; id: string }>("POST", "/v1/api-keys", made)
+    const ids = [await asked("Asked in time", { key: body.secret }), await asked("Asked and revoked", { key: body.secret })]
+    host.clock.move(2 * hourMs)
+    expect((await write("Asked too late", { key: body.secret })).status).to.equal(401)
+    await decide(ids[0] ?? "", { decision: "approve" })
+    expect((await ended(ids[0] ?? "")).state).to.equal("done")
+    expect(await notes("Asked in time")).to.have.length(1)
+    expect((await host.api("POST", `/v1/api-keys/${body.id}/revoke`, {})).status).to.equal(200)
+    await decide(ids[1] ?? "", { decision: "approve" })
+    expect((await ended(ids[1] ?? "")).receipt?.error?.reason).to.equal("requester_revoked")
+    expect(await notes("Asked and revoked")).to.deep.equal([])
   })
 
   it("by many deciders at once: one decides, the others are told so", async () => {

@@ -3,15 +3,29 @@ import { gzipSync } from "node:zlib"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"
+import { ConsoleAssets } from "../../../plugins/console/assets.ts"
 import { greeting } from "../../../plugins/console/greeting.ts"
 import { Bootstrap, Sessions } from "../../../plugins/organizations/index.ts"
 
-const maxBytes = 60 * 1_024
+const maxFirstBytes = 60 * 1_024
+const maxEditorBytes = 200 * 1_024
+
+/** Files that a script cannot start without, itself included. */
+function closureOf(name: string, files: ReadonlyMap<string, string>, known = new Set<string>()): Set<string> {
+  if (known.has(name)) return known
+  known.add(name)
+  for (const [, chunk = ""] of (files.get(name) ?? "").matchAll(/(?:\bfrom|\bimport)\s*"\.\/([\w.-]+)"/g)) closureOf(chunk, files, known)
+  return known
+}
+
+function bytesOf(names: ReadonlySet<string>, files: ReadonlyMap<string, string>): number {
+  return [...names].reduce((sum, name) => sum + gzipSync(files.get(name) ?? "").length, 0)
+}
 
 describe("the console over HTTP", () => {
   let host: TestHost
   before(async () => {
-    host = await testHost()
+    host = await testHost({ env: { MILLRACE_PLUGINS_PATHS: `${import.meta.dirname}/sample` } })
   })
   after(() => host.stop())
 
@@ -24,22 +38,43 @@ describe("the console over HTTP", () => {
     expect(policy).to.not.include("unsafe")
   })
 
-  it("loads at most 60 KB of script and style, compressed, and keeps them for good", async () => {
+  it("loads at most 60 KB of script and style, compressed, at first, and keeps them for good", async () => {
     const text = await (await fetch(`${host.url}/console`)).text()
-    const files = [...text.matchAll(/(?:href|src)="(\/console-assets\/[^"]+)"/g)].map(([, path = ""]) => path)
-    expect(files).to.have.length(2)
-    let bytes = 0
-    for (const path of files) {
-      const response = await fetch(host.url + path)
+    const named = [...text.matchAll(/(?:href|src)="\/console-assets\/([^"]+)"/g)].map(([, name = ""]) => name)
+    const files = await host.get(ConsoleAssets).load()
+    const main = named.find((name) => name.startsWith("main-")) ?? ""
+    const style = named.find((name) => name.startsWith("style-")) ?? ""
+    const first = new Set([style, ...closureOf(main, files)])
+    // What it imports is asked for at once, and not when the script has come.
+    expect(named).to.have.members([...first])
+    expect(bytesOf(first, files)).to.be.below(maxFirstBytes)
+    for (const name of named) {
+      const response = await fetch(`${host.url}/console-assets/${name}`)
       expect(response.headers.get("cache-control")).to.include("immutable")
-      bytes += gzipSync(await response.bytes()).length
+      expect(await response.text()).to.equal(files.get(name))
     }
-    expect(bytes).to.be.below(maxBytes)
     const missing = await fetch(`${host.url}/console-assets/main-OLD.js`)
     expect([missing.status, ((await missing.json()) as { details: { reason: string } }).details.reason]).to.deep.equal([
       404,
       "console_file_not_found",
     ])
+  })
+
+  it("loads each screen's script by itself, and at most 200 KB, compressed, for one with an editor", async () => {
+    const files = await host.get(ConsoleAssets).load()
+    const main = [...files.keys()].find((name) => name.startsWith("main-")) ?? ""
+    const later = [
+      ...new Set([...files.values()].flatMap((text) => [...text.matchAll(/\bimport\("\.\/([\w.-]+)"\)/g)].map(([, name = ""]) => name))),
+    ]
+    const editors = later.filter((name) => files.get(name)?.includes("cm-content"))
+    expect(editors).to.have.length(1)
+    expect(later.length).to.be.greaterThan(4)
+    const first = closureOf(main, files)
+    for (const name of later) {
+      expect([...first], "loaded at first").to.not.include(name)
+      const all = new Set([...first, ...closureOf(name, files), ...editors.flatMap((editor) => [...closureOf(editor, files)])])
+      expect(bytesOf(all, files), name).to.be.below(maxEditorBytes)
+    }
   })
 
   it("knows every operation but those of staff, without what only programs need", async () => {

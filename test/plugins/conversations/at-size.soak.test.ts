@@ -2,11 +2,12 @@
 import { expect } from "chai"
 import { Store, timestamp } from "#core"
 import { StagedWork } from "#core/engine"
-import { type TestHost, testHost } from "#core/testing"
+import type { TestHost } from "#core/testing"
 import { collections, conversationId, messageId } from "../../../plugins/conversations/channels.ts"
 import { foldedFrom } from "../../../plugins/conversations/fold/fold.ts"
 import type { StoredMessage } from "../../../plugins/conversations/messages.ts"
 import { OptOutsToken } from "../../../plugins/conversations/opt-out/ledger.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
 import { expectWithin } from "../../tier.ts"
 import type { Conversation } from "./webhooks.ts"
 
@@ -15,18 +16,17 @@ const messagesEach = 20
 const numbers = 10
 const asks = 200
 
-describe("conversations at size", () => {
+onBothStores("conversations at size", ({ start }) => {
   let host: TestHost
   before(async function () {
     this.timeout(1_800_000)
-    host = await testHost({
+    host = await start({
       env: { MILLRACE_RATE_LIMITS_KEY_PER_MINUTE: "1000000", MILLRACE_RATE_LIMITS_ORGANIZATION_PER_MINUTE: "1000000" },
     })
     for (let n = 0; n < numbers; n++)
       await host.api("POST", "/v1/voice/phone-numbers", { number: `+49301234567${n}`, agent_ref: `agent-${n}` })
     for (let n = 0; n < conversations; n += 50) await fill(n, n + 50)
   })
-  after(() => host.stop())
 
   const addressOf = (n: number) => `+49151${10_000_000 + n}`
 

@@ -225,8 +225,16 @@ describe("writing to people", () => {
   it("wait for the end of quiet hours where the person is, unless they have just written", async () => {
     const american = "+14155550123"
     const answer = await accepted(american, { channel: "sms", text: "Morning" })
-    // Eight in the morning in Hawaii is six in the evening in Berlin; a number tells the country only.
-    expect(Date.parse(answer.send_at)).to.be.within(noon + 6 * hour, noon + 6 * hour + 45 * minute)
+    // Eight in the morning in California.
+    expect(Date.parse(answer.send_at)).to.equal(noon + 4 * hour)
+    // Where the lead is known to be elsewhere, that counts.
+    const traveller = "+14155550126"
+    const lead = (time_zone: string) => host.api<Answer>("POST", "/v1/leads", { phone: traveller, time_zone })
+    expect((await lead("Berlin")).status).to.equal(400)
+    expect((await lead("Asia/Tokyo")).body).to.include({ time_zone: "Asia/Tokyo" })
+    expect(Date.parse((await accepted(traveller, { channel: "sms" })).send_at)).to.equal(noon + 11 * hour)
+    expect((await lead("Europe/Berlin")).body).to.include({ time_zone: "Europe/Berlin" })
+    expect(Date.parse((await accepted(traveller, { channel: "sms" })).send_at)).to.equal(host.clock.now())
     expect(await refused(american, { channel: "sms", quiet_hours: "refuse" })).to.deep.equal([400, "quiet_hours"])
     const awake = "+14155550124"
     await text(awake, "Hi")
@@ -242,6 +250,7 @@ describe("writing to people", () => {
     expect((await inState("text", refusing, "refused")).error?.code).to.equal("recipient_opted_out")
     expect(sentTo(refusing)).to.deep.equal([])
     host.clock.set(noon + 24 * hour)
+    await until("both messages to who is elsewhere", () => sentTo(traveller).length === 2)
   })
 
   it("take a carrier's word that a person refused", async () => {
@@ -347,24 +356,39 @@ describe("quiet hours", () => {
   const settings = { quiet_from: "21:00", quiet_until: "08:00" }
   const at = (time: string) => Date.parse(`2026-11-24T${time}:00Z`)
 
-  it("are those of the number's country, all of its zones", () => {
-    expect(zonesOf("+493012345678")).to.include("Europe/Berlin")
-    expect(zonesOf("+14155550123")).to.include.members(["America/New_York", "Pacific/Honolulu"])
-    expect(zonesOf("+870123456789")).to.deep.equal(["UTC"])
+  it("are those of the number's area, else of its country, all of its zones, and of the person's own zone before both", () => {
+    for (const [address, zones] of [
+      ["+493012345678", ["Europe/Berlin", "Europe/Busingen"]],
+      ["+14155550123", ["America/Los_Angeles"]],
+      ["+18085550123", ["Pacific/Honolulu"]],
+      ["+19075550123", ["America/Adak", "America/Anchorage"]],
+      ["+551187654321", ["America/Sao_Paulo"]],
+      ["+74952345678", ["Europe/Moscow"]],
+      ["+61293744000", ["Australia/Sydney"]],
+      ["+870123456789", ["UTC"]],
+    ] as const)
+      expect(zonesOf(address), address).to.deep.equal(zones)
+    // Free of charge, and mobile numbers that tell no area.
+    expect(zonesOf("+18005550123")).to.include.members(["America/New_York", "Pacific/Honolulu"])
+    expect(zonesOf("+61412345678")).to.include.members(["Australia/Perth", "Australia/Sydney"])
+    expect(zonesOf("+79161234567")).to.include.members(["Europe/Moscow", "Asia/Vladivostok"])
+    expect(zonesOf("+14155550123", "Asia/Tokyo")).to.deep.equal(["Asia/Tokyo"])
     for (const [address, now, then] of [
       ["+493012345678", "06:59", "07:00"],
       ["+493012345678", "07:00", "07:00"],
       ["+493012345678", "19:59", "19:59"],
       ["+81312345678", "12:00", "23:00"],
       ["+919876543210", "01:00", "02:30"],
+      ["+14155550123", "15:00", "16:00"],
     ] as const)
-      expect(loudAt(address, at(now), settings), `${address} ${now}`).to.equal(at(then))
-    expect(loudAt("+493012345678", at("20:00"), settings)).to.equal(at("07:00") + 24 * hour)
-    expect(loudAt("+493012345678", at("23:00"), { quiet_from: "00:00", quiet_until: "00:00" })).to.equal(at("23:00"))
+      expect(loudAt(zonesOf(address), at(now), settings), `${address} ${now}`).to.equal(at(then))
+    const berlin = ["Europe/Berlin"]
+    expect(loudAt(berlin, at("20:00"), settings)).to.equal(at("07:00") + 24 * hour)
+    expect(loudAt(berlin, at("23:00"), { quiet_from: "00:00", quiet_until: "00:00" })).to.equal(at("23:00"))
   })
 
   it("end at last where a country is never loud everywhere", () => {
     const rare = { quiet_from: "00:30", quiet_until: "00:15" }
-    expect(loudAt("+79161234567", at("12:00"), rare)).to.be.greaterThan(at("12:00"))
+    expect(loudAt(zonesOf("+79161234567"), at("12:00"), rare)).to.be.greaterThan(at("12:00"))
   })
 })

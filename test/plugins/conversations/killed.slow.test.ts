@@ -6,7 +6,17 @@ import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from 
 import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 import { connect, type Providers, providerEnv, type Sent, startProviders } from "./providers.ts"
-import { type Conversation, chatMessage, type Endpoints, type Message, type MetaValue, makePipelines, own, postMeta } from "./webhooks.ts"
+import {
+  type Conversation,
+  chatMessage,
+  type Endpoints,
+  type Message,
+  type MetaValue,
+  makePipelines,
+  own,
+  postMeta,
+  postTwilio,
+} from "./webhooks.ts"
 
 const people = Array.from({ length: 40 }, (_, n) => `+4915400000${String(n).padStart(3, "0")}`)
 const refusing = people.filter((_, n) => n % 4 === 0)
@@ -24,20 +34,25 @@ suite("conversations on two nodes of which one is killed", () => {
   let api: Api
   let key = ""
   let endpoint = ""
+  let urls: Endpoints
+  let start: (faults?: readonly string[]) => Promise<ServiceProcess>
   before(async function () {
     this.timeout(180_000)
     providers = await startProviders()
     const env = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(), ...providerEnv(providers) }
-    const start = () => startService({ dataDir: folder.path, env })
+    start = (faults = []) => startService({ dataDir: folder.path, env, faults })
     nodes = [await start()]
     nodes.push(await start())
     const [first] = nodes as [ServiceProcess]
     api = apiOf(first, folder.path)
     // As a test of one service calls it.
     const host = { api: async (method, path, body) => ({ status: 200, body: await api(method, path, body) }) } as TestHost
-    const urls: Endpoints = await makePipelines(host)
+    urls = await makePipelines(host)
     endpoint = new URL(urls.meta).pathname
-    await connect(host, providers)
+    await api("PUT", "/v1/event-pipelines/webhooks-of-twilio", {
+      pipeline: [{ type: "conversation.receive", provider: "twilio", message_id: "{{ query.message_id }}" }],
+    })
+    await connect(host, providers, urls.twilio)
     key = (await api<{ secret: string }>("POST", "/v1/api-keys", { name: "sender", role: "member" })).secret
   })
   after(async () => {
@@ -59,9 +74,9 @@ suite("conversations on two nodes of which one is killed", () => {
     const answers = await Promise.all([1, 2].map(() => anyNode((url) => postMeta(url + endpoint, value))))
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
   }
-  const send = async (to: string, text: string): Promise<Answer> => {
+  const send = async (to: string, text: string, channel = "chat_app"): Promise<Answer> => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": `${to}-${text}` }
-    const body = JSON.stringify({ channel: "chat_app", from: own, to, text })
+    const body = JSON.stringify({ channel, from: own, to, text })
     const answer = await until("an answer that stands", async () => {
       const given = await anyNode((url) => fetch(`${url}/v1/voice/messages`, { method: "POST", headers, body }))
       // Still running elsewhere, or on the node that went.
@@ -141,4 +156,64 @@ suite("conversations on two nodes of which one is killed", () => {
       })
     }
   }).timeout(240_000)
+
+  it("sends each text message at most once, and takes Twilio's word for those that nobody can tell of", async () => {
+    nodes.push(await start())
+    const held: Sent[] = []
+    let isHolding = false
+    providers.instead = (sent) => {
+      if (isHolding) held.push(sent)
+      return isHolding
+    }
+    const to = Array.from({ length: 16 }, (_, n) => `+4915500000${String(n).padStart(3, "0")}`)
+    for (const person of to.slice(0, 4)) await send(person, "text", "sms")
+    isHolding = true
+    const kill = async () => {
+      await until("calls that are not answered", () => held.length >= 4)
+      await nodes.pop()?.kill()
+      isHolding = false
+    }
+    await Promise.all([kill(), ...to.slice(4).map((person) => send(person, "text", "sms"))])
+    const textsTo = async (person: string) => {
+      const path = "/v1/voice/text-conversations"
+      const { conversations } = await api<{ conversations: Conversation[] }>("GET", `${path}?address=${encodeURIComponent(person)}`)
+      const [conversation] = conversations
+      return conversation ? (await api<{ messages: Message[] }>("GET", `${path}/${conversation.session_id}`)).messages : []
+    }
+    const settled = await until("every message being settled", async () => {
+      const messages = (await Promise.all(to.map(textsTo))).flat()
+      return messages.length === to.length && messages.every(({ state }) => ["accepted", "unknown"].includes(state)) ? messages : undefined
+    })
+    const taken = [...providers.sent, ...held]
+    for (const { id, state } of settled) {
+      const times = taken.filter(({ message_id }) => message_id === id).length
+      if (state === "accepted") expect(times, id).to.equal(1)
+      else expect(times, id).to.be.at.most(1)
+    }
+    expect(settled.filter(({ state }) => state === "unknown")).to.not.be.empty
+    for (const sent of held) {
+      const fields = { MessageSid: sent.provider_id, MessageStatus: "delivered", To: sent.to, From: own }
+      expect((await postTwilio(`${urls.twilio}?message_id=${sent.message_id}`, fields)).status).to.equal(200)
+      await until("the report being taken", async () => (await textsTo(sent.to))[0]?.state === "delivered")
+    }
+  }).timeout(400_000)
+
+  it("folds on another node what one took that was killed before its job, once", async () => {
+    const stuck = await start(["no-fold"])
+    nodes.push(stuck)
+    const person = "+4915600000001"
+    const said = (n: number) => chatMessage(`wamid.unfolded-${n}`, person, { at: Date.now() + n, body: `Hi ${n}` })
+    const path = `/v1/voice/chatapp-conversations?address=${encodeURIComponent(person)}`
+    const counted = async () => (await api<{ conversations: Conversation[] }>("GET", path)).conversations.map((one) => one.message_count)
+    await postMeta(nodes[0]?.url + endpoint, said(1))
+    await until("the first message", async () => (await counted())[0] === 1)
+    const second = said(2)
+    expect((await postMeta(stuck.url + endpoint, second)).status).to.equal(200)
+    expect(await counted()).to.deep.equal([1])
+    await nodes.pop()?.kill()
+    await until("the conversation being whole", async () => (await counted())[0] === 2)
+    await deliver(second)
+    await deliver(said(3))
+    await until("the next message", async () => (await counted())[0] === 3)
+  }).timeout(400_000)
 })

@@ -64,8 +64,12 @@ interface ChatMessage {
   readonly referral?: object
 }
 
-export async function postMeta(url: string, value: MetaValue, secret = appSecret): Promise<Response> {
-  const body = JSON.stringify(metaPayload(value))
+export function postMeta(url: string, value: MetaValue, secret = appSecret): Promise<Response> {
+  return postMetaPayload(url, metaPayload(value), secret)
+}
+
+export async function postMetaPayload(url: string, payload: object, secret = appSecret): Promise<Response> {
+  const body = JSON.stringify(payload)
   const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
   const headers = { "content-type": "application/json", "x-hub-signature-256": signature }
   return fetch(url, { method: "POST", headers, body })

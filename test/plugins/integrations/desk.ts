@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Caller, Role, Surface } from "../../../core/contract/caller.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
-import { StagedWork } from "../../../core/contract/unit-of-work.ts"
+import { StagedWork, type UnitsOfWork } from "../../../core/contract/unit-of-work.ts"
 import { DurableScheduler, ScheduleCollection } from "../../../core/jobs/schedules.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import { timeOrderedIds } from "../../../core/kernel/ids.ts"
@@ -22,6 +22,7 @@ import { httpApp } from "../../../plugins/integrations/apps/http.ts"
 import { Connections } from "../../../plugins/integrations/connections.ts"
 import { HealthSchedule } from "../../../plugins/integrations/health/schedule.ts"
 import { createIntegrations } from "../../../plugins/integrations/integrations.ts"
+import { CallCounts } from "../../../plugins/integrations/limits/collections.ts"
 import { OwnApps } from "../../../plugins/integrations/own-apps/collections.ts"
 import { OrganizationApps } from "../../../plugins/integrations/own-apps/organization-apps.ts"
 import { createOutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
@@ -37,15 +38,24 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   const folder = await mkdtemp(join(tmpdir(), "millrace-integrations-"))
   const ids = timeOrderedIds(systemClock)
   const driver = createSqliteDriver({ file: join(folder, "store.db"), clock: systemClock })
-  const store = createStore({ driver, collections: [Connections, OwnApps, ScheduleCollection, AuditLog], clock: systemClock })
+  const store = createStore({ driver, collections: [Connections, OwnApps, CallCounts, ScheduleCollection, AuditLog], clock: systemClock })
   await store.start()
   const vault = createVault(randomBytes(32))
   const http = createOutgoingHttp(outgoing(allowHost))
   const registry = new OrganizationApps({ store, apps: createIntegrationApps(httpApp, ...apps) })
   const managers = new Map<string, string>()
   const managerOf = async (organization: string) => managers.get(organization)
+  const works: UnitsOfWork = {
+    async run(stage) {
+      const work = new StagedWork(ids.uuid())
+      const result = await stage(work)
+      await work.commitTo(store)
+      return result
+    },
+  }
   const integrations = createIntegrations({
     store,
+    works,
     vault,
     http,
     apps: registry,

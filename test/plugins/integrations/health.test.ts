@@ -1,9 +1,10 @@
 // Tests of credentials by a real call, and the health that a connection has of them: by callers and by schedule, told on
 // the live channel. The vendor repeats the secret in every answer; it must be found nowhere.
 import { expect } from "chai"
-import { Store } from "#core"
+import { Store, UnitsOfWork } from "#core"
 import { ScheduleCollection } from "../../../core/jobs/schedules.ts"
 import { Integrations } from "../../../plugins/integrations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { failureOf } from "../../refusal.ts"
 import { patiently, until } from "../../waiting.ts"
 import { type Answer, startVendor, type Vendor } from "./vendor.ts"
@@ -211,9 +212,47 @@ describe("tests and health of integrations", () => {
     const [warning, ...more] = warned(again.body)
     expect(warning).to.match(/^The connection "dependency" has been failing since 2\d{3}-.* \(unauthorized\): .*answered 401/)
     expect(more).to.deep.equal([])
+    const path = `/v1/event-pipelines/${saved.body.slug}`
+    const shown = await api<Saved>("GET", path)
+    expect(shown.body.warnings).to.deep.equal([warning])
+    const documents = [{ path: "depends.yaml", document: { ...document, slug: "planned" } }]
+    type Plan = { changes: { action: string; warnings: string[] }[] }
+    expect((await api("POST", "/v1/event-pipelines/apply", { documents })).status).to.equal(200)
+    const { changes } = (await api<Plan>("POST", "/v1/event-pipelines/plan", { documents })).body
+    expect(changes.map(({ action, warnings }) => [action, warnings])).to.deep.equal([["unchanged", [warning]]])
     vendor.answer("good")
     await test(id)
+    expect((await api<Saved>("GET", path)).body.warnings).to.deep.equal([])
+    expect((await api("PUT", path, { ...shown.body, name: "As it was read", revision: undefined, updated_at: undefined })).status).to.equal(
+      200,
+    )
     expect(warned((await api<Saved>("PUT", `/v1/event-pipelines/${saved.body.slug}`, { name: "Depends" })).body)).to.deep.equal([])
+  })
+
+  it("warns an organization of the connection that is lent to it, and no other", async () => {
+    const { host } = vendor
+    const id = await connect({ name: "Lent", managed_access: "managed_organizations" })
+    const keyOf = (slug: string, managed: boolean) =>
+      host.get(UnitsOfWork).run((work) => {
+        const made = host.get(Organizations).create(work, { name: slug, slug })
+        if (managed) host.get(Organizations).setManager(work, made.id, { id: host.organization.id, role: "member" })
+        const wanted = { name: "k", kind: "api_key", role: "admin", scopes: null, user: null } as const
+        return host.get(ApiKeys).mint(work, made.id, wanted).text
+      })
+    const [shop, stranger] = [await keyOf("shop", true), await keyOf("stranger", false)]
+    vendor.answer("unauthorized")
+    await test(id)
+    const document = { name: "Calls", auth_mode: "none", pipeline: [{ type: "integration.call", integration: "lent", path: "/x" }] }
+    const warnings: string[][] = []
+    for (const key of [shop, stranger]) {
+      const made = await host.api<{ slug: string; warnings: string[] }>("POST", "/v1/event-pipelines", document, { key })
+      const read = await host.api<{ warnings: string[] }>("GET", `/v1/event-pipelines/${made.body.slug}`, undefined, { key })
+      expect(made.body.warnings).to.include.members(read.body.warnings)
+      warnings.push(read.body.warnings)
+    }
+    expect(warnings).to.have.length(2)
+    expect(warnings[0]?.[0]).to.match(/^The connection "lent" has been failing since .* \(unauthorized\)/)
+    expect(warnings[1]).to.deep.equal([])
   })
 
   describe("update", () => {

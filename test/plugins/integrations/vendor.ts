@@ -34,13 +34,15 @@ function json(response: ServerResponse, status: number, body: object): void {
 export interface Vendor {
   readonly peer: Peer
   readonly host: TestHost
+  /** For another node. */
+  readonly settings: Record<string, string>
   /** From now on. */
   answer(how: Answer): void
   close(): Promise<void>
 }
 
-/** A service with the app `vendor`, whose API the peer plays. */
-export async function startVendor(options: TestHostOptions = {}): Promise<Vendor> {
+/** A service with the app `vendor`, whose API the peer plays; `more`: of its document. */
+export async function startVendor(options: TestHostOptions = {}, more: object = {}): Promise<Vendor> {
   let how: Answer = "good"
   const peer = await listen((_, response) => void answers[how](response))
   const folder = mkdtempSync(join(tmpdir(), "millrace-apps-"))
@@ -52,17 +54,18 @@ export async function startVendor(options: TestHostOptions = {}): Promise<Vendor
     base_url: `${peer.origin}/api`,
     auth: { api_key: {} },
     test: { path: "/me", success: { json: { field: "ok", equals: true } } },
+    ...more,
   }
   writeFileSync(join(folder, "vendor.json"), JSON.stringify(document))
-  const env = {
+  const settings = {
     MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}`,
     MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ integrations: { app_folders: [folder] } }),
-    ...options.env,
   }
-  const host = await testHost({ capture: false, ...options, env })
+  const host = await testHost({ capture: false, ...options, env: { ...settings, ...options.env } })
   return {
     peer,
     host,
+    settings,
     answer: (next) => {
       how = next
     },

@@ -118,7 +118,8 @@ onBothStores("leads", ({ start }) => {
     const directory = host.get(ConversationLeads)
     const { id } = host.organization
     const known = await directory.ofAddresses(id, ["+4930901830", "+4930901831"])
-    expect([...known]).to.deep.equal([["+4930901830", { canonical_lead_id: body.canonical_lead_id, lead_reference: body.lead_reference }]])
+    const { canonical_lead_id, lead_reference } = body
+    expect([...known]).to.deep.equal([["+4930901830", { canonical_lead_id, lead_reference, time_zone: "" }]])
     expect(await directory.addressesOf(id, body.lead_reference)).to.deep.equal(["+4930901830"])
     expect(await directory.addressesOf(id, body.canonical_lead_id)).to.deep.equal(["+4930901830"])
     expect(await directory.addressesOf(id, "nobody")).to.deep.equal([])
@@ -188,6 +189,23 @@ onBothStores("leads", ({ start }) => {
     const other = (await call<Lead>("POST", "/v1/leads", { email: "other@example.com" })).body
     const foreign = await call("GET", `/v1/leads/${other.lead_reference}/timeline?cursor=${next_cursor}`)
     expect([foreign.status, foreign.body.details.reason]).to.deep.equal([400, "invalid_cursor"])
+  })
+
+  it("are one for each person among rows that come together, by whichever address or number", async () => {
+    await call("POST", "/v1/datasets", { name: "Crowd" })
+    const phone = (n: number) => `+493090${2_000 + n}`
+    const rows = Array.from({ length: 150 }, (_, n) => ({ email: `crowd${n}@example.com`, ...(n % 3 === 0 ? { phone: phone(n) } : {}) }))
+    const known = rows.filter(({ phone: number }) => number !== undefined).map(({ phone: number }) => ({ phone: number, name: "Known" }))
+    await call("POST", "/v1/datasets/crowd/rows", { rows: [...rows, ...known.slice(0, 40)] })
+    await leadOf({ email: "crowd149@example.com" })
+    const named = await leadOf({ phone: phone(117) }, ({ name }) => name === "Known")
+    expect([named.emails, named.possible_duplicates]).to.deep.equal([["crowd117@example.com"], []])
+    const all = await Promise.all(rows.map(({ email }) => list(`email=${encodeURIComponent(email)}`)))
+    expect(all.map((found) => found.length)).to.deep.equal(rows.map(() => 1))
+    expect(new Set(all.flat().map((lead) => lead.canonical_lead_id)).size).to.equal(rows.length)
+    expect((await timelineWith(named.lead_reference, 3)).map(({ kind }) => kind).sort()).to.deep.equal([
+      "dataset.row_written", "dataset.row_written", "lead.created",
+    ]) // biome-ignore format: a list
   })
 
   it("are found again in rows that nobody told of, once", async () => {

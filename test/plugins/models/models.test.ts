@@ -56,7 +56,13 @@ describe("models", () => {
 
   it("asks by the OpenAI protocol, with instructions apart from what they are about, and the key", async () => {
     const answer = await models().text(organization(), question({ input: "A page", images: [png] }))
-    expect(answer).to.deep.equal({ value: "Fine.", madeBy: "judge-1@judge-v3", costMillicents: costOfCall, kept: false })
+    expect(answer).to.deep.equal({
+      value: "Fine.",
+      madeBy: "judge-1@judge-v3",
+      costMillicents: costOfCall,
+      paidMillicents: costOfCall,
+      kept: false,
+    })
     expect(server.asked).to.have.length(1)
     expect(server.asked[0]).to.include({
       protocol: "openai",

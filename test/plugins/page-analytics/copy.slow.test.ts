@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { Clock, Ids, Leases, Store } from "#core"
+import { Clock, Ids, Leases, Store, timestamp } from "#core"
 import { createLeases } from "../../../core/cluster/leases.ts"
 import { NotesCollection, SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
 import { runningMs } from "../../slowness.ts"
@@ -101,12 +101,14 @@ describe("page analytics copy", () => {
   it("goes on after a restart where it ended, without a row twice or lost", async () => {
     const { dataDir } = service.host
     const kept = await AnalyticsHost.start({}, {}, { dataDir: join(dataDir, "restarted") })
-    await kept.write([event("pageview"), event("pageview")])
+    // Within the overlap of the readings after the next event.
+    await kept.write([event("pageview"), event("pageview")], timestamp(Date.now() - 1_500))
     await kept.caughtUp()
     await kept.stop()
     const again = await AnalyticsHost.start({}, {}, { dataDir: join(dataDir, "restarted") })
     try {
       await again.write([event("lead")])
+      await again.caughtUp()
       await again.caughtUp()
       expect(await again.rows("SELECT count(*), count(DISTINCT row_id) FROM events")).to.deep.equal([[3, 3]])
     } finally {

@@ -32,7 +32,7 @@ describe("page analytics query", () => {
     const { body } = await service.host.api("POST", "/v1/page-analytics/query", {
       query: "SELECT event, count(*) AS n FROM events GROUP BY ALL ORDER BY n DESC, event LIMIT 2",
     })
-    expect(Object.keys(body)).to.have.members(["columns", "types", "rows", "truncated", "enabled", "as_of"])
+    expect(Object.keys(body)).to.have.members(["columns", "types", "rows", "truncated", "enabled", "as_of", "snapshot"])
     expect(body).to.deep.include({
       columns: ["event", "n"],
       types: ["VARCHAR", "BIGINT"],
@@ -300,10 +300,10 @@ describe("page analytics query", () => {
     const caller = await host.get(Authenticator).authenticate(credentials)
     const analytics = host.get(PageAnalytics)
     const signal = new AbortController().signal
-    expect((await analytics.query(caller, "SELECT 1", signal)).rows).to.deep.equal([[1]])
+    expect((await analytics.query(caller, { query: "SELECT 1" }, signal)).rows).to.deep.equal([[1]])
 
     await works.run((work) => organizations.addMember(work, organization, user.id, "guest"))
-    expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied not_a_member")
+    expect(await refusalOf(analytics.query(caller, { query: "SELECT 1" }, signal))).to.equal("permission_denied not_a_member")
     expect((await ask()).status).to.equal(403)
 
     const membership = await organizations.membership(organization, user.id)
@@ -311,7 +311,7 @@ describe("page analytics query", () => {
       work.in(MembershipsCollection, organization).remove(membership?.id ?? "")
       host.get(CacheInvalidation).announce(work, organizationsTopic, organization, { settled: true })
     })
-    expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied not_a_member")
+    expect(await refusalOf(analytics.query(caller, { query: "SELECT 1" }, signal))).to.equal("permission_denied not_a_member")
     expect((await ask()).status).to.equal(401)
   })
 

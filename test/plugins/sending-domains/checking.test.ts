@@ -2,83 +2,40 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onBothStores } from "../../pipelines/stores.ts"
-import { patiently, until } from "../../waiting.ts"
-import { pluginSettings } from "../buckets/stores.ts"
+import { until } from "../../waiting.ts"
+import { Customer, checked, type Domain, domainsEnv, path } from "./customer.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"
-
-interface Domain {
-  readonly domain: string
-  readonly status: string
-  readonly error_reason: string
-  readonly from_email: string
-  readonly last_checked_at: string
-  readonly dns_records: { name: string; type: "CNAME" | "MX" | "TXT"; value: string }[]
-}
-interface RecordCheck {
-  readonly record: string
-  readonly state: string
-  readonly problem: string | null
-  readonly found: string[]
-  readonly where: string
-  readonly ttl_s: number | null
-  readonly fix: string
-}
-interface Verified {
-  readonly sending_domain: Domain
-  readonly records: RecordCheck[]
-}
 
 const hourMs = 3_600_000
 
 onBothStores("checks of sending domains", ({ start }) => {
   let host: TestHost
   let dns: DnsServer
+  let customer: Customer
   before(async () => {
     dns = await listenForDns()
     dns.set("spf.sender.com", "TXT", "v=spf1 ip4:192.0.2.1 -all")
     host = await start({
-      env: pluginSettings({
-        "sending-domains": {
-          dns_servers: [dns.address],
-          dns_timeout_ms: 2_000,
-          spf_host: "spf.sender.com",
-          return_path_host: "bounce.sender.com",
-        },
-      }),
+      env: domainsEnv(dns, checked),
     })
+    customer = new Customer(host, dns)
   })
   after(() => dns.close())
 
-  const path = "/v1/sending-domains"
-  const api = <T>(method: string, at: string, body?: object) => patiently(() => host.api<T>(method, at, body))
-  const read = async (domain: string) => (await api<Domain>("GET", `${path}/${domain}`)).body
-  const verify = async (domain: string) => {
-    const { status, body } = await api<Verified>("POST", `${path}/${domain}/verify`)
-    expect(status, JSON.stringify(body)).to.equal(200)
-    return { ...body, of: (record: string) => body.records.find((one) => one.record === record) }
-  }
-  /** Registers a domain, and creates its records as its customer would. */
-  const made = async (domain: string, more: object = {}) => {
-    const { body } = await api<Domain>("POST", path, { domain, ...more })
-    for (const { name, type, value } of body.dns_records) dns.set(name, type, value)
-    const [dkim, spf, returnPath, dmarc] = body.dns_records
-    if (!dkim || !spf || !returnPath || !dmarc) throw new Error(`records are missing: ${JSON.stringify(body)}`)
-    return { dkim, spf, returnPath, dmarc }
-  }
   const laterCheck = async (domain: string) => {
-    const before = (await read(domain)).last_checked_at
+    const before = (await customer.read(domain)).last_checked_at
     host.clock.move(hourMs)
     const looked = async () => {
-      const now = await read(domain)
+      const now = await customer.read(domain)
       return now.last_checked_at === before ? undefined : now
     }
     return until(`the check of ${domain}`, looked, { everyMs: 100 })
   }
 
   it("make a domain active by what DNS shows, and say where it was found", async () => {
-    await made("good.com", { receiving: true })
+    await customer.made("good.com", { receiving: true })
     dns.cached = true
-    const { sending_domain, records, of } = await verify("good.com")
+    const { sending_domain, records, of } = await customer.verify("good.com")
     dns.cached = false
     expect(records.map(({ record, state }) => `${record} ${state}`)).to.deep.equal([
       "dkim ok",
@@ -88,7 +45,7 @@ onBothStores("checks of sending domains", ({ start }) => {
       "mx ok",
     ])
     expect(of("dkim")).to.include({ where: "cache", ttl_s: 120, fix: "", problem: null })
-    expect((await verify("good.com")).of("dkim")).to.include({ where: "authoritative", ttl_s: 300 })
+    expect((await customer.verify("good.com")).of("dkim")).to.include({ where: "authoritative", ttl_s: 300 })
     expect(sending_domain).to.include({ status: "active", from_email: "hello@good.com", error_reason: "" })
     const told = (await host.broadcasts("sending_domains")).filter(({ data }) => (data as { domain: string }).domain === "good.com")
     expect(told).to.deep.equal([
@@ -101,24 +58,44 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
 
   it("leave things as they are while DNS does not tell", async () => {
-    const { dkim, spf } = await made("silent.com")
+    const { dkim, spf } = await customer.made("silent.com")
     dns.fail(dkim.name, "servfail")
-    const early = await verify("silent.com")
+    const early = await customer.verify("silent.com")
     expect(early.sending_domain).to.include({ status: "pending", error_reason: "" })
     expect(early.of("dkim")).to.include({ state: "unknown", where: "nowhere", problem: null })
     dns.fail(dkim.name, undefined)
-    expect((await verify("silent.com")).sending_domain.status).to.equal("active")
+    expect((await customer.verify("silent.com")).sending_domain.status).to.equal("active")
     dns.fail(dkim.name, "servfail")
     for (let n = 0; n < 4; n++) expect((await laterCheck("silent.com")).status).to.equal("active")
     dns.fail(spf.name, "silence")
-    expect((await verify("silent.com")).of("spf")?.fix).to.contain("timed out")
+    expect((await customer.verify("silent.com")).of("spf")?.fix).to.contain("timed out")
+  })
+
+  it("take an answer over TCP where it does not fit, and none that is cut, ends early, hangs or is another's", async () => {
+    const { dkim } = await customer.made("long.com")
+    dns.fail(dkim.name, "long")
+    expect((await customer.verify("long.com")).sending_domain.status).to.equal("active")
+    for (const [how, why] of [
+      ["twice", /is cut over TCP too/],
+      ["closes", /closed the connection before it answered/],
+      ["hangs", /over TCP timed out/],
+      ["other", /answer is that to another question/],
+    ] as const) {
+      dns.fail(dkim.name, how)
+      const { sending_domain, of } = await customer.verify("long.com")
+      expect(sending_domain.status, how).to.equal("active")
+      expect(of("dkim"), how).to.include({ state: "unknown", problem: null })
+      expect(of("dkim")?.fix, how).to.match(why)
+      if (how === "closes") for (let n = 0; n < 3; n++) expect((await laterCheck("long.com")).status).to.equal("active")
+    }
+    dns.fail(dkim.name, undefined)
   })
 
   it("fail an active domain after the same contradiction three times, with what changed", async () => {
-    const { dkim, dmarc } = await made("fading.com")
-    expect((await verify("fading.com")).sending_domain.status).to.equal("active")
+    const { dkim, dmarc } = await customer.made("fading.com")
+    expect((await customer.verify("fading.com")).sending_domain.status).to.equal("active")
     dns.set(dkim.name, "TXT")
-    for (let n = 0; n < 5; n++) expect((await verify("fading.com")).sending_domain.status).to.equal("active")
+    for (let n = 0; n < 5; n++) expect((await customer.verify("fading.com")).sending_domain.status).to.equal("active")
     expect((await laterCheck("fading.com")).status).to.equal("active")
     dns.set(dkim.name, "TXT", dkim.value)
     dns.set(dmarc.name, "TXT")
@@ -135,13 +112,13 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
 
   it("end with a disabled domain, and begin again with an enabled one", async () => {
-    await made("paused.com")
-    await verify("paused.com")
-    const disabled = await api<Domain>("POST", `${path}/paused.com/disable`)
+    await customer.made("paused.com")
+    await customer.verify("paused.com")
+    const disabled = await customer.api<Domain>("POST", `${path}/paused.com/disable`)
     expect(disabled.body).to.include({ status: "disabled", from_email: "" })
-    const refused = await api<{ details: { reason: string } }>("POST", `${path}/paused.com/verify`)
+    const refused = await customer.api<{ details: { reason: string } }>("POST", `${path}/paused.com/verify`)
     expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "sending_domain_disabled"])
-    expect((await api<Domain>("POST", `${path}/paused.com/enable`)).body).to.include({ status: "pending", from_email: "" })
+    expect((await customer.api<Domain>("POST", `${path}/paused.com/enable`)).body).to.include({ status: "pending", from_email: "" })
     expect((await laterCheck("paused.com")).status).to.equal("active")
   })
 })

@@ -1,10 +1,16 @@
 // A real DNS server on loopback, over UDP and TCP, that serves the records a test gives it and fails as a test says.
+import { Socket } from "node:net"
 import { createServer, Packet, type Resource } from "dns2"
 
 type Type = "A" | "CNAME" | "MX" | "NS" | "TXT"
 
-/** `lame`: not as a name server of the zone; `garbage`: what is not DNS. */
-type Failure = "servfail" | "silence" | "garbage" | "lame"
+/**
+ * `lame`: not as a name server of the zone; `garbage`: what is not DNS. Over UDP the others are cut, so that TCP is asked:
+ * `long` is whole there, `twice` is cut there too, `closes` ends in the middle, `hangs` stops there, `other` answers another question.
+ */
+type Failure = "servfail" | "silence" | "garbage" | "lame" | OverTcp
+const overTcpOnly = ["long", "twice", "closes", "hangs", "other"] as const
+type OverTcp = (typeof overTcpOnly)[number]
 
 export interface DnsServer {
   /** As the setting `dns_servers` takes it. */
@@ -28,7 +34,7 @@ export async function listenForDns(): Promise<DnsServer> {
   const failing = new Map<string, Failure>()
   const asked: string[] = []
   const state = { cached: false }
-  const handle = (request: Packet, send: (response: Packet) => unknown) => {
+  const handle = (request: Packet, send: (response: Packet) => unknown, peer: unknown) => {
     const [question] = request.questions
     const name = (question?.name ?? "").toLowerCase()
     const type = (Object.keys(Packet.TYPE) as (keyof typeof Packet.TYPE)[]).find((one) => Packet.TYPE[one] === question?.type)
@@ -44,7 +50,7 @@ export async function listenForDns(): Promise<DnsServer> {
     const key = `${name} ${type}`
     const values = (cached ? remembered.get(key) : undefined) ?? records.get(key) ?? []
     if (response.header.rcode === 0 && type) response.answers.push(...values.map((value) => answerOf(name, type as Type, value, cached)))
-    send(response)
+    sendAs(how, response, send, peer)
   }
   const [overTcp, overUdp] = [createServer({ tcp: true, handle }), createServer({ udp: true, handle })]
   const { tcp } = await overTcp.listen({ tcp: { port: 0, address: "127.0.0.1" } })
@@ -66,6 +72,26 @@ export async function listenForDns(): Promise<DnsServer> {
       await Promise.all([overUdp.close(), overTcp.close()])
     },
   }
+}
+
+/** `peer` is the socket of a client over TCP. */
+function sendAs(given: Failure | undefined, response: Packet, send: (response: Packet) => unknown, peer: unknown): void {
+  const how = overTcpOnly.find((one) => one === given)
+  if (!how) return void send(response)
+  const isTcp = peer instanceof Socket
+  if (!isTcp || how === "twice") {
+    response.header.tc = 1
+    response.answers.length = 0
+  }
+  if (!isTcp || how === "twice" || how === "long") return void send(response)
+  if (how === "other") {
+    response.header.id = (response.header.id + 1) % 65_536
+    return void send(response)
+  }
+  const message = response.toBuffer()
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(message.length)
+  peer.write(Buffer.concat([length, message.subarray(0, message.length / 2)]), () => (how === "closes" ? peer.destroy() : undefined))
 }
 
 /** Long texts in several strings, as servers send them. */

@@ -5,39 +5,24 @@ import { Store, Vault } from "#core"
 import type { TestHost } from "#core/testing"
 import { domainId, SendingDomainCollection, sealContext } from "../../../plugins/sending-domains/collections.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
-import { pluginSettings } from "../buckets/stores.ts"
+import { Customer, type Domain, domainsEnv, path, type Refusal, typesOf } from "./customer.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"
-
-interface Refusal {
-  readonly code: string
-  readonly message: string
-  readonly details: { reason?: string; fields?: { path: string; message: string }[] }
-}
-interface Domain extends Refusal {
-  readonly domain: string
-  readonly status: string
-  readonly dns_records: { name: string; type: string; value: string }[]
-  readonly [field: string]: unknown
-}
 
 onBothStores("sending domains", ({ start }) => {
   let host: TestHost
   let dns: DnsServer
+  let customer: Customer
   before(async () => {
     dns = await listenForDns()
     host = await start({
-      env: pluginSettings({ "sending-domains": { dns_servers: [dns.address], dns_timeout_ms: 30_000, spf_host: "spf.sender.com" } }),
+      env: domainsEnv(dns, { dns_timeout_ms: 30_000 }),
     })
+    customer = new Customer(host, dns)
   })
   after(() => dns.close())
 
-  const path = "/v1/sending-domains"
-  const register = (domain: string, more: object = {}) => host.api<Domain>("POST", path, { domain, ...more })
-  const read = async (domain: string) => (await host.api<Domain>("GET", `${path}/${domain}`)).body
-  const typesOf = ({ dns_records }: Domain) => dns_records.map(({ type, name }) => `${type} ${name.replace(/^mr[a-z0-9]+/, "SELECTOR")}`)
-
   it("are registered with the records to create, and the private key sealed", async () => {
-    const { status, body } = await register("Example.COM.", { from_name: "Ada" })
+    const { status, body } = await customer.register("Example.COM.", { from_name: "Ada" })
     expect(status, JSON.stringify(body)).to.equal(200)
     expect(body).to.include({
       domain: "example.com",
@@ -75,20 +60,20 @@ onBothStores("sending domains", ({ start }) => {
     expect(createPublicKey(pem).asymmetricKeyDetails?.modulusLength).to.equal(2_048)
     expect(createPublicKey(pem).export({ type: "spki", format: "der" }).equals(key)).to.equal(true)
     expect(JSON.stringify([kept, body, host.logged])).to.not.contain("PRIVATE KEY")
-    expect(await read("EXAMPLE.com")).to.deep.equal(body)
+    expect(await customer.read("EXAMPLE.com")).to.deep.equal(body)
   })
 
   it("are registered once in an organization", async () => {
-    await register("once.com")
-    const again = await register("ONCE.com")
+    await customer.register("once.com")
+    const again = await customer.register("ONCE.com")
     expect([again.status, again.body.details.reason]).to.deep.equal([409, "sending_domain_registered"])
-    const both = await Promise.all([register("twice.com"), register("twice.com")])
+    const both = await Promise.all([customer.register("twice.com"), customer.register("twice.com")])
     expect(both.map(({ status }) => status).sort()).to.deep.equal([200, 409])
     expect(both.find(({ status }) => status === 409)?.body.details.reason).to.equal("sending_domain_registered")
   })
 
   it("change only in what is given, and never in what was registered", async () => {
-    const { body: before } = await register("change.com", { from_name: "Ada" })
+    const { body: before } = await customer.register("change.com", { from_name: "Ada" })
     const changed = await host.api<Domain>("PATCH", `${path}/change.com`, { domain: "change.com", from_local_part: "team" })
     expect(changed.body).to.deep.equal({ ...before, from_local_part: "team", updated_at: changed.body["updated_at"] })
     expect((await host.api<Domain>("PATCH", `${path}/change.com`, changed.body)).body).to.deep.equal(changed.body)
@@ -104,15 +89,15 @@ onBothStores("sending domains", ({ start }) => {
       const { status, body } = await host.api<Refusal>("PATCH", `${path}/change.com`, { [field]: value })
       expect([field, status, body.details.fields?.[0]?.path]).to.deep.equal([field, 400, field])
     }
-    expect(await read("change.com")).to.deep.equal(changed.body)
+    expect(await customer.read("change.com")).to.deep.equal(changed.body)
   })
 
   it("are gone once they are deleted, and have another key when they come back", async () => {
-    const first = (await register("gone.com")).body
+    const first = (await customer.register("gone.com")).body
     expect((await host.api("DELETE", `${path}/gone.com`)).body).to.deep.equal({ domain: "gone.com", deleted: true })
     const missing = await host.api<Refusal>("GET", `${path}/gone.com`)
     expect([missing.status, missing.body.details.reason]).to.deep.equal([404, "sending_domain_not_found"])
-    const second = (await register("gone.com")).body
+    const second = (await customer.register("gone.com")).body
     expect(second.dns_records[0]?.value).to.not.equal(first.dns_records[0]?.value)
     expect(second.dns_records[0]?.name).to.not.equal(first.dns_records[0]?.name)
     const all = (await host.api<{ sending_domains: Domain[] }>("GET", `${path}?limit=200`)).body.sending_domains

@@ -1,79 +1,35 @@
 // What a check finds of a domain's records, and at whom it asks. The store has no part in it, so one suffices.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { patiently } from "../../waiting.ts"
-import { pluginSettings } from "../buckets/stores.ts"
+import { Customer, checked, domainsEnv } from "./customer.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"
-
-interface Domain {
-  readonly domain: string
-  readonly status: string
-  readonly error_reason: string
-  readonly from_email: string
-  readonly last_checked_at: string
-  readonly dns_records: { name: string; type: "CNAME" | "MX" | "TXT"; value: string }[]
-}
-interface RecordCheck {
-  readonly record: string
-  readonly state: string
-  readonly problem: string | null
-  readonly found: string[]
-  readonly where: string
-  readonly ttl_s: number | null
-  readonly fix: string
-}
-interface Verified {
-  readonly sending_domain: Domain
-  readonly records: RecordCheck[]
-}
 
 describe("records of sending domains", () => {
   let host: TestHost
   let dns: DnsServer
+  let customer: Customer
   before(async () => {
     dns = await listenForDns()
     dns.set("spf.sender.com", "TXT", "v=spf1 ip4:192.0.2.1 -all")
     host = await testHost({
       capture: false,
-      env: pluginSettings({
-        "sending-domains": {
-          dns_servers: [dns.address],
-          dns_timeout_ms: 2_000,
-          spf_host: "spf.sender.com",
-          return_path_host: "bounce.sender.com",
-        },
-      }),
+      env: domainsEnv(dns, checked),
     })
+    customer = new Customer(host, dns)
   })
   after(async () => {
     await host.stop()
     await dns.close()
   })
 
-  const path = "/v1/sending-domains"
-  const api = <T>(method: string, at: string, body?: object) => patiently(() => host.api<T>(method, at, body))
-  const verify = async (domain: string) => {
-    const { status, body } = await api<Verified>("POST", `${path}/${domain}/verify`)
-    expect(status, JSON.stringify(body)).to.equal(200)
-    return { ...body, of: (record: string) => body.records.find((one) => one.record === record) }
-  }
-  /** Registers a domain, and creates its records as its customer would. */
-  const made = async (domain: string, more: object = {}) => {
-    const { body } = await api<Domain>("POST", path, { domain, ...more })
-    for (const { name, type, value } of body.dns_records) dns.set(name, type, value)
-    const [dkim, spf, returnPath, dmarc] = body.dns_records
-    if (!dkim || !spf || !returnPath || !dmarc) throw new Error(`records are missing: ${JSON.stringify(body)}`)
-    return { dkim, spf, returnPath, dmarc }
-  }
-
   it("name the mistakes that are made often, with what mends them", async () => {
-    const one = await made("bad.com")
+    const one = await customer.made("bad.com")
     const { dkim, spf, returnPath, dmarc } = one
     const restore = () => {
       for (const { name, type, value } of Object.values(one)) dns.set(name, type, value)
     }
     const expectFault = async (record: string, problem: string, ...fix: string[]) => {
-      const { sending_domain, of } = await verify("bad.com")
+      const { sending_domain, of } = await customer.verify("bad.com")
       expect(of(record), `${record} ${problem}`).to.include({ state: "wrong", problem })
       for (const part of fix) expect(of(record)?.fix).to.contain(part)
       expect(sending_domain).to.include({ status: "failed", from_email: "" })
@@ -114,15 +70,15 @@ describe("records of sending domains", () => {
     await expectFault("dmarc", "several", dmarc.name)
     dns.set(returnPath.name, "A")
     dns.set("bad.com", "TXT", "v=spf1 include:spf.sender.com a mx ptr exists:%{i}.x.com -all", "other=1")
-    expect((await verify("bad.com")).sending_domain.status).to.equal("active")
+    expect((await customer.verify("bad.com")).sending_domain.status).to.equal("active")
   })
 
   it("take a subdomain's DMARC from the domain that it is under", async () => {
-    const { dmarc } = await made("mail.under.com")
+    const { dmarc } = await customer.made("mail.under.com")
     dns.set(dmarc.name, "TXT")
-    expect((await verify("mail.under.com")).of("dmarc")).to.include({ problem: "missing" })
+    expect((await customer.verify("mail.under.com")).of("dmarc")).to.include({ problem: "missing" })
     dns.set("_dmarc.under.com", "TXT", "v=DMARC1; p=reject")
-    expect((await verify("mail.under.com")).sending_domain.status).to.equal("active")
+    expect((await customer.verify("mail.under.com")).sending_domain.status).to.equal("active")
   })
 
   it("are read at the name servers of their zone, as soon as they are there", async () => {
@@ -131,19 +87,23 @@ describe("records of sending domains", () => {
     dns.set("ns2.hoster.com", "A", "127.0.0.1")
     dns.cached = true
     try {
-      const { dkim, spf } = await made("zoned.com")
+      const { dkim, spf } = await customer.made("zoned.com")
       dns.remember(dkim.name, "TXT", [])
       dns.remember("zoned.com", "TXT", ["v=spf1 -all"])
-      const { sending_domain, of } = await verify("zoned.com")
+      const { sending_domain, of } = await customer.verify("zoned.com")
       expect(of("dkim")).to.include({ state: "ok", where: "authoritative", ttl_s: 300 })
       expect(of("spf")).to.deep.include({ state: "ok", where: "authoritative", found: [spf.value] })
       expect(sending_domain.status).to.equal("active")
       dns.fail(dkim.name, "lame")
-      expect((await verify("zoned.com")).of("dkim"), "no name server tells").to.include({ state: "wrong", where: "cache", ttl_s: null })
+      expect((await customer.verify("zoned.com")).of("dkim"), "no name server tells").to.include({
+        state: "wrong",
+        where: "cache",
+        ttl_s: null,
+      })
       dns.fail(dkim.name, undefined)
       dns.set("ns2.hoster.com", "A", "10.0.0.2")
       dns.asked.length = 0
-      const cached = (await verify("zoned.com")).of("spf")
+      const cached = (await customer.verify("zoned.com")).of("spf")
       expect(cached, "only private addresses").to.include({ state: "wrong", where: "cache", ttl_s: 120 })
       expect(cached?.fix).to.contain("shows within 120 s")
     } finally {
@@ -153,14 +113,14 @@ describe("records of sending domains", () => {
 
   it("are read over TCP where they are too long for UDP", async () => {
     const domain = `${"long-".repeat(11)}name.${"long-".repeat(11)}name.long.com`
-    await made(domain)
-    expect((await verify(domain)).of("dkim")).to.include({ state: "ok", where: "authoritative" })
+    await customer.made(domain)
+    expect((await customer.verify(domain)).of("dkim")).to.include({ state: "ok", where: "authoritative" })
   })
 
   it("are unknown while DNS servers answer with what is not DNS", async () => {
-    const { dkim } = await made("garbled.com")
+    const { dkim } = await customer.made("garbled.com")
     dns.fail(dkim.name, "garbage")
-    const { sending_domain, of } = await verify("garbled.com")
+    const { sending_domain, of } = await customer.verify("garbled.com")
     expect(of("dkim")).to.include({ state: "unknown", where: "nowhere", problem: null })
     expect(sending_domain).to.include({ status: "pending", error_reason: "" })
   })

@@ -5,7 +5,7 @@ import type { TestHost } from "#core/testing"
 import { problemOfCallerName } from "../../../plugins/voice/caller-name.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
 import { eightCalls, ownNumber, startTrustHub, type TrustHubServer } from "./trust-hub.ts"
-import { Desk, type Refusal, voiceEnv } from "./voice-bench.ts"
+import { Desk, deskAfresh, type Refusal, voiceEnv } from "./voice-bench.ts"
 
 describe("the rules of caller names", () => {
   it("take 1 to 15 letters, digits, periods, commas and spaces after a letter", () => {
@@ -44,22 +44,11 @@ onBothStores("caller names", ({ start }) => {
   })
   after(() => hub.close())
   beforeEach(async () => {
-    desk = await Desk.open(host, `acme-${++count}`)
-    await desk.connect()
-    hub.complies = true
-    hub.acted.length = 0
-    for (const kind of ["TrustProducts", "EndUsers"] as const) hub.items[kind].length = 0
-    hub.items.CustomerProfiles[0] = { ...hub.items.CustomerProfiles[0], sid: `BU${String(count).padStart(32, "c")}` }
+    desk = await deskAfresh(host, hub, ++count)
   })
 
-  const filed = async () => {
-    expect((await desk.set()).status).to.equal(200)
-    const { status, body } = await desk.file()
-    expect(status, JSON.stringify(body)).to.equal(200)
-    return body
-  }
   it("are filed for approval, and not registered by filing", async () => {
-    const one = await filed()
+    const one = await desk.filed()
     expect(Object.keys(one).sort()).to.deep.equal(["action_display", "approval_request_id", "registration", "status"])
     expect(one.status).to.equal("pending_approval")
     expect(one.action_display).to.equal(`Register the caller name "Acme Sales" for ${ownNumber} with carriers, through Twilio.`)
@@ -82,7 +71,7 @@ onBothStores("caller names", ({ start }) => {
   })
 
   it("are registered once by Trust Hub's calls in their order, and active once Twilio says so", async () => {
-    const one = await filed()
+    const one = await desk.filed()
     const both = await Promise.all([desk.decide(one.approval_request_id, "approve"), desk.decide(one.approval_request_id, "approve")])
     expect(both.filter(({ status }) => status === 200)).to.have.length(1)
     const submitted = await desk.when("the submission", ({ status }) => status === "submitted")
@@ -125,7 +114,7 @@ onBothStores("caller names", ({ start }) => {
       await desk.set({ integration })
       expect(reasonOf(await desk.file())).to.deep.equal([400, "twilio_not_connected"])
     }
-    await filed()
+    await desk.filed()
     await desk.set({ name: "Other" })
     expect(reasonOf(await desk.file())).to.deep.equal([400, "caller_name_in_progress"])
     const { body } = await desk.api<{ approvals: object[] }>("GET", "/v1/approvals")
@@ -141,7 +130,7 @@ onBothStores("caller names", ({ start }) => {
   })
 
   it("are one organization's alone, set by admins", async () => {
-    await filed()
+    await desk.filed()
     const other = await Desk.open(host, `wall-${count}`)
     expect((await other.api("GET", "/v1/voice/caller-name/registrations")).body).to.deep.equal({ registrations: [], next_cursor: "" })
     expect((await other.api("GET", "/v1/voice/caller-name")).body).to.include({ phone_number: "", registration: null, updated_at: null })

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { eightCalls, startTrustHub, type TrustHubServer } from "./trust-hub.ts"
-import { Desk, voiceEnv } from "./voice-bench.ts"
+import { Desk, deskAfresh, voiceEnv } from "./voice-bench.ts"
 
 describe("registering a caller name", () => {
   let host: TestHost
@@ -19,22 +19,11 @@ describe("registering a caller name", () => {
     await hub.close()
   })
   beforeEach(async () => {
-    desk = await Desk.open(host, `acme-${++count}`)
-    await desk.connect()
-    hub.complies = true
-    hub.acted.length = 0
-    for (const kind of ["TrustProducts", "EndUsers"] as const) hub.items[kind].length = 0
-    hub.items.CustomerProfiles[0] = { ...hub.items.CustomerProfiles[0], sid: `BU${String(count).padStart(32, "c")}` }
+    desk = await deskAfresh(host, hub, ++count)
   })
 
-  const filed = async () => {
-    expect((await desk.set()).status).to.equal(200)
-    const { status, body } = await desk.file()
-    expect(status, JSON.stringify(body)).to.equal(200)
-    return body
-  }
   const approved = async () => {
-    const one = await filed()
+    const one = await desk.filed()
     expect((await desk.decide(one.approval_request_id, "approve")).status).to.equal(200)
     return one
   }
@@ -66,7 +55,7 @@ describe("registering a caller name", () => {
   })
 
   it("are not registered where a person rejects them, edits them to something else, or nobody decides", async () => {
-    await desk.decide((await filed()).approval_request_id, "reject", { note: "Not this name." })
+    await desk.decide((await desk.filed()).approval_request_id, "reject", { note: "Not this name." })
     const rejected = await desk.when("the rejection", ({ status }) => status === "rejected")
     expect(rejected.reasons).to.deep.equal([{ code: "not_approved", message: "A person rejected it. Not this name." }])
     const { secret, id } = (await desk.api<{ secret: string; id: string }>("POST", "/v1/api-keys", { name: "gone", role: "admin" })).body
@@ -75,10 +64,10 @@ describe("registering a caller name", () => {
     await desk.decide(asked.approval_request_id, "approve")
     const revoked = await desk.when("the refusal", ({ id, status }) => id === asked.registration.id && status === "rejected")
     expect(revoked.reasons[0]?.message).to.contain("may not ask any longer")
-    await desk.decide((await filed()).approval_request_id, "edit", { input: {} })
+    await desk.decide((await desk.filed()).approval_request_id, "edit", { input: {} })
     const edited = await desk.when("the rejection", ({ status }) => status === "rejected")
     expect(edited.reasons[0]?.message).to.equal("The edited input is not a caller name.")
-    await filed()
+    await desk.filed()
     host.clock.move(8 * 86_400_000)
     const expired = await desk.when("the expiry", ({ status }) => status === "rejected")
     expect(expired.reasons[0]?.message).to.equal("Nobody approved it in time.")

@@ -1,5 +1,5 @@
 // A service whose organizations register caller names with a Trust Hub on loopback.
-
+import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost, TestHostOptions } from "#core/testing"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
@@ -35,6 +35,17 @@ export function voiceEnv(hub: TrustHubServer): NonNullable<TestHostOptions["env"
     MILLRACE_PUBLIC_URL: "https://calls.example.com",
     ...pluginSettings({ voice: { trust_hub_url: hub.origin, twilio_url: hub.origin } }),
   }
+}
+
+/** Another organization whose Twilio is connected, and a Trust Hub that holds nothing but its customer profile. */
+export async function deskAfresh(host: TestHost, hub: TrustHubServer, count: number): Promise<Desk> {
+  hub.complies = true
+  hub.acted.length = 0
+  for (const kind of ["TrustProducts", "EndUsers"] as const) hub.items[kind].length = 0
+  hub.items.CustomerProfiles[0] = { ...hub.items.CustomerProfiles[0], sid: `BU${String(count).padStart(32, "c")}` }
+  const desk = await Desk.open(host, `acme-${count}`)
+  await desk.connect()
+  return desk
 }
 
 /** The admins of one organization: the one that asks, and the one that decides. */
@@ -78,6 +89,14 @@ export class Desk {
 
   file(key = this.key) {
     return this.api<Filed>("POST", "/v1/voice/caller-name", {}, key)
+  }
+
+  /** Sets a name, and files it. */
+  async filed(): Promise<Filed> {
+    expect((await this.set()).status).to.equal(200)
+    const { status, body } = await this.file()
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body
   }
 
   decide(id: string, decision: string, more: object = {}) {

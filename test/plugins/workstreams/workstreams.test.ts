@@ -266,6 +266,39 @@ describe("workstreams", () => {
     expect((await bench.call("POST", `/${slug}/phases`, { phase: "p-1", title: "Again" })).body.details.reason).to.equal("slug_taken")
   })
 
+  it("page through their phases in order and their resources newest first, filtered, and read each alone", async () => {
+    const slug = await bench.inWork("paged")
+    const given = [3, 1, 2, 1].map((sort_order, n) => ({ phase: `p${n}`, title: `P${n}`, sort_order }))
+    for (const phase of given) await bench.ok("POST", `/${slug}/phases`, phase)
+    await bench.ok("POST", `/${slug}/phases/p2/transitions`, { event: "start" })
+    const resource_id = bench.host.organization.id
+    for (const resource_type of ["page", "dataset", "thread"])
+      await bench.ok("POST", `/${slug}/resources`, { resource_type, resource_id, relationship_type: "uses", phase: "p0" })
+    type Listed = { phases?: { slug: string }[]; resources?: { id: string; resource_type: string }[]; next_cursor: string }
+    const walk = async (path: string, name: (page: Listed) => string[]) => {
+      const pages: string[][] = []
+      for (let cursor = ""; pages.length === 0 || cursor !== ""; ) {
+        const page: Listed = await bench.ok<Listed>("GET", `/${slug}/${path}limit=2&cursor=${encodeURIComponent(cursor)}`)
+        pages.push(name(page))
+        cursor = page.next_cursor
+      }
+      return pages
+    }
+    const phases = (page: Listed) => (page.phases ?? []).map((phase) => phase.slug)
+    const types = (page: Listed) => (page.resources ?? []).map(({ resource_type }) => resource_type)
+    expect((await walk("phases?", phases)).flat()).to.deep.equal(["p1", "p3", "p2", "p0"])
+    expect((await walk("phases?status=in_progress&", phases)).flat()).to.deep.equal(["p2"])
+    expect((await walk("resources?", types)).flat()).to.deep.equal(["thread", "dataset", "page"])
+    expect((await walk("resources?resource_type=dataset&", types)).flat()).to.deep.equal(["dataset"])
+    const whole = await bench.ok("GET", `/${slug}`)
+    expect(await bench.ok("GET", `/${slug}/phases/p1`)).to.deep.equal(whole.phases.find((phase) => phase.slug === "p1"))
+    const [resource] = whole.resources
+    expect(await bench.ok("GET", `/${slug}/resources/${resource?.id}`)).to.deep.equal(resource)
+    const elsewhere = await bench.inWork("paged-elsewhere")
+    for (const path of ["phases/p1", `resources/${resource?.id}`])
+      expect((await bench.call("GET", `/${elsewhere}/${path}`)).body.details.reason).to.equal("workstream_part_not_found")
+  })
+
   it("are read in three queries, however many events they have", async () => {
     const slug = await bench.inWork("queried")
     const { workstream } = await bench.ok("GET", `/${slug}`)

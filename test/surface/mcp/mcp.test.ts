@@ -184,7 +184,7 @@ describe("MCP", () => {
       await stranger.readResource({ uri: "millrace://event-pipelines/website-lead" }).catch((error: { code: number }) => error),
     ).to.include({ code: -32_602 })
     const narrow = await connect(await mint("owner", ["mcp"]))
-    expect((await narrow.listResources()).resources).to.have.lengthOf(3)
+    expect((await narrow.listResources()).resources).to.have.lengthOf(4)
     const refused = await narrow.readResource({ uri: "millrace://event-pipelines" }).catch((error: { data: unknown }) => error)
     expect(refused).to.have.nested.property("data.code", "permission_denied")
   })

@@ -192,7 +192,7 @@ function textOf(schema: JsonObject, { known, name = "" }: Place): fc.Arbitrary<u
   if (format === "date-time")
     return fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString())
   if (format === "email") return fc.constant("ada@example.com")
-  if (format === "uri") return fc.webUrl()
+  if (format === "uri") return once("uri", () => fc.webUrl())
   if (typeof pattern === "string")
     return once(pattern, () => fc.oneof(matching(pattern), fc.constantFrom("website-leads", "datasets:read")))
   return fc.oneof(plain, fc.constantFrom("Ada", "website leads"))

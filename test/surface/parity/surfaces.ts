@@ -54,6 +54,13 @@ export function surfacesToTry(operation: AnyOperation, number: number): SurfaceN
   return isFast ? there.slice(number % there.length).slice(0, 1) : there
 }
 
+/** Those to hold against REST, and it: in the first tier one, another for each number; elsewhere all. */
+export function surfacesToCompare(operation: AnyOperation, number: number): readonly SurfaceName[] {
+  if (!isFast) return surfaceNames
+  const others = surfaceNames.filter((surface) => surface !== "rest" && offered(operation, surface))
+  return ["rest", ...others.slice(number % Math.max(1, others.length)).slice(0, 1)]
+}
+
 /** Stands in an input for a number that JSON can write and no double holds. */
 export const endless = "\u0000endless"
 

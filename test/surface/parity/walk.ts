@@ -1,4 +1,4 @@
-// The walk of one operation over every surface: inputs drawn once, sent in four organizations alike, the answers held
+// The walk of one operation over every surface: inputs drawn once, sent in an organization for each, all alike, the answers held
 // against each other.
 import fc from "fast-check"
 import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
@@ -10,8 +10,8 @@ import { drawnRuns, isFast, seed } from "../../tier.ts"
 import type { ParityFixture } from "./fixture.ts"
 import { brokenInputs, drawnInputs, nearInputs } from "./inputs.ts"
 import { placed, settled } from "./members.ts"
-import { type Party, quartet } from "./quartet.ts"
-import { type Input, type Outcome, offered, surfaces } from "./surfaces.ts"
+import { type Party, partiesAlike } from "./parties.ts"
+import { type Input, type Outcome, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
 
 const kinds = ["example", "near", "drawn", "near", "broken"] as const
@@ -23,7 +23,7 @@ export interface Walk {
   readonly problem: string | undefined
 }
 
-export async function walked(fixture: ParityFixture, operation: AnyOperation): Promise<Walk> {
+export async function walked(fixture: ParityFixture, operation: AnyOperation, over: readonly SurfaceName[] = surfaceNames): Promise<Walk> {
   const examples: readonly OperationExample<Input>[] = operation.examples ?? [{ input: {} }]
   const drawers = examples.map((example, index) => drawerOf(operation, example, seed + index))
   const kept = new Map<number, readonly Party[]>()
@@ -36,9 +36,9 @@ export async function walked(fixture: ParityFixture, operation: AnyOperation): P
     const index = run % examples.length
     const kind = kindOf(run, succeeded, examples.length)
     const input = drawers[index]?.(kind, run) ?? {}
-    const four = kept.get(index) ?? (await quartet(fixture, examples[index]))
-    kept.set(index, four)
-    const answer = await asked(fixture, operation, four, input)
+    const alike = kept.get(index) ?? (await partiesAlike(fixture, examples[index], over))
+    kept.set(index, alike)
+    const answer = await asked(fixture, operation, alike, input)
     const where = `${kind} input ${JSON.stringify(input).slice(0, 600)} (seed ${seed}, run ${run})`
     if ("problem" in answer) return { succeeded, tried: run + 1, problem: `${answer.problem}\n  ${where}` }
     if (answer.code === undefined) succeeded++
@@ -63,13 +63,17 @@ function kindOf(run: number, succeeded: number, examples: number): Kind {
 function drawerOf(operation: AnyOperation, { input }: OperationExample<Input>, from: number): (kind: Kind, run: number) => Input {
   const schema = wireSchema(operation.input, "input")
   const refers = new Map(Object.entries(input).filter(([, value]) => holdsReference(value)))
-  const drawn = fc
-    .tuple(drawnInputs(schema, { slugs: [], ids: [] }), fc.integer({ min: 0, max: 3 }))
-    .map(([one, luck]) => (luck === 0 ? one : { ...one, ...Object.fromEntries(refers) }))
-  const near = nearInputs(schema, input, (field) => refers.has(field))
-  const sample = (inputs: fc.Arbitrary<Input>) => fc.sample(inputs, { numRuns: drawnRuns, seed: from })
-  const pools = { near: sample(near), drawn: sample(drawn), broken: sample(brokenInputs(near, schema)) }
-  return (kind, run) => (kind === "example" ? input : (pools[kind][run] ?? input))
+  const near = () => nearInputs(schema, input, (field) => refers.has(field))
+  const drawn = () =>
+    fc
+      .tuple(drawnInputs(schema, { slugs: [], ids: [] }), fc.integer({ min: 0, max: 3 }))
+      .map(([one, luck]) => (luck === 0 ? one : { ...one, ...Object.fromEntries(refers) }))
+  const arbitraries = { near, drawn, broken: () => brokenInputs(near(), schema) }
+  // Many are asked for their example alone, and an arbitrary takes its time to be made.
+  const pools: { [K in keyof typeof arbitraries]?: readonly Input[] } = {}
+  const poolOf = (kind: keyof typeof arbitraries) =>
+    (pools[kind] ??= fc.sample<Input>(arbitraries[kind](), { numRuns: drawnRuns, seed: from }))
+  return (kind, run) => (kind === "example" ? input : (poolOf(kind)[run] ?? input))
 }
 
 function holdsReference(value: unknown): boolean {
@@ -81,13 +85,13 @@ function holdsReference(value: unknown): boolean {
 async function asked(
   fixture: ParityFixture,
   operation: AnyOperation,
-  four: readonly Party[],
+  alike: readonly Party[],
   input: Input,
 ): Promise<Outcome | { problem: string }> {
-  await settled(fixture, four)
+  await settled(fixture, alike)
   const clears = new Set(operation.mcp && "clears" in operation.mcp ? operation.mcp.clears : [])
   const common = Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
-  const there = four.filter(({ surface }) => offered(operation, surface))
+  const there = alike.filter(({ surface }) => offered(operation, surface))
   const outcomes = await Promise.all(
     there.map(({ surface, key, given }) => {
       const said = sayable(operation, placed(common, given) as Input)

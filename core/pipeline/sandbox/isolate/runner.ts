@@ -1,10 +1,11 @@
 // What runs inside an isolate: takes a batch of events as one text, and gives all their results back as one. The host
 // calls `run` under one timeout; when that strikes, `finished` still gives what was done before.
+
+import { type Body, MalformedBody, readBody, readInput } from "../text/body.ts"
+import { BadResult, holdsProto, resultText } from "../text/result.ts"
 import { pack, unpack } from "../wire.ts"
-import { type Body, MalformedBody, readBody, readInput } from "./body.ts"
 import { moment } from "./determinism.ts"
 import { lockdown } from "./lockdown.ts"
-import { BadResult, holdsProto, resultText } from "./result.ts"
 import { type Problem, problemsOf, type Validators } from "./schema-problems.ts"
 import { requireFromValidator } from "./validator-modules.ts"
 

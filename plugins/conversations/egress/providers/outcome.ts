@@ -45,11 +45,12 @@ const refusals: ReadonlySet<string> = new Set([
   ],
 ])
 
-export function outcomeOfError({ message, details }: AppError): Outcome {
+export function outcomeOfError({ message, details, notTried, retryAfterS }: AppError): Outcome {
   const reason = String(details.reason ?? "")
+  if (notTried) return { kind: "again", code: reason, message, ...(retryAfterS === undefined ? {} : { afterMs: retryAfterS * 1_000 }) }
   if (refusals.has(reason)) return { kind: "failed", code: reason, message }
   const isNeverMade = reason === "connection_failed" && neverMade.has(String((details as { cause?: unknown }).cause))
-  if (isNeverMade || reason === "no_descriptors") return { kind: "again", code: reason, message }
+  if (isNeverMade) return { kind: "again", code: reason, message }
   return { kind: "unknown", message }
 }
 

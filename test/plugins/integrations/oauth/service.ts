@@ -17,6 +17,7 @@ export function settingsOf({ issuer }: Pick<AuthorizationServer, "issuer">, fold
     authorization_url: `${issuer}/auth`,
     token_url: `${issuer}/token`,
     revocation_url: `${issuer}/token/revocation`,
+    revocation_ends: "grant",
     scopes: ["openid", "contacts"],
     client_auth: "basic",
   }

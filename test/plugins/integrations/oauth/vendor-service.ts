@@ -12,7 +12,12 @@ export const returnUrl = "https://app.example.com/done"
 
 /** The document of an app of the vendor, whose API is the vendor's own server. */
 export function vendorDocument(slug: string, origin: string, oauth2: object = {}) {
-  const urls = { authorization_url: `${origin}/authorize`, token_url: `${origin}/token`, revocation_url: `${origin}/revoke` }
+  const urls = {
+    authorization_url: `${origin}/authorize`,
+    token_url: `${origin}/token`,
+    revocation_url: `${origin}/revoke`,
+    revocation_ends: "grant",
+  }
   return {
     slug,
     name: slug,

@@ -1,13 +1,17 @@
 // Reads a transform's syntax tree and turns the text into what an isolate evaluates, or says why it is not a pure function:
 // top level only functions and constants, nothing asynchronous, nothing that changes a top-level name.
 import { type AnyNode, type Function as FunctionNode, type Program, parse, type Statement, type VariableDeclarator } from "acorn"
+import type { Expression } from "../../mapping/expression.ts"
 import type { ProgramProblem, ResultFields } from "../../sandbox.ts"
 import { withContextMark, withoutContextMark } from "../../transform-mark.ts"
+import { mappedTransform } from "./mapped-transform.ts"
 import { isNode, resultFieldsOf } from "./result-fields.ts"
 import { isPrimitive, notConstant } from "./top-level-constant.ts"
 import { at, kindOf } from "./transform-problem.ts"
 
-type Found = { readonly problems: ProgramProblem[] } | { readonly text: string; readonly fields: ResultFields | null }
+type Found =
+  | { readonly problems: ProgramProblem[] }
+  | { readonly text: string; readonly fields: ResultFields | null; readonly mapped: Expression | null }
 
 const longest = 256 * 1_024
 
@@ -36,7 +40,8 @@ export function transformSource(source: string, entry: string): Found {
   if (!transform && problems.length === 0)
     return refuse(`transform_js defines no function named ${entry}; write \`function ${entry}(event) { ... }\``)
   if (problems.length > 0) return { problems: problems.slice(0, 20) }
-  return { text: compiled(source, entry, names, transform as FunctionNode), fields: resultFieldsOf(transform as FunctionNode) }
+  const found = transform as FunctionNode
+  return { text: compiled(source, entry, names, found), fields: resultFieldsOf(found), mapped: mappedTransform(tree, found) }
 }
 
 function refuse(message: string): Found {

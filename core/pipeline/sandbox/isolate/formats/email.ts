@@ -1,4 +1,5 @@
 // `email` (RFC 5321, section 4.1.2: a mailbox) and `idn-email` (RFC 6531).
+import { isUsualEmail } from "../../text/usual-email.ts"
 import { isIpv4, isIpv6 } from "./internet-address.ts"
 
 const longest = 1_000
@@ -8,13 +9,8 @@ const label = /^[a-z0-9\u{80}-\u{10ffff}](?:[a-z0-9\u{80}-\u{10ffff}-]*[a-z0-9\u
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII.
 const ascii = /^[\u0000-\u007f]*$/
 
-/** What nearly every address looks like, decided in a seventh of the time. */
-const usual = /^[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*@(?:[a-z0-9]+\.)+[a-z0-9]+$/i
-/** A label's limit: no part of so short an address is too long. */
-const maxUsualLength = 63
-
 export function isEmail(text: string): boolean {
-  return (text.length <= maxUsualLength && usual.test(text)) || isOtherEmail(text)
+  return isUsualEmail(text) || isOtherEmail(text)
 }
 
 function isOtherEmail(text: string): boolean {

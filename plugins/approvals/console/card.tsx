@@ -1,0 +1,35 @@
+// How many approvals wait, and which of them expire first.
+import { Ago, Answered, Nothing, useAnswer } from "#console"
+import type { Listed } from "./approval.tsx"
+
+export default function ApprovalsCard() {
+  const waiting = useAnswer<Listed>("approvals.list", { state: "pending", limit: 200 }, { everyMs: 10_000 })
+  return (
+    <Answered of={waiting}>
+      {({ approvals }) =>
+        approvals.length === 0 ? (
+          <Nothing>Nothing waits for a decision.</Nothing>
+        ) : (
+          <ul class="lines">
+            {[...approvals]
+              .sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))
+              .slice(0, 4)
+              .map(({ id, what, expires_at }) => (
+                <li key={id}>
+                  <a href={`/console/approvals/${id}`}>{what.slice(0, 120)}</a>{" "}
+                  <small>
+                    expires <Ago value={expires_at} />
+                  </small>
+                </li>
+              ))}
+            {approvals.length > 4 && (
+              <li>
+                <a href="/console/approvals?state=pending">{approvals.length} wait</a>
+              </li>
+            )}
+          </ul>
+        )
+      }
+    </Answered>
+  )
+}

@@ -1,0 +1,46 @@
+// Approvals by state, those that wait first.
+import { Ago, Answered, Badge, FilterBar, hrefWith, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import { type Approval, type Listed, State } from "./approval.tsx"
+
+const states = ["pending", "approved", "rejected", "expired", "done", "failed"]
+
+export default function Approvals() {
+  const { state = "", cursor = "" } = query()
+  const input = { ...(state === "" ? {} : { state }), ...(cursor === "" ? {} : { cursor }) }
+  const listed = useAnswer<Listed>("approvals.list", input, { everyMs: 10_000 })
+  return (
+    <>
+      <h1>Approvals</h1>
+      <FilterBar filters={[{ name: "state", choices: states }]} />
+      <Answered of={listed}>
+        {({ approvals, next_cursor }) => (
+          <>
+            {approvals.length === 0 ? (
+              <Nothing>Steps, operations and jobs with a gate wait here for a person.</Nothing>
+            ) : (
+              <Table<Approval>
+                label="Approvals"
+                rows={approvals}
+                keyOf={({ id }) => id}
+                columns={[
+                  { name: "what", show: ({ id, what }) => <a href={`/console/approvals/${id}`}>{what}</a> },
+                  { name: "state", show: ({ state }) => <State state={state} /> },
+                  { name: "risk", show: ({ risk }) => <Badge>{risk}</Badge> },
+                  { name: "for", show: ({ subject }) => subject.name },
+                  { name: "asked", show: ({ created_at }) => <Time value={created_at} /> },
+                  { name: "expires", show: ({ expires_at }) => <Ago value={expires_at} /> },
+                ]}
+              />
+            )}
+            {next_cursor !== "" && (
+              <p>
+                <a href={hrefWith({ cursor: next_cursor })}>Next page</a>
+              </p>
+            )}
+          </>
+        )}
+      </Answered>
+      <SameAs name="approvals.list" input={input} />
+    </>
+  )
+}

@@ -1,0 +1,157 @@
+// One approval: exactly what would be done, who asks, and the decision.
+import { useSignal } from "@preact/signals"
+import {
+  Ago,
+  Answered,
+  confirmed,
+  Facts,
+  mayCall,
+  me,
+  Problem,
+  SameAs,
+  type ScreenProps,
+  Time,
+  useAnswer,
+  useSubmit,
+  Value,
+} from "#console"
+import { type Approval, State } from "./approval.tsx"
+
+export default function ApprovalScreen({ params }: ScreenProps) {
+  const { id = "" } = params
+  const read = useAnswer<Approval>("approvals.get", { id })
+  return (
+    <>
+      <p>
+        <a href="/console/approvals">Approvals</a>
+      </p>
+      <Answered of={read}>
+        {(approval) => (
+          <>
+            <h1>{approval.what}</h1>
+            <p>
+              <State state={approval.state} /> {approval.why}
+            </p>
+            <div class="split">
+              <section aria-label="Exact input">
+                <h2>Exactly what would be done</h2>
+                <Value value={approval.input} />
+              </section>
+              <section aria-label="Where it comes from">
+                <h2>Where it comes from</h2>
+                <Facts
+                  of={[
+                    [approval.subject.kind, approval.subject.name],
+                    ["risk", approval.risk],
+                    ["gate", approval.gate],
+                    ["asked by", approval.requester.user_id ?? approval.requester.credential_id ?? approval.requester.surface],
+                    ["asked", <Time key="asked" value={approval.created_at} />],
+                    ["expires", <Ago key="expires" value={approval.expires_at} />],
+                    ["digest", <code key="digest">{approval.digest}</code>],
+                  ]}
+                />
+              </section>
+            </div>
+            {approval.state === "pending" ? (
+              mayCall("approvals.decide") &&
+              (isOwn(approval) ? (
+                <p>You asked for this yourself; somebody else has to decide.</p>
+              ) : (
+                <Decision approval={approval} onDone={read.reload} />
+              ))
+            ) : (
+              <Decided approval={approval} />
+            )}
+          </>
+        )}
+      </Answered>
+      <SameAs name="approvals.get" input={{ id }} />
+    </>
+  )
+}
+
+/** Who asked is refused, with each key. */
+function isOwn({ requester }: Approval): boolean {
+  const { credential, user } = me.value ?? {}
+  return requester.credential_id === credential?.id || (requester.user_id !== null && requester.user_id === user?.id)
+}
+
+/** What was shown is what is decided: the digest goes along, and another one is refused. */
+function Decision({ approval: { id, digest, what, input }, onDone }: { readonly approval: Approval; readonly onDone: () => void }) {
+  const note = useSignal("")
+  const edited = useSignal(JSON.stringify(input, null, 2))
+  const { submit, isBusy, error } = useSubmit("approvals.decide")
+  const problem = useSignal("")
+  const decide = async (decision: "approve" | "reject" | "edit") => {
+    problem.value = ""
+    let change = {}
+    if (decision === "edit") {
+      try {
+        change = { input: JSON.parse(edited.value) as unknown }
+      } catch {
+        problem.value = "What is to be done instead is not JSON."
+        return
+      }
+    }
+    const verb = { approve: "Approve", reject: "Reject", edit: "Approve with changes" }[decision]
+    if (!(await confirmed({ title: `${verb}?`, text: what, verb, isDangerous: decision !== "reject" }))) return
+    if (await submit({ id, digest, decision, ...(note.value === "" ? {} : { note: note.value }), ...change })) onDone()
+  }
+  const button = (decision: "approve" | "reject" | "edit", text: string, look = "") => (
+    <button type="button" class={look} disabled={isBusy} onClick={() => void decide(decision)}>
+      {text}
+    </button>
+  )
+  return (
+    <section aria-label="Decision">
+      <h2>Decide</h2>
+      <div class="field">
+        <label for="note">Note, for the record</label>
+        <input
+          id="note"
+          value={note.value}
+          onInput={(event) => {
+            note.value = event.currentTarget.value
+          }}
+        />
+      </div>
+      <div class="verbs">
+        {button("approve", "Approve", "primary")}
+        {button("reject", "Reject", "danger")}
+      </div>
+      <details>
+        <summary>Approve with changes</summary>
+        <div class="field">
+          <label for="edited">What is to be done instead, whole</label>
+          <textarea
+            id="edited"
+            rows={10}
+            value={edited.value}
+            onInput={(event) => {
+              edited.value = event.currentTarget.value
+            }}
+          />
+        </div>
+        {button("edit", "Approve with changes")}
+      </details>
+      {(problem.value || error) && <Problem text={problem.value || (error?.message ?? "")} />}
+    </section>
+  )
+}
+
+function Decided({ approval: { decided_by, decided_at, note, receipt } }: { readonly approval: Approval }) {
+  return (
+    <section aria-label="Decision">
+      <h2>What became of it</h2>
+      <Facts
+        of={[
+          ["decided by", decided_by ? (decided_by.user_id ?? decided_by.credential_id) : "nobody"],
+          ["decided", <Time key="decided" value={decided_at} />],
+          ["note", note],
+          ["carried out", <Time key="at" value={receipt?.at} />],
+          ["result", receipt ? <Value key="result" value={receipt.error?.message ?? receipt.result} /> : ""],
+        ]}
+      />
+    </section>
+  )
+}

@@ -1,0 +1,101 @@
+// The answer of an operation as a part of the page: read when the part is shown, when what is asked for changes, when the
+// service comes back, and every so often where that is wanted.
+import { useSignal } from "@preact/signals"
+import type { ComponentChildren } from "preact"
+import { useEffect } from "preact/hooks"
+import type { ClientError } from "#client"
+import { call, type Row } from "./api.ts"
+import { returns, trouble } from "./connection.ts"
+
+export interface Answer<T> {
+  /** The last one, also while it is read again or cannot be. */
+  readonly answer: T | undefined
+  /** Why there is none, in the service's words; empty where it can only not be reached, which the frame says. */
+  readonly problem: string | undefined
+  readonly error: ClientError | undefined
+  readonly isLoading: boolean
+  readonly reload: () => void
+}
+
+export interface AnswerOptions {
+  /** Read again after so many milliseconds, while the page can be seen. */
+  readonly everyMs?: number
+}
+
+interface State<T> {
+  readonly answer?: T | undefined
+  readonly error?: ClientError | undefined
+  /** Which question the answer is to. */
+  readonly key?: string
+}
+
+/** Undefined in place of a name asks nothing. */
+export function useAnswer<T = Row>(name: string | undefined, input: object = {}, { everyMs }: AnswerOptions = {}): Answer<T> {
+  const state = useSignal<State<T>>({})
+  const again = useSignal(0)
+  const isLoading = useSignal(true)
+  const key = JSON.stringify([name, input])
+  useEffect(() => {
+    if (name === undefined) return
+    const gone = new AbortController()
+    isLoading.value = true
+    call<T>(name, input, { signal: gone.signal })
+      .then(
+        (answer) => {
+          if (!gone.signal.aborted) state.value = { answer, key }
+        },
+        (error: ClientError) => {
+          if (gone.signal.aborted) return
+          const kept = state.value.key === key ? state.value.answer : undefined
+          state.value = { answer: kept, error, key }
+        },
+      )
+      .finally(() => {
+        if (!gone.signal.aborted) isLoading.value = false
+      })
+    return () => gone.abort()
+  }, [key, again.value, returns.value])
+  useEffect(() => {
+    if (everyMs === undefined || name === undefined) return
+    const timer = setInterval(() => {
+      if (!document.hidden && trouble.value === "" && !isLoading.value) again.value++
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [key, everyMs])
+  const { answer, error } = state.value.key === key ? state.value : {}
+  return {
+    answer,
+    error,
+    problem: error && (error.code === "unavailable" ? "" : error.message),
+    isLoading: name !== undefined && isLoading.value,
+    reload: () => void again.value++,
+  }
+}
+
+/** What is shown of it: the answer, that it is read, or why there is none. */
+export function Answered<T>({ of, children }: { readonly of: Answer<T>; readonly children: (answer: T) => ComponentChildren }) {
+  return (
+    <>
+      {of.problem && <Problem text={of.problem} />}
+      {of.answer === undefined && !of.error && (
+        <p role="status" class="about">
+          Loading
+        </p>
+      )}
+      {of.answer !== undefined && children(of.answer)}
+    </>
+  )
+}
+
+export function Problem({ text }: { readonly text: string }) {
+  return (
+    <p role="alert" class="problem">
+      {text}
+    </p>
+  )
+}
+
+/** What stands where a list is empty, with what to do about it. */
+export function Nothing({ children }: { readonly children: ComponentChildren }) {
+  return <p class="nothing">{children}</p>
+}

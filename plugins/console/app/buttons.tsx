@@ -1,0 +1,99 @@
+// What is pressed: copying, asking before what cannot be taken back, and one operation as a button.
+import { signal, useSignal } from "@preact/signals"
+import { type ComponentChildren, createRef } from "preact"
+import { useEffect } from "preact/hooks"
+import type { Row } from "./api.ts"
+import { mayCall } from "./contributions.ts"
+import { useSubmit } from "./submit.ts"
+
+export function Copy({ text, name = "" }: { readonly text: string; readonly name?: string }) {
+  const done = useSignal(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    done.value = true
+  }
+  return (
+    <button type="button" onClick={() => void copy()}>
+      {done.value ? "Copied" : `Copy ${name}`.trim()}
+    </button>
+  )
+}
+
+interface Question {
+  readonly title: string
+  readonly text: string
+  readonly verb: string
+  readonly isDangerous: boolean
+}
+
+const question = signal<(Question & { readonly answer: (yes: boolean) => void }) | undefined>(undefined)
+const dialog = createRef<HTMLDialogElement>()
+
+/** Asks, and says whether the answer was yes; Escape is no. */
+export function confirmed({ title, text = "", verb = "Go on", isDangerous = false }: Partial<Question> & { title: string }) {
+  return new Promise<boolean>((answer) => {
+    question.value?.answer(false)
+    question.value = { title, text, verb, isDangerous, answer }
+  })
+}
+
+/** Stands once in the frame. */
+export function Confirmation() {
+  const asked = question.value
+  useEffect(() => {
+    if (asked) dialog.current?.showModal()
+    else dialog.current?.close()
+  }, [asked])
+  const say = (yes: boolean) => {
+    asked?.answer(yes)
+    question.value = undefined
+  }
+  return (
+    <dialog ref={dialog} class="confirmation" aria-labelledby="question" onClose={() => say(false)}>
+      <h2 id="question">{asked?.title}</h2>
+      {asked?.text && <p>{asked.text}</p>}
+      <div class="verbs">
+        <button type="button" onClick={() => say(false)}>
+          Cancel
+        </button>
+        <button type="button" class={asked?.isDangerous ? "danger" : "primary"} onClick={() => say(true)}>
+          {asked?.verb}
+        </button>
+      </div>
+    </dialog>
+  )
+}
+
+interface OperationButtonArgs {
+  readonly operation: string
+  readonly input: object
+  readonly children: ComponentChildren
+  /** Asked first, where given. */
+  readonly ask?: string
+  readonly isDangerous?: boolean
+  readonly onDone?: (answer: Row) => void
+}
+
+/** One operation as a button; not there for who may not call it. What it is refused with stands beside it. */
+export function OperationButton({ operation, input, children, ask, isDangerous = false, onDone }: OperationButtonArgs) {
+  const { submit, isBusy, error } = useSubmit(operation)
+  if (!mayCall(operation)) return null
+  const press = async () => {
+    const text = typeof children === "string" ? children : "Go on"
+    if (ask !== undefined && !(await confirmed({ title: ask, verb: text, isDangerous }))) return
+    const answer = await submit(input)
+    if (answer) onDone?.(answer)
+  }
+  return (
+    <span class="do">
+      <button type="button" disabled={isBusy} class={isDangerous ? "danger" : ""} onClick={() => void press()}>
+        {children}
+      </button>
+      {error && (
+        <span role="alert" class="problem">
+          {error.message}
+        </span>
+      )}
+    </span>
+  )
+}

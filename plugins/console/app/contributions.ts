@@ -1,0 +1,98 @@
+// What areas put into the console from folders of their own: screens, and cards of the overview. The console learns of them
+// when its script is bundled, and knows no area by name.
+import type { ComponentType } from "preact"
+import { may, operations } from "./api.ts"
+
+/** A whole page of the console. */
+export interface Screen {
+  /** Below `/console`; braces take a segment: `datasets/{slug}/rows`. Goes before the generic view of the same place. */
+  readonly path: string
+  readonly title: string
+  /** Operations without which it is of no use: who may not call each of them does not see it. */
+  readonly needs: readonly string[]
+  /** Its place among the links; without one, other pages lead to it. A path with braces has none. */
+  readonly navigation?: { readonly group: Group; readonly order?: number }
+  /** `() => import("./rows.tsx")`: loaded when it is shown. */
+  readonly load: () => Promise<{ readonly default: ComponentType<ScreenProps> }>
+}
+
+/** A part of the overview. */
+export interface Card {
+  readonly title: string
+  readonly needs: readonly string[]
+  readonly order?: number
+  /** Over the overview's whole width. */
+  readonly isWide?: boolean
+  readonly load: () => Promise<{ readonly default: ComponentType }>
+}
+
+export interface ScreenProps {
+  /** What the braces of the path took. */
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** Headings of the navigation, in their order. */
+export const groups = ["Now", "Data", "Growth", "Delivery", "Agents", "Settings"] as const
+export type Group = (typeof groups)[number]
+
+/** The default export of an area's `console/screens.ts`. */
+export interface Contribution {
+  readonly screens?: readonly Screen[]
+  readonly cards?: readonly Card[]
+}
+
+let contributions: readonly Contribution[] = []
+
+export function contribute(all: readonly Contribution[]): void {
+  contributions = all
+}
+
+/** Those that the role may use. */
+export function screens(): Screen[] {
+  return contributions.flatMap((one) => one.screens ?? []).filter(isUsable)
+}
+
+export function cards(): Card[] {
+  return contributions
+    .flatMap((one) => one.cards ?? [])
+    .filter(isUsable)
+    .sort((a, b) => (a.order ?? 100) - (b.order ?? 100))
+}
+
+function isUsable({ needs }: { readonly needs: readonly string[] }): boolean {
+  return needs.every(mayCall)
+}
+
+/** Whether the service has the operation, and the role is enough. */
+export function mayCall(name: string): boolean {
+  const operation = operations.value.find((one) => one.name === name)
+  return operation !== undefined && may(operation)
+}
+
+export interface Shown {
+  readonly screen: Screen
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** The screen of a place; of several, the one with the fewest braces. */
+export function screenAt(parts: readonly string[]): Shown | undefined {
+  return screens()
+    .flatMap((screen) => {
+      const params = paramsOf(screen.path, parts)
+      return params ? [{ screen, params }] : []
+    })
+    .sort((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)[0]
+}
+
+function paramsOf(path: string, parts: readonly string[]): Record<string, string> | undefined {
+  const pattern = path.split("/")
+  if (pattern.length !== parts.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [index, part] of parts.entries()) {
+    const wanted = pattern[index] ?? ""
+    const name = /^\{(\w+)\}$/.exec(wanted)?.[1]
+    if (name !== undefined && part !== "-") params[name] = part
+    else if (wanted !== part) return undefined
+  }
+  return params
+}

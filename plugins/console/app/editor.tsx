@@ -1,0 +1,68 @@
+// An editor for documents, loaded when one is shown. It says what a linter of the service's finds, and offers completions.
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
+
+export interface Finding {
+  readonly severity: "error" | "warning" | "info"
+  readonly message: string
+  /** From 1; without a line, the finding is about the whole. */
+  readonly line?: number
+  readonly column?: number
+  readonly endLine?: number
+  readonly endColumn?: number
+}
+
+export interface Completion {
+  readonly label: string
+  /** Shown behind the label. */
+  readonly detail?: string
+  /** Shown beside the list. */
+  readonly info?: string
+  /** Inserted in place of the label. */
+  readonly apply?: string
+}
+
+export interface EditorArgs {
+  readonly label: string
+  readonly text: string
+  readonly language: "yaml" | "sql" | "text"
+  readonly isReadOnly?: boolean
+  readonly onChange?: (text: string) => void
+  /** Asked a moment after the last change. */
+  readonly lint?: (text: string) => Promise<readonly Finding[]>
+  /** What may stand at an offset, in place of the text from `from`. */
+  readonly complete?: (
+    text: string,
+    offset: number,
+  ) =>
+    | { readonly from: number; readonly options: readonly Completion[] }
+    | null
+    | Promise<{ readonly from: number; readonly options: readonly Completion[] } | null>
+  /** `Ctrl Enter`. */
+  readonly onRun?: () => void
+}
+
+export interface OpenEditor {
+  setText(text: string): void
+  end(): void
+}
+
+export function Editor(args: EditorArgs) {
+  const box = useRef<HTMLDivElement>(null)
+  const editor = useRef<OpenEditor | undefined>(undefined)
+  const now = useRef(args)
+  now.current = args
+  useEffect(() => {
+    let gone = false
+    void import("./code-mirror.ts").then(({ openEditor }) => {
+      if (!gone && box.current) editor.current = openEditor(box.current, now)
+    })
+    return () => {
+      gone = true
+      editor.current?.end()
+      editor.current = undefined
+    }
+  }, [args.language, args.isReadOnly])
+  // Before the next key: an older text of the editor's own must not come back over a newer one.
+  useLayoutEffect(() => editor.current?.setText(args.text), [args.text])
+  return <div ref={box} class="editor" />
+}

@@ -1,0 +1,95 @@
+// Filters whose state is the address, so that a link shows the same.
+import { go, place } from "./place.ts"
+
+export type Query = Readonly<Record<string, string>>
+
+/** What stands behind the `?` of the address. */
+export function query(): Query {
+  return Object.fromEntries(place.value.searchParams)
+}
+
+/** This place with other filters; empty ones are left out. */
+export function hrefWith(change: Query): string {
+  const given = Object.entries({ ...query(), ...change }).filter(([, value]) => value !== "")
+  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ""
+  return place.value.pathname + search
+}
+
+/** In place of the present address, without a step back to it, unless asked for. */
+export function setQuery(change: Query, { isStep = false } = {}): void {
+  go(hrefWith(change), { replace: !isStep })
+}
+
+export interface Filter {
+  readonly name: string
+  readonly label?: string
+  /** Values to choose of; a text otherwise. */
+  readonly choices?: readonly string[]
+  readonly placeholder?: string
+}
+
+/** Applied when something is chosen, or at Enter; drops what `resets` names, such as the cursor. */
+export function FilterBar({ filters, resets = ["cursor"] }: { readonly filters: readonly Filter[]; readonly resets?: readonly string[] }) {
+  const given = query()
+  const apply = (change: Query) => setQuery({ ...change, ...Object.fromEntries(resets.map((name) => [name, ""])) }, { isStep: true })
+  const isFiltered = filters.some(({ name }) => given[name])
+  return (
+    <form
+      class="filters"
+      aria-label="Filter"
+      onSubmit={(event) => {
+        event.preventDefault()
+        apply(Object.fromEntries(new FormData(event.currentTarget)) as Query)
+      }}
+    >
+      {filters.map(({ name, label = name, choices, placeholder = "" }) => (
+        <div key={`${name} ${given[name] ?? ""}`}>
+          <label for={`filter-${name}`}>{label}</label>
+          {choices ? (
+            <select
+              id={`filter-${name}`}
+              name={name}
+              value={given[name] ?? ""}
+              onChange={(event) => apply({ [name]: event.currentTarget.value })}
+            >
+              <option value="">any</option>
+              {choices.map((choice) => (
+                <option key={choice} value={choice}>
+                  {choice.replaceAll("_", " ")}
+                </option>
+              ))}
+            </select>
+          ) : (
+            <input
+              id={`filter-${name}`}
+              name={name}
+              type="text"
+              defaultValue={given[name] ?? ""}
+              placeholder={placeholder}
+              autocomplete="off"
+            />
+          )}
+        </div>
+      ))}
+      <button type="submit">Filter</button>
+      {isFiltered && (
+        <a href={hrefWith(Object.fromEntries([...filters.map(({ name }) => [name, ""]), ...resets.map((name) => [name, ""])]))}>Clear</a>
+      )}
+    </form>
+  )
+}
+
+/** Parts of a screen, of which one is shown; which one is in the address. */
+export function Tabs({ name, tabs }: { readonly name: string; readonly tabs: readonly (readonly [key: string, title: string])[] }) {
+  const [first] = tabs
+  const current = query()[name] || first?.[0]
+  return (
+    <nav class="tabs" aria-label="Views">
+      {tabs.map(([key, title]) => (
+        <a key={key} href={hrefWith({ [name]: key === first?.[0] ? "" : key })} aria-current={key === current ? "page" : undefined}>
+          {title}
+        </a>
+      ))}
+    </nav>
+  )
+}

@@ -1,0 +1,44 @@
+// A part whose script is loaded when it is shown. One that cannot be loaded is asked for again with the page, once the
+// service is back: what was shown is in the address.
+import { useSignal } from "@preact/signals"
+import type { ComponentType } from "preact"
+import { useEffect } from "preact/hooks"
+import { lost, returns, trouble } from "./connection.ts"
+
+interface LazyArgs<Props> {
+  readonly load: () => Promise<{ readonly default: ComponentType<Props> }>
+  readonly props: Props
+}
+
+export function Lazy<Props extends object>({ load, props }: LazyArgs<Props>) {
+  const state = useSignal<{ readonly part?: ComponentType<Props>; readonly failed?: true }>({})
+  useEffect(() => {
+    let gone = false
+    load().then(
+      (module) => {
+        if (!gone) state.value = { part: module.default }
+      },
+      () => {
+        if (gone) return
+        state.value = { failed: true }
+        lost("A part of the console could not be loaded.")
+      },
+    )
+    return () => {
+      gone = true
+    }
+  }, [load])
+  const returned = returns.value
+  useEffect(() => {
+    if (state.value.failed && trouble.value === "" && returned > 0) location.reload()
+  }, [returned])
+  const { part: Part, failed } = state.value
+  if (Part) return <Part {...props} />
+  return failed ? (
+    <p role="alert">This part could not be loaded yet.</p>
+  ) : (
+    <p role="status" class="about">
+      Loading
+    </p>
+  )
+}

@@ -1,0 +1,117 @@
+// A channel of live updates as a part of the page uses it: one connection for all, which is loaded with the first of them.
+// After a loss it goes on where it was, and says how many messages came late.
+import { useSignal } from "@preact/signals"
+import { useEffect, useRef } from "preact/hooks"
+import type { Live, LiveMessage, Subscription } from "#client"
+import { onSignOut } from "./api.ts"
+import { lost } from "./connection.ts"
+
+type Connection = Live
+
+interface Listener {
+  readonly hand: (message: LiveMessage) => void
+  readonly gap: () => void
+  readonly refused: (message: string) => void
+}
+
+interface Held {
+  readonly listeners: Set<Listener>
+  subscription: Subscription | undefined
+}
+
+const held = new Map<string, Held>()
+const told = new Set<(isConnected: boolean) => void>()
+let connection: Promise<Connection> | undefined
+let open: Connection | undefined
+
+function connect(): Promise<Connection> {
+  connection ??= import("#client/live").then(({ connectLive }) => {
+    open = connectLive({
+      url: location.origin,
+      onState(state) {
+        if (state === "connecting") lost("The connection to the service is lost; trying again.")
+        for (const tell of told) tell(state === "connected")
+      },
+    })
+    return open
+  })
+  return connection
+}
+
+function listen(channel: string, listener: Listener): () => void {
+  const known = held.get(channel)
+  const one: Held = known ?? { listeners: new Set(), subscription: undefined }
+  one.listeners.add(listener)
+  if (!known) {
+    held.set(channel, one)
+    void connect().then((live) => {
+      if (held.get(channel) !== one) return
+      const all = () => [...one.listeners]
+      one.subscription = live.subscribe(channel, (message) => all().forEach((each) => void each.hand(message)), {
+        onGap: () => all().forEach((each) => void each.gap()),
+        onError: (error) => all().forEach((each) => void each.refused(error.message)),
+      })
+    })
+  }
+  return () => {
+    one.listeners.delete(listener)
+    if (one.listeners.size > 0) return
+    held.delete(channel)
+    one.subscription?.close()
+  }
+}
+
+onSignOut(() => {
+  open?.close()
+  connection = undefined
+  open = undefined
+  held.clear()
+})
+
+export interface LiveState {
+  readonly isConnected: boolean
+  /** How many messages came late, after the connection had been lost. */
+  readonly caughtUp: number
+  /** Why the channel is not for this session; empty otherwise. */
+  readonly problem: string
+}
+
+export interface LiveHandlers {
+  readonly onMessage: (message: LiveMessage) => void
+  /** More was missed than the service keeps: what is shown should be read again. */
+  readonly onGap?: () => void
+}
+
+/** Undefined in place of a channel listens to nothing. */
+export function useLive(channel: string | undefined, handlers: LiveHandlers): LiveState {
+  const state = useSignal<LiveState>({ isConnected: false, caughtUp: 0, problem: "" })
+  const now = useRef(handlers)
+  now.current = handlers
+  useEffect(() => {
+    if (channel === undefined) return
+    let lostOnce = false
+    let backAt = Number.POSITIVE_INFINITY
+    const tell = (isConnected: boolean) => {
+      if (!isConnected) lostOnce = true
+      backAt = isConnected && lostOnce ? Date.now() : Number.POSITIVE_INFINITY
+      state.value = { ...state.value, isConnected, caughtUp: isConnected ? 0 : state.value.caughtUp }
+    }
+    told.add(tell)
+    const leave = listen(channel, {
+      hand(message) {
+        if (Date.parse(message.at) < backAt && lostOnce && Number.isFinite(backAt))
+          state.value = { ...state.value, caughtUp: state.value.caughtUp + 1 }
+        now.current.onMessage(message)
+      },
+      gap: () => now.current.onGap?.(),
+      refused: (problem) => {
+        state.value = { ...state.value, problem }
+      },
+    })
+    return () => {
+      told.delete(tell)
+      leave()
+    }
+  }, [channel])
+  return state.value
+}

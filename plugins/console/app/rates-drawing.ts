@@ -1,0 +1,35 @@
+// uPlot in the console's colours, as wide as its place is.
+import uPlot from "uplot"
+import "uplot/dist/uPlot.min.css"
+import type { Drawing, RatesArgs } from "./rates.tsx"
+
+export function draw(box: HTMLElement, { names, height, data }: Required<Pick<RatesArgs, "names" | "height" | "data">>): Drawing {
+  const style = getComputedStyle(box)
+  const colour = (name: string) => style.getPropertyValue(name)
+  const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" }
+  const plot = new uPlot(
+    {
+      width: box.clientWidth,
+      height,
+      legend: { show: false },
+      cursor: { show: false },
+      series: [
+        {},
+        ...names.map((label, index) => ({ label, stroke: colour(`--tone-${["one", "two", "three", "bad"][index % 4]}`), width: 1.5 })),
+      ],
+      axes: [axis, { ...axis, size: 44 }],
+      scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most)] } },
+    },
+    data as unknown as uPlot.AlignedData,
+    box,
+  )
+  const watch = new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height }))
+  watch.observe(box)
+  return {
+    set: (next) => plot.setData(next as unknown as uPlot.AlignedData),
+    end() {
+      watch.disconnect()
+      plot.destroy()
+    },
+  }
+}

@@ -1,0 +1,95 @@
+// Times, counts and states as people read them, the same on every screen.
+import type { ComponentChildren } from "preact"
+
+const numbers = new Intl.NumberFormat("en", { maximumFractionDigits: 2 })
+const shares = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 })
+
+export const formatNumber = (value: number): string => numbers.format(value)
+export const formatShare = (value: number): string => shares.format(value)
+
+/** `2026-11-23 17:15:37`, in the reader's own time zone. */
+export function formatTime(value: string | number): string {
+  const date = new Date(value)
+  if (Number.isNaN(date.getTime())) return String(value)
+  const two = (part: number) => String(part).padStart(2, "0")
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+}
+
+/** `840 ms`, `3.2 s`, `5 min`, `2 h`, `3 d`. */
+export function formatDuration(ms: number): string {
+  const units: readonly (readonly [string, number])[] = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["min", 60_000],
+    ["s", 1_000],
+  ]
+  const [unit, size] = units.find(([, least]) => Math.abs(ms) >= least) ?? ["ms", 1]
+  const value = ms / size
+  return `${numbers.format(Math.abs(value) < 10 ? Math.round(value * 10) / 10 : Math.round(value))} ${unit}`
+}
+
+export function Time({ value }: { readonly value: string | null | undefined }) {
+  if (!value) return <span class="about">never</span>
+  return (
+    <time dateTime={value} title={value}>
+      {formatTime(value)}
+    </time>
+  )
+}
+
+/** How long ago, with the time itself beside it for those who ask. */
+export function Ago({ value }: { readonly value: string | null | undefined }) {
+  if (!value) return <span class="about">never</span>
+  const ms = Date.now() - Date.parse(value)
+  return (
+    <time dateTime={value} title={formatTime(value)}>
+      {ms < 0 ? `in ${formatDuration(-ms)}` : `${formatDuration(ms)} ago`}
+    </time>
+  )
+}
+
+export type Tone = "good" | "bad" | "warning" | "plain"
+
+/** A state in a word; the colour only repeats what the word says. */
+export function Badge({ tone = "plain", children }: { readonly tone?: Tone; readonly children: ComponentChildren }) {
+  return <span class={`badge ${tone}`}>{children}</span>
+}
+
+/** A figure with what it counts, as the overview shows them; a link where something is behind it. */
+export function Figure({ label, value, href, tone = "plain" }: FigureArgs) {
+  const content = (
+    <>
+      <b class={tone}>{typeof value === "number" ? formatNumber(value) : value}</b>
+      <span>{label}</span>
+    </>
+  )
+  return href === undefined ? (
+    <div class="figure">{content}</div>
+  ) : (
+    <a class="figure" href={href}>
+      {content}
+    </a>
+  )
+}
+
+interface FigureArgs {
+  readonly label: string
+  readonly value: number | string
+  readonly href?: string
+  readonly tone?: Tone
+}
+
+/** Names beside their values. */
+export function Facts({ of }: { readonly of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl>
+      {of.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,49 @@
+// A table of a page of rows.
+import type { ComponentChildren } from "preact"
+
+export interface Column<T> {
+  readonly name: string
+  readonly title?: ComponentChildren
+  readonly show: (row: T) => ComponentChildren
+  /** Right-aligned, in figures of one width. */
+  readonly isNumber?: boolean
+  /** CSS width in a virtual table; 10rem unless given. */
+  readonly width?: string
+}
+
+interface TableArgs<T> {
+  readonly label: string
+  readonly columns: readonly Column<T>[]
+  readonly rows: readonly T[]
+  readonly keyOf: (row: T, index: number) => string
+}
+
+export function Table<T>({ label, columns, rows, keyOf }: TableArgs<T>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+    <section class="scroll" tabIndex={0} aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ name, title = name, isNumber }) => (
+              <th key={name} scope="col" class={isNumber ? "number" : ""}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={keyOf(row, index)}>
+              {columns.map(({ name, show, isNumber }) => (
+                <td key={name} class={isNumber ? "number" : ""}>
+                  {show(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

@@ -1,0 +1,63 @@
+// A dataset's columns as a table shows them: by their types, each a link that sorts.
+import { brief, type Column, formatTime, hrefWith } from "#console"
+
+export interface Dataset {
+  readonly slug: string
+  readonly name: string
+  readonly description: string
+  readonly class: string
+  readonly status: string
+  readonly key: string | null
+  readonly columns: readonly { readonly name: string; readonly type: string }[]
+  readonly warnings: readonly string[]
+}
+
+export interface Row {
+  readonly id: string
+  readonly values: Readonly<Record<string, unknown>>
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+const widths: Readonly<Record<string, string>> = { number: "8rem", boolean: "6rem", "date-time": "12rem", json: "18rem" }
+
+export function columnsOf({ columns }: Dataset, sort: string): Column<Row>[] {
+  const own = columns.map(
+    ({ name, type }): Column<Row> => ({
+      name,
+      title: <Sorting name={name} type={type} sort={sort} />,
+      show: ({ values }) => cellOf(values[name], type),
+      isNumber: type === "number",
+      width: widths[type] ?? "14rem",
+    }),
+  )
+  const opening: Column<Row> = {
+    name: "row",
+    title: "row",
+    show: ({ id }) => <a href={hrefWith({ row: id })}>{id.slice(-6)}</a>,
+    width: "6rem",
+  }
+  const created: Column<Row> = {
+    name: "created_at",
+    title: <Sorting name="created_at" type="date-time" sort={sort} />,
+    show: ({ created_at }) => formatTime(created_at),
+    width: "12rem",
+  }
+  return [opening, ...own, created]
+}
+
+function cellOf(value: unknown, type: string): string {
+  if (type === "date-time" && typeof value === "string" && value !== "") return formatTime(value)
+  return brief(value).slice(0, 300)
+}
+
+function Sorting({ name, type, sort }: { readonly name: string; readonly type: string; readonly sort: string }) {
+  const next = sort === name ? `-${name}` : name
+  const mark = sort === name ? " ↑" : sort === `-${name}` ? " ↓" : ""
+  return (
+    <a href={hrefWith({ sort: next, row: "" })} title={type}>
+      {name}
+      {mark}
+    </a>
+  )
+}

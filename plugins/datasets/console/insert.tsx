@@ -1,0 +1,50 @@
+// Rows that are put in by hand, as JSON; what is refused, the service says at the row.
+import { useSignal } from "@preact/signals"
+import { Editor, hrefWith, mayCall, Problem, SameAs, useSubmit } from "#console"
+import type { Dataset } from "./columns.tsx"
+
+const blanks: Readonly<Record<string, unknown>> = { number: 0, boolean: false, json: {} }
+
+export function Insert({ dataset: { slug, key, columns } }: { readonly dataset: Dataset }) {
+  const blank = Object.fromEntries(columns.map(({ name, type }) => [name, blanks[type] ?? ""]))
+  const text = useSignal(JSON.stringify([columns.length > 0 ? blank : { email: "ada@example.com" }], null, 2))
+  const problem = useSignal("")
+  const { submit, isBusy, answer, error } = useSubmit<{ row_ids: readonly string[] }>("datasets.insert_rows")
+  if (!mayCall("datasets.insert_rows")) return <p>Your role does not write rows.</p>
+  const input = () => ({ slug, rows: JSON.parse(text.value) as unknown, ...(key === null ? {} : { key }) })
+  const insert = async () => {
+    problem.value = ""
+    try {
+      await submit(input())
+    } catch {
+      problem.value = "This is not JSON: a list of objects, one a row."
+    }
+  }
+  return (
+    <>
+      <p>A list of objects, one a row{key === null ? "" : `; a row of the same ${key} is replaced`}.</p>
+      <Editor
+        label="Rows"
+        language="yaml"
+        text={text.value}
+        onChange={(next) => {
+          text.value = next
+        }}
+        onRun={() => void insert()}
+      />
+      <div class="verbs">
+        <button type="button" class="primary" disabled={isBusy} onClick={() => void insert()}>
+          Insert
+        </button>
+        <kbd>Ctrl Enter</kbd>
+      </div>
+      {(problem.value || error) && <Problem text={problem.value || (error?.message ?? "")} />}
+      {answer && (
+        <p role="status">
+          {answer.row_ids.length} written. <a href={hrefWith({ part: "", row: "" })}>Show the rows</a>
+        </p>
+      )}
+      <SameAs name="datasets.insert_rows" input={{ slug, rows: [blank] }} />
+    </>
+  )
+}

@@ -1,0 +1,58 @@
+// The organization's datasets.
+import { Answered, Badge, hrefOf, hrefWith, Nothing, OperationForm, query, SameAs, Table, useAnswer } from "#console"
+
+interface Dataset {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly description: string
+  readonly class: string
+  readonly purpose: string
+  readonly status: string
+  readonly warnings: readonly string[]
+}
+
+const pageSize = 100
+
+export default function Datasets() {
+  const offset = Number(query()["offset"] ?? 0)
+  const input = { limit: pageSize, offset }
+  const listed = useAnswer<{ datasets: readonly Dataset[] }>("datasets.list", input)
+  return (
+    <>
+      <h1>Datasets</h1>
+      <Answered of={listed}>
+        {({ datasets }) => (
+          <>
+            {datasets.length === 0 ? (
+              <Nothing>Pipelines make the datasets that they write to; one can be made by hand as well.</Nothing>
+            ) : (
+              <Table
+                label="Datasets"
+                rows={datasets}
+                keyOf={({ id }) => id}
+                columns={[
+                  { name: "name", show: ({ slug, name }) => <a href={hrefOf(["datasets", slug])}>{name}</a> },
+                  { name: "slug", show: ({ slug }) => <code>{slug}</code> },
+                  { name: "holds", show: (one) => one.class },
+                  { name: "purpose", show: ({ purpose }) => purpose.replaceAll("_", " ") },
+                  { name: "status", show: ({ status }) => <Badge tone={status === "active" ? "good" : "plain"}>{status}</Badge> },
+                  { name: "about", show: ({ description, warnings }) => [description, ...warnings].filter(Boolean).join(" ") },
+                ]}
+              />
+            )}
+            <p>
+              {offset > 0 && <a href={hrefWith({ offset: String(Math.max(0, offset - pageSize)) })}>Previous page</a>}{" "}
+              {datasets.length === pageSize && <a href={hrefWith({ offset: String(offset + pageSize) })}>Next page</a>}
+            </p>
+          </>
+        )}
+      </Answered>
+      <details>
+        <summary>Make a dataset</summary>
+        <OperationForm name="datasets.create" onDone={listed.reload} />
+      </details>
+      <SameAs name="datasets.list" input={input} />
+    </>
+  )
+}

@@ -1,0 +1,116 @@
+// The rows of a dataset: filtered and sorted by the service, loaded as one scrolls; one of them beside the others.
+import {
+  Answered,
+  Badge,
+  Copy,
+  hrefWith,
+  Nothing,
+  OperationForm,
+  Problem,
+  query,
+  SameAs,
+  type ScreenProps,
+  Tabs,
+  useAnswer,
+  VirtualTable,
+} from "#console"
+import { columnsOf, type Dataset, type Row } from "./columns.tsx"
+import { Filters } from "./filters.tsx"
+import { Insert } from "./insert.tsx"
+import { OneRow } from "./one-row.tsx"
+import { useRows } from "./use-rows.ts"
+
+export default function DatasetScreen({ params }: ScreenProps) {
+  const { slug = "" } = params
+  const read = useAnswer<Dataset>("datasets.get", { slug })
+  const { part = "rows" } = query()
+  return (
+    <>
+      <p>
+        <a href="/console/datasets">Datasets</a>
+      </p>
+      <h1>{read.answer?.name ?? slug}</h1>
+      <Tabs
+        name="part"
+        tabs={[
+          ["rows", "Rows"],
+          ["insert", "Insert"],
+          ["settings", "About"],
+        ]}
+      />
+      <Answered of={read}>
+        {(dataset) => {
+          if (part === "insert") return <Insert dataset={dataset} />
+          if (part === "settings") return <About dataset={dataset} onDone={read.reload} />
+          return <Rows dataset={dataset} />
+        }}
+      </Answered>
+    </>
+  )
+}
+
+function Rows({ dataset }: { readonly dataset: Dataset }) {
+  const { slug } = dataset
+  const { filter = "", sort = "", row: chosen = "" } = query()
+  const { rows, isComplete, problem, more, reload, without } = useRows(slug, filter, sort)
+  const one = rows.find(({ id }) => id === chosen)
+  const input = { slug, ...(filter && { filter }), ...(sort && { sort }) }
+  const hrefOfExport = (format: string) =>
+    `/v1/datasets/${encodeURIComponent(slug)}/export?${new URLSearchParams({ format, ...(filter && { filter }) })}`
+  return (
+    <>
+      <Filters dataset={dataset} />
+      {problem && <Problem text={problem} />}
+      <p class="about" role="status">
+        {rows.length.toLocaleString("en")} {rows.length === 1 ? "row" : "rows"}
+        {isComplete ? "" : ", more as you scroll"}.{" "}
+        <a href={hrefOfExport("csv")} download>
+          Export as CSV
+        </a>{" "}
+        <a href={hrefOfExport("ndjson")} download>
+          as NDJSON
+        </a>{" "}
+        <button type="button" onClick={reload}>
+          Read again
+        </button>
+      </p>
+      {isComplete && rows.length === 0 ? (
+        <Nothing>{filter === "" ? "There are no rows yet." : "No row is like this."}</Nothing>
+      ) : (
+        <div class={one ? "split" : ""}>
+          <VirtualTable<Row>
+            label={`Rows of ${dataset.name}`}
+            columns={columnsOf(dataset, sort)}
+            count={rows.length + (isComplete ? 0 : 20)}
+            rowAt={(index) => rows[index]}
+            onRange={(_first, last) => {
+              if (last >= rows.length - 40) more()
+            }}
+          />
+          {one && <OneRow dataset={dataset} row={one} onDeleted={() => without(one.id)} />}
+        </div>
+      )}
+      <SameAs name="datasets.list_rows" input={input} />
+    </>
+  )
+}
+
+function About({ dataset, onDone }: { readonly dataset: Dataset; readonly onDone: () => void }) {
+  return (
+    <>
+      <p>{dataset.description}</p>
+      <p>
+        <Badge tone={dataset.status === "active" ? "good" : "plain"}>{dataset.status}</Badge> {dataset.class}, key{" "}
+        {dataset.key ?? "none yet"}. <code>{dataset.slug}</code> <Copy text={dataset.slug} name="slug" />{" "}
+        <a href={hrefWith({ part: "" })}>Rows</a>
+      </p>
+      {dataset.warnings.map((text) => (
+        <p key={text} class="problem">
+          {text}
+        </p>
+      ))}
+      <OperationForm name="datasets.update" known={{ slug: dataset.slug }} onDone={onDone} />
+      <SameAs name="datasets.get" input={{ slug: dataset.slug }} />
+    </>
+  )
+}

@@ -1,0 +1,59 @@
+// Which sketch an event belongs to, and what becomes of the sketches as documents change.
+import { createHash } from "node:crypto"
+import type { Json } from "#core"
+import { canonicalJson, type PipelineDocument } from "#core/engine"
+import type { DriftRecord } from "./collection.ts"
+import { settledBaseline } from "./findings.ts"
+import { mergeSketches } from "./merge.ts"
+import { emptySketch, type Sketch } from "./sketch.ts"
+
+/** What one node saw under one document. */
+export interface Seen {
+  readonly digest: string
+  readonly revision: number
+  readonly key_id: string
+  readonly sketch: Sketch
+}
+
+const digests = new WeakMap<PipelineDocument, string>()
+
+/** Of all that can change which events are accepted and what they are; a pipeline that is only renamed or paused stays the same. */
+export function comparisonDigest(document: PipelineDocument): string {
+  const known = digests.get(document)
+  if (known !== undefined) return known
+  const { name: _n, state: _s, acknowledged_warnings: _w, ...compared } = document
+  const digest = createHash("sha256")
+    .update(canonicalJson(compared as unknown as Json))
+    .digest("hex")
+  digests.set(document, digest)
+  return digest
+}
+
+export function mergeSeen(stored: Omit<DriftRecord, "id" | "version"> | undefined, seen: Seen): Omit<DriftRecord, "id" | "version"> {
+  const { digest, revision, key_id, sketch } = seen
+  if (!stored) return { digest, revision, key_id, baseline: null, current: sketch, told: [] }
+  const { baseline, current, told } = stored.key_id === key_id ? stored : withoutValues(stored)
+  if (stored.digest === digest)
+    return { digest, revision: Math.max(stored.revision, revision), key_id, baseline, current: mergeSketches(current, sketch), told }
+  if (revision > stored.revision)
+    return { digest, revision, key_id, baseline: settledBaseline(baseline, current), current: sketch, told: [] }
+  // Late news of an earlier document.
+  return { ...stored, key_id, current, told, baseline: mergeSketches(baseline ?? emptySketch(), sketch) }
+}
+
+/** As it stands for this document, which no event may have come to yet. */
+export function comparedWith(
+  stored: Omit<DriftRecord, "id" | "version"> | undefined,
+  digest: string,
+  key_id: string,
+): { baseline: Sketch | null; current: Sketch } {
+  if (!stored) return { baseline: null, current: emptySketch() }
+  const { baseline, current } = stored.key_id === key_id ? stored : withoutValues(stored)
+  if (stored.digest === digest) return { baseline, current }
+  return { baseline: settledBaseline(baseline, current), current: emptySketch() }
+}
+
+function withoutValues<T extends Pick<DriftRecord, "baseline" | "current">>(stored: T): T {
+  const cleared = (sketch: Sketch): Sketch => ({ ...sketch, paths: sketch.paths.map((path) => ({ ...path, values: null })) })
+  return { ...stored, baseline: stored.baseline && cleared(stored.baseline), current: cleared(stored.current) }
+}

@@ -1,0 +1,81 @@
+// Chooses which events are looked at: each where few come, one in some where many do, which then stands for those
+// between. Decides with a few additions; the looking itself is done later, and never for more than a bound a second.
+import type { Clock } from "#core"
+
+/** Events of one pipeline that are looked at in a second, about. */
+const perPipeline = 20
+/** Of all pipelines of this node. */
+const perNode = 200
+/** Characters of their bodies. */
+const perNodeText = 1_048_576
+/** A longer body is not looked at. */
+export const maxText = 262_144
+const maxPipelines = 10_000
+const windowMs = 1_000
+
+interface Rate {
+  window: number
+  events: number
+  taken: number
+  stride: number
+  /** Events not looked at since the last one that was, accepted and rejected. */
+  passed: [number, number]
+}
+
+export class Sampler {
+  readonly #clock: Clock
+  readonly #rates = new Map<string, Rate>()
+  #window = 0
+  #taken = 0
+  #text = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** How many events this one stands for; 0 where it is not to be looked at. */
+  take(pipelineId: string, text: number, rejected: boolean): number {
+    const window = Math.floor(this.#clock.monotonic() / windowMs)
+    const rate = this.#rateOf(pipelineId, window)
+    const kind = rejected ? 1 : 0
+    const due = rate.events++ % rate.stride === 0 && text <= maxText && this.#within(window, text)
+    if (!due) {
+      rate.passed[kind]++
+      return 0
+    }
+    // A burst is noticed within the second that it begins in.
+    if (++rate.taken % perPipeline === 0) rate.stride *= 2
+    const weight = 1 + rate.passed[kind]
+    rate.passed[kind] = 0
+    return weight
+  }
+
+  #within(window: number, text: number): boolean {
+    if (this.#window !== window) {
+      this.#window = window
+      this.#taken = 0
+      this.#text = 0
+    }
+    if (this.#taken >= perNode || this.#text + text > perNodeText) return false
+    this.#taken++
+    this.#text += text
+    return true
+  }
+
+  #rateOf(pipelineId: string, window: number): Rate {
+    const known = this.#rates.get(pipelineId)
+    if (known) {
+      if (known.window !== window) {
+        known.stride = window - known.window > 1 ? 1 : Math.max(1, Math.ceil(known.events / perPipeline))
+        known.window = window
+        known.events = 0
+        known.taken = 0
+      }
+      return known
+    }
+    if (this.#rates.size >= maxPipelines) this.#rates.clear()
+    const fresh: Rate = { window, events: 0, taken: 0, stride: 1, passed: [0, 0] }
+    this.#rates.set(pipelineId, fresh)
+    return fresh
+  }
+}

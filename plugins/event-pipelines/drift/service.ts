@@ -1,0 +1,73 @@
+// Schema drift as operations and plans ask for it.
+import { type Json, type Store, token, type Vault } from "#core"
+import type { PipelineDocument } from "#core/engine"
+import type { PipelineRecord } from "../collections.ts"
+import { type DriftRecord, SchemaSketches } from "./collection.ts"
+import { comparedWith, comparisonDigest } from "./comparison.ts"
+import { type Drift, driftOf } from "./findings.ts"
+import { type Operation, patched, patchOf } from "./patch.ts"
+import { SchemaPlaces } from "./schema-places.ts"
+import type { Sketch } from "./sketch.ts"
+import type { Sketcher } from "./sketcher.ts"
+
+export interface DriftReport {
+  readonly baseline: Sketch | null
+  readonly current: Sketch
+  readonly drift: readonly Drift[]
+}
+
+export interface SchemaDriftService {
+  of(organization: string, pipeline: Pick<PipelineRecord, "id" | "document">): Promise<DriftReport>
+  /** Warnings of a plan that would give the pipeline this document: what that document leaves as it is. */
+  notes(organization: string, pipeline: Pick<PipelineRecord, "id" | "slug" | "document">, planned: PipelineDocument): Promise<string[]>
+}
+
+export const SchemaDrift = token<SchemaDriftService>("SchemaDrift")
+
+interface DriftDeps {
+  readonly store: Store
+  readonly vault: Vault
+  readonly sketcher: Sketcher
+}
+
+const maxNoted = 5
+
+export function schemaDrift({ store, vault, sketcher }: DriftDeps): SchemaDriftService {
+  const compared = async (organization: string, { id, document }: Pick<PipelineRecord, "id" | "document">) => {
+    await sketcher.flush()
+    const stored: DriftRecord | undefined = await store.open(SchemaSketches, organization).get(id)
+    return { ...comparedWith(stored, comparisonDigest(document), vault.keyId), hash: sketcher.hashOf(id) }
+  }
+  return {
+    async of(organization, pipeline) {
+      const { hash, ...sketches } = await compared(organization, pipeline)
+      return { ...sketches, drift: driftOf({ schema: pipeline.document.request_schema as Json, ...sketches, hash }) }
+    },
+    async notes(organization, pipeline, { request_schema }) {
+      const found = driftOf({ schema: request_schema as Json, ...(await compared(organization, pipeline)) })
+      const left = found.filter(({ kind, rejected }) => rejected > 0 || kind === "new_field" || kind === "type_changed")
+      const said = left
+        .slice(0, maxNoted)
+        .map(({ message, since, events }) => `${message} Since ${since}, ${events} ${events === 1 ? "event" : "events"}.`)
+      if (left.length === 0) return []
+      const more = left.length > maxNoted ? ` And ${left.length - maxNoted} more.` : ""
+      return [
+        `schema-drift: events differ from what they were. ${said.join(" ")}${more} See \`millrace event-pipelines drift ${pipeline.slug}\`.`,
+      ]
+    },
+  }
+}
+
+/** The document with a schema that fits, by those differences that a change of the schema can mend. */
+export function mend(document: PipelineDocument, drift: readonly Drift[]): { document: PipelineDocument; patch: Operation[] } {
+  let mended = document as unknown as Json
+  const patch: Operation[] = []
+  for (const one of drift) {
+    if (one.patch.length === 0) continue
+    const schema = (mended as { request_schema: Json }).request_schema
+    const operations = patchOf({ ...one, place: new SchemaPlaces(schema).of(one.path), schema, explains: true })
+    mended = patched(mended, operations)
+    patch.push(...operations)
+  }
+  return { document: mended as unknown as PipelineDocument, patch }
+}

@@ -1,0 +1,178 @@
+// Sketches the events of this node beside their path: taken from a queue in turns of their own, kept in memory, and
+// written every few seconds. A crash loses the sketches of these seconds.
+import type { Clock, Json, Live, Log, Vault } from "#core"
+import type { SettledEvent, StoredPipeline } from "#core/engine"
+import { type MergeDeps, mergeDocument } from "../merged-document.ts"
+import { stageDrift } from "./channel.ts"
+import { type DriftRecord, SchemaSketches } from "./collection.ts"
+import { comparisonDigest, mergeSeen } from "./comparison.ts"
+import { type Drift, driftOf } from "./findings.ts"
+import { mergeSketches } from "./merge.ts"
+import { type HashOf, hasher, observe } from "./observe.ts"
+import { Sampler } from "./sampler.ts"
+import { emptySketch, type Sketch } from "./sketch.ts"
+
+const writtenEveryMs = 5_000
+/** Events that wait to be looked at; further ones are left out. */
+const maxWaiting = 100
+/** Pipelines with unwritten sketches. */
+const maxPending = 500
+
+/** Differences that are remembered as told. */
+const maxTold = 500
+
+/** Faults of ours, after which the event comes again. */
+const comesAgain: ReadonlySet<string> = new Set(["unavailable", "internal", "stopping"])
+
+export interface SketcherDeps extends MergeDeps {
+  readonly clock: Clock
+  readonly log: (typeof Log)["type"] & {}
+  readonly live: Live
+  readonly vault: Vault
+}
+
+interface Waiting {
+  readonly pipeline: StoredPipeline
+  readonly body: string
+  readonly at: string
+  readonly execution: string
+  readonly rejected: boolean
+  readonly weight: number
+}
+
+interface Pending {
+  pipeline: StoredPipeline
+  readonly digest: string
+  sketch: Sketch
+}
+
+export class Sketcher {
+  readonly #deps: SketcherDeps
+  readonly #sampler: Sampler
+  readonly #key: Buffer
+  #waiting: Waiting[] = []
+  #scheduled: NodeJS.Immediate | undefined
+  /** By pipeline and digest. */
+  readonly #pending = new Map<string, Pending>()
+  #cancel: (() => void) | undefined
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(deps: SketcherDeps) {
+    this.#deps = deps
+    this.#sampler = new Sampler(deps.clock)
+    this.#key = deps.vault.keyFor("schema-drift")
+  }
+
+  hashOf(pipelineId: string): HashOf {
+    return hasher(this.#key, pipelineId)
+  }
+
+  /** Verified live events alone: no test, no replay, no repeat, and none that was refused for another reason than its shape. */
+  take({ entry, stored, visible, isTest, isReplay, isCounted, journalId }: SettledEvent): void {
+    const { body } = visible
+    if (isTest || isReplay || !isCounted || body === "" || entry.repeat_of !== null) return
+    const rejected = entry.status === "rejected"
+    if (rejected ? entry.cause !== "schema_mismatch" : entry.status === "failed" && comesAgain.has(entry.cause)) return
+    const weight = this.#sampler.take(stored.id, body.length, rejected)
+    if (weight === 0 || this.#waiting.length >= maxWaiting) return
+    this.#waiting.push({ pipeline: stored, body, at: entry.received_at, execution: journalId, rejected, weight })
+    this.#scheduled ??= setImmediate(() => this.#next())
+  }
+
+  /** Looks at what waits, and writes what this node saw. */
+  flush(): Promise<void> {
+    const flushed = this.#writing.then(() => {
+      while (this.#waiting.length > 0) this.#look()
+      return this.#write()
+    })
+    this.#writing = flushed.catch(() => undefined)
+    return flushed
+  }
+
+  async stop(): Promise<void> {
+    this.#cancel?.()
+    if (this.#scheduled) clearImmediate(this.#scheduled)
+    await this.flush()
+  }
+
+  /** One event a turn. */
+  #next(): void {
+    this.#scheduled = undefined
+    this.#look()
+    if (this.#waiting.length > 0) this.#scheduled = setImmediate(() => this.#next())
+  }
+
+  #look(): void {
+    const one = this.#waiting.shift()
+    const payload = one && parsed(one.body)
+    if (!one || payload === undefined || saysTest(payload)) return
+    const { pipeline } = one
+    const digest = comparisonDigest(pipeline.document)
+    const key = `${pipeline.id} ${digest}`
+    let pending = this.#pending.get(key)
+    if (!pending) {
+      if (this.#pending.size >= maxPending) return
+      pending = { pipeline, digest, sketch: emptySketch() }
+      this.#pending.set(key, pending)
+      this.#writeLater()
+    }
+    pending.pipeline = pipeline
+    observe(pending.sketch, payload, one, this.hashOf(pipeline.id))
+  }
+
+  #writeLater(): void {
+    this.#cancel ??= this.#deps.clock.after(writtenEveryMs, () => {
+      this.#cancel = undefined
+      this.flush().catch((error: unknown) => {
+        this.#deps.log.warn({ err: error }, "sketches of events could not be written; retrying")
+        this.#writeLater()
+      })
+    })
+  }
+
+  async #write(): Promise<void> {
+    for (const [key, pending] of this.#pending) {
+      const written = pending.sketch
+      pending.sketch = emptySketch()
+      try {
+        await this.#merge(pending, written)
+        if (pending.sketch.events === 0) this.#pending.delete(key)
+      } catch (error) {
+        pending.sketch = mergeSketches(written, pending.sketch)
+        throw error
+      }
+    }
+    if (this.#pending.size > 0) this.#writeLater()
+  }
+
+  async #merge({ pipeline, digest }: Pending, sketch: Sketch): Promise<void> {
+    if (sketch.events === 0) return
+    const { vault, live } = this.#deps
+    const seen = { digest, revision: pipeline.revision, key_id: vault.keyId, sketch }
+    const at = { organization: pipeline.organization.id, id: pipeline.id }
+    let fresh: Drift[] = []
+    const merge = (stored: DriftRecord | undefined) => {
+      const merged = mergeSeen(stored, seen)
+      if (merged.digest !== digest) return merged
+      const found = driftOf({ schema: pipeline.document.request_schema as Json, ...merged, hash: this.hashOf(pipeline.id) })
+      fresh = found.filter(({ id }) => !merged.told.includes(id))
+      return { ...merged, told: [...merged.told, ...fresh.map(({ id }) => id)].slice(-maxTold) }
+    }
+    await mergeDocument(this.#deps, SchemaSketches, at, merge, (work) => {
+      for (const drift of fresh) stageDrift(live, work, pipeline, drift)
+    })
+  }
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+function saysTest(payload: Json): boolean {
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return false
+  return [true, "true", "1"].includes(payload["is_test"] as string)
+}

@@ -1,0 +1,147 @@
+// Counts which secret verified each event, in memory, and writes the counts every few seconds: an event pays for a few
+// additions. A crash loses the counts of these seconds.
+import { isIP } from "node:net"
+import { type Clock, type Log, timestamp } from "#core"
+import { networkOf, type SettledEvent } from "#core/engine"
+import { type MergeDeps, mergeDocument } from "../merged-document.ts"
+import { type SecretUse, SecretUses } from "./collection.ts"
+import { maxAddresses, mergeUses } from "./merge.ts"
+
+/** How client addresses are kept. */
+export type ShownAddresses = "full" | "network" | "none"
+
+/** Also what another node's counts lag behind by. */
+export const writtenEveryMs = 5_000
+/** Of one secret between two writes; of those beyond, one in some has its address looked at. */
+const addressesLookedAt = 64
+const addressEvery = 32
+/** Secrets with unwritten counts; written early at it. */
+const maxPending = 5_000
+
+interface Pending {
+  readonly organization: string
+  readonly pipelineId: string
+  readonly first: number
+  last: number
+  events: number
+  readonly minutes: Map<number, number>
+  readonly addresses: Map<string, { last: number; events: number }>
+  more: boolean
+}
+
+export interface SecretUseDeps extends MergeDeps {
+  readonly clock: Clock
+  readonly log: (typeof Log)["type"] & {}
+  readonly addresses: ShownAddresses
+}
+
+export class SecretUseCounter {
+  readonly #deps: SecretUseDeps
+  #pending = new Map<string, Pending>()
+  /** Not written yet, because a write failed. */
+  readonly #owed = new Map<string, { organization: string; use: SecretUse }>()
+  #cancel: (() => void) | undefined
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(deps: SecretUseDeps) {
+    this.#deps = deps
+  }
+
+  observe({ entry, stored, addressOf }: SettledEvent): void {
+    const secret = entry.verdict.secret_id
+    if (secret === null || !entry.verdict.ok) return
+    const now = this.#deps.clock.now()
+    let pending = this.#pending.get(secret)
+    if (!pending) {
+      pending = {
+        organization: stored.organization.id,
+        pipelineId: stored.id,
+        first: now,
+        last: now,
+        events: 0,
+        minutes: new Map(),
+        addresses: new Map(),
+        more: false,
+      }
+      this.#pending.set(secret, pending)
+      this.#writeLater(this.#pending.size > maxPending ? 0 : writtenEveryMs)
+    }
+    pending.last = now
+    pending.events++
+    const minute = Math.floor(now / 60_000)
+    pending.minutes.set(minute, (pending.minutes.get(minute) ?? 0) + 1)
+    if (addressOf && (pending.events <= addressesLookedAt || pending.events % addressEvery === 0))
+      noteAddress(pending, shownAddress(addressOf(), this.#deps.addresses), now)
+  }
+
+  /** Writes what this node counted. */
+  flush(): Promise<void> {
+    const flushed = this.#writing.then(() => this.#write())
+    this.#writing = flushed.catch(() => undefined)
+    return flushed
+  }
+
+  async stop(): Promise<void> {
+    this.#cancel?.()
+    await this.flush()
+  }
+
+  #writeLater(milliseconds: number): void {
+    if (milliseconds === 0) {
+      this.#cancel?.()
+      this.#cancel = undefined
+    }
+    this.#cancel ??= this.#deps.clock.after(milliseconds, () => {
+      this.#cancel = undefined
+      this.flush().catch((error: unknown) => {
+        this.#deps.log.warn({ err: error }, "counts of the use of secrets could not be written; retrying")
+        this.#writeLater(writtenEveryMs)
+      })
+    })
+  }
+
+  async #write(): Promise<void> {
+    const pending = this.#pending
+    this.#pending = new Map()
+    for (const [id, one] of pending) {
+      const owed = this.#owed.get(id)
+      const use = useOf(one)
+      this.#owed.set(id, { organization: one.organization, use: owed ? mergeUses(owed.use, use) : use })
+    }
+    for (const [id, { organization, use }] of this.#owed) {
+      await mergeDocument(this.#deps, SecretUses, { organization, id }, (stored) => (stored ? mergeUses(stored, use) : use))
+      this.#owed.delete(id)
+    }
+  }
+}
+
+function noteAddress(pending: Pending, address: string, now: number): void {
+  if (address === "") return
+  const known = pending.addresses.get(address)
+  if (known) {
+    known.last = now
+    known.events++
+  } else if (pending.addresses.size < maxAddresses) pending.addresses.set(address, { last: now, events: 1 })
+  else pending.more = true
+}
+
+function useOf({ pipelineId, first, last, events, minutes, addresses, more }: Pending): SecretUse {
+  const use: SecretUse = {
+    pipeline_id: pipelineId,
+    first_at: timestamp(first),
+    last_at: timestamp(last),
+    events,
+    minutes: [...minutes].map(([minute, count]) => ({ minute, events: count })),
+    addresses: [...addresses].map(([address, one]) => ({ address, last_at: timestamp(one.last), events: one.events })),
+    more_addresses: more,
+    expires_at: "",
+  }
+  return mergeUses(use, { ...use, events: 0, minutes: [], addresses: [] })
+}
+
+/** As the settings allow it to be kept; "" for none. */
+export function shownAddress(address: string, shown: ShownAddresses): string {
+  if (shown === "none" || isIP(address) === 0) return ""
+  if (shown === "full") return address
+  return isIP(address) === 4 ? `${address.slice(0, address.lastIndexOf("."))}.0/24` : networkOf(address)
+}

@@ -1,0 +1,54 @@
+// An event as lists show it, and its state in a word.
+import { Badge, type Column, hrefOf, Table, Time, type Tone } from "#console"
+import { visible } from "./visible.ts"
+
+export interface Event {
+  readonly id: string
+  readonly pipeline_slug: string
+  readonly status: string
+  readonly cause: string
+  readonly error: { readonly message: string; readonly step?: string } | null
+  readonly received_at: string
+  readonly is_test: boolean
+  readonly payload_preview: string
+  readonly repeat_of: string | null
+  readonly replay_of: string | null
+  readonly count: number
+}
+
+export const statuses = ["accepted", "rejected", "failed"]
+const tones: Readonly<Record<string, Tone>> = { accepted: "good", rejected: "warning", failed: "bad" }
+const maxPreview = 160
+
+export function Status({ status }: { readonly status: string }) {
+  return <Badge tone={tones[status] ?? "plain"}>{status}</Badge>
+}
+
+/** With its pipeline, so that its page need not look for it. */
+export function hrefOfEvent({ id, pipeline_slug }: Pick<Event, "id" | "pipeline_slug">): string {
+  return hrefOf(["events", id], { pipeline: pipeline_slug })
+}
+
+const columns: readonly Column<Event>[] = [
+  {
+    name: "received",
+    show: (event) => (
+      <a href={hrefOfEvent(event)}>
+        <Time value={event.received_at} />
+      </a>
+    ),
+  },
+  { name: "pipeline", show: ({ pipeline_slug }) => pipeline_slug },
+  { name: "status", show: ({ status }) => <Status status={status} /> },
+  { name: "cause", show: ({ cause, error }) => [cause, error?.step && `at ${error.step}`].filter(Boolean).join(" ") },
+  {
+    name: "kind",
+    show: ({ is_test, repeat_of, replay_of, count }) =>
+      [is_test && "test", repeat_of && "repeat", replay_of && "replay", count > 1 && `${count} alike`].filter(Boolean).join(", "),
+  },
+  { name: "payload", show: ({ payload_preview }) => <code class="preview">{visible(payload_preview.slice(0, maxPreview))}</code> },
+]
+
+export function EventTable({ label, events }: { readonly label: string; readonly events: readonly Event[] }) {
+  return <Table<Event> label={label} rows={events} keyOf={({ id }) => id} columns={columns} />
+}

@@ -1,0 +1,139 @@
+// Events of all pipelines: found by anything that is known of them, or by filters, newest first and as they come.
+import "./events.css"
+import { useRef } from "preact/hooks"
+import { Answered, FilterBar, formatNumber, hrefWith, mayCall, Nothing, query, SameAs, Time, useAnswer } from "#console"
+import { type Filter, maxHeld, useArrivals } from "./arrivals.ts"
+import { type Event, EventTable, statuses } from "./event.tsx"
+import { FindBox } from "./find-box.tsx"
+
+interface Listed {
+  readonly events: readonly Event[]
+  readonly next_cursor: string
+}
+
+const pageSize = 100
+
+export default function Events() {
+  const { find = "" } = query()
+  return (
+    <>
+      <h1>Events</h1>
+      {mayCall("events.find") && <FindBox text={find} />}
+      {find === "" || !mayCall("events.find") ? <List /> : <Found text={find} />}
+    </>
+  )
+}
+
+function filterOfPlace(): Filter {
+  const { pipeline, status, cause, test, since, until } = query()
+  const given = { pipeline, status, cause, since: momentOf(since), until: momentOf(until), is_test: test && test === "yes" }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== "")) as Filter
+}
+
+/** `2026-11-23 17:15` as people write it, in their own time zone; what is not a time goes to the service, which says so. */
+function momentOf(text: string | undefined): string | undefined {
+  if (!text) return undefined
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? text : new Date(ms).toISOString()
+}
+
+function List() {
+  const { cursor = "" } = query()
+  const filter = filterOfPlace()
+  const input = { ...filter, limit: pageSize, ...(cursor === "" ? {} : { cursor }) }
+  const listed = useAnswer<Listed>("events.list", input)
+  const arrivals = useArrivals(filter, cursor === "", listed.reload)
+  const kept = useRef(listed.answer)
+  if (!arrivals.isHeld) kept.current = listed.answer
+  const shown = arrivals.isHeld && kept.current ? { ...listed, answer: kept.current } : listed
+  return (
+    <>
+      <FilterBar
+        filters={[
+          { name: "pipeline", placeholder: "slug" },
+          { name: "status", choices: statuses },
+          { name: "cause" },
+          { name: "test", choices: ["yes", "no"] },
+          { name: "since", placeholder: "2026-11-23 17:15" },
+          { name: "until", placeholder: "2026-11-23 18:00" },
+        ]}
+      />
+      {cursor === "" ? (
+        <div class="verbs live">
+          <button type="button" onClick={arrivals.isHeld ? arrivals.goOn : arrivals.hold}>
+            {arrivals.isHeld ? "Go on" : "Pause"}
+          </button>
+          <span role="status" class="about">
+            {lineOf(arrivals)}
+          </span>
+        </div>
+      ) : (
+        <p>
+          <a href={hrefWith({ cursor: "" })}>Newest</a>
+        </p>
+      )}
+      <Answered of={shown}>
+        {({ events, next_cursor }) => (
+          <>
+            {events.length === 0 ? (
+              <Nothing>
+                {Object.keys(filter).length > 0 ? "No event is like this." : "Nothing came in yet. What pipelines receive shows up here."}
+              </Nothing>
+            ) : (
+              <EventTable label="Events" events={events} />
+            )}
+            {next_cursor !== "" && (
+              <p>
+                <a href={hrefWith({ cursor: next_cursor })}>Older</a>
+              </p>
+            )}
+          </>
+        )}
+      </Answered>
+      <SameAs name="events.list" input={input} />
+    </>
+  )
+}
+
+function lineOf({ isHeld, held, live }: ReturnType<typeof useArrivals>): string {
+  if (live.problem !== "") return live.problem
+  if (isHeld) return `Paused; ${formatNumber(held)}${held < maxHeld ? "" : " or more"} came since.`
+  if (live.caughtUp > 0) return `Live; ${formatNumber(live.caughtUp)} came while the connection was lost.`
+  return "Live: events appear as they come."
+}
+
+interface FoundEvents {
+  readonly events: readonly Event[]
+  readonly complete: boolean
+  readonly indexed_through: string
+}
+
+function Found({ text }: { readonly text: string }) {
+  const input = { text, limit: pageSize }
+  const found = useAnswer<FoundEvents>("events.find", input)
+  return (
+    <>
+      <Answered of={found}>
+        {({ events, complete, indexed_through }) => (
+          <>
+            <p role="status" class="about">
+              {events.length === 1 ? "1 event" : `${formatNumber(events.length)} events`}
+              {complete ? "." : ", and there may be more: give more of it."}{" "}
+              {indexed_through !== "" && (
+                <>
+                  Indexed through <Time value={indexed_through} />; of later ones the newest were read.
+                </>
+              )}
+            </p>
+            {events.length === 0 ? (
+              <Nothing>No event that is kept holds all of these words. Parts of words are not found.</Nothing>
+            ) : (
+              <EventTable label="Events" events={events} />
+            )}
+          </>
+        )}
+      </Answered>
+      <SameAs name="events.find" input={input} />
+    </>
+  )
+}

@@ -1,0 +1,139 @@
+// The parts of an event's page: what came in, how it was verified, what the transform made of it, the reply, and what is linked.
+import { Answered, Badge, Facts, hrefOf, mayCall, Table, useAnswer } from "#console"
+import { type Event, EventTable } from "./event.tsx"
+import type { Execution, Payload } from "./execution.ts"
+import { laidOut, Marked, parsed, Stranger } from "./texts.tsx"
+import { visible } from "./visible.ts"
+
+export function CameIn({ payload, execution }: { readonly payload: Payload | undefined; readonly execution: Execution }) {
+  const text = payload?.body ?? execution.payload_preview
+  const query = Object.entries(payload?.query ?? {})
+  return (
+    <section aria-labelledby="came-in">
+      <h2 id="came-in">What came in</h2>
+      {text === "" ? (
+        <p class="about">Its payload is not stored, or not for your role.</p>
+      ) : (
+        <Stranger label="Payload" text={laidOut(text)} />
+      )}
+      {!payload && text !== "" && <p class="about">The beginning; the whole payload is not stored.</p>}
+      {payload && (
+        <details>
+          <summary>Headers{query.length > 0 && " and query"}</summary>
+          <Facts of={[...Object.entries(payload.headers), ...query].map(([name, value]) => [visible(name), visible(String(value))])} />
+        </details>
+      )}
+      {execution.envelope !== null && (
+        <details>
+          <summary>Envelope</summary>
+          <Stranger label="Envelope" text={JSON.stringify(execution.envelope, null, 2)} />
+        </details>
+      )}
+    </section>
+  )
+}
+
+export function Verified({ execution: { verdict, dedupe, schema_errors, warnings } }: { readonly execution: Execution }) {
+  const facts: (readonly [string, preact.ComponentChildren])[] = [
+    ["verification", <Badge key="ok" tone={verdict.ok ? "good" : "bad"}>{`${verdict.ok ? "passed" : "refused"}: ${verdict.mode}`}</Badge>],
+  ]
+  if (!verdict.ok) facts.push([verdict.cause, visible(verdict.message)])
+  if (verdict.secret_id) facts.push(["secret", <code key="secret">{verdict.secret_id}</code>])
+  if (verdict.event_id) facts.push(["sender's id", visible(verdict.event_id)])
+  if (verdict.event_type) facts.push(["sender's type", visible(verdict.event_type)])
+  if (dedupe) facts.push(["repeats by", `${visible(dedupe.key)}: ${dedupe.outcome}`])
+  for (const { pointer, message } of schema_errors) facts.push([`schema ${visible(pointer)}`, visible(message)])
+  for (const { pointer, message } of warnings) facts.push([`dropped ${visible(pointer)}`, visible(message)])
+  return (
+    <section aria-labelledby="verified">
+      <h2 id="verified">How it was verified</h2>
+      <Facts of={facts} />
+    </section>
+  )
+}
+
+export function Transformed({
+  payload,
+  execution: { transformed },
+}: {
+  readonly payload: Payload | undefined
+  readonly execution: Execution
+}) {
+  const input = payload && parsed(payload.body)
+  if (transformed === null || input === undefined) return null
+  const isSame = JSON.stringify(input) === JSON.stringify(transformed)
+  return (
+    <section aria-labelledby="transformed">
+      <h2 id="transformed">Transform</h2>
+      {isSame ? (
+        <p class="about">It went on as it came.</p>
+      ) : (
+        <div class="split">
+          <div>
+            <h3>Input</h3>
+            <Marked label="Input of the transform" value={input} beside={transformed} side="before" />
+          </div>
+          <div>
+            <h3>Output</h3>
+            <Marked label="Output of the transform" value={transformed} beside={input} side="after" />
+          </div>
+        </div>
+      )}
+    </section>
+  )
+}
+
+export function Replied({ execution: { response } }: { readonly execution: Execution }) {
+  return (
+    <section aria-labelledby="replied">
+      <h2 id="replied">Reply</h2>
+      {response === null ? (
+        <p class="about">None was sent.</p>
+      ) : (
+        <>
+          <p>
+            <Badge tone={response.status < 400 ? "good" : "bad"}>{response.status}</Badge>
+          </p>
+          {response.body !== "" && <Stranger label="Reply" text={laidOut(response.body)} />}
+        </>
+      )}
+    </section>
+  )
+}
+
+export function Rows({ execution: { rows } }: { readonly execution: Execution }) {
+  if (rows.length === 0) return null
+  return (
+    <section aria-labelledby="rows">
+      <h2 id="rows">Rows</h2>
+      <Table
+        label="Rows"
+        rows={rows}
+        keyOf={({ row_id }, index) => `${row_id} ${index}`}
+        columns={[
+          { name: "step", show: ({ step }) => step },
+          { name: "dataset", show: ({ dataset }) => <a href={hrefOf(["datasets", dataset])}>{dataset}</a> },
+          {
+            name: "row",
+            show: ({ dataset, row_id }) => (
+              <a href={hrefOf(["datasets", dataset], { filter: JSON.stringify({ id: row_id }), row: row_id })}>{row_id}</a>
+            ),
+          },
+        ]}
+      />
+    </section>
+  )
+}
+
+/** Replays and repeats of it, as far as they are found. */
+export function Linked({ id }: { readonly id: string }) {
+  const found = useAnswer<{ events: readonly Event[] }>(mayCall("events.find") ? "events.find" : undefined, { text: id, limit: 50 })
+  const linked = found.answer?.events.filter(({ replay_of, repeat_of }) => replay_of === id || repeat_of === id) ?? []
+  if (linked.length === 0) return null
+  return (
+    <section aria-labelledby="linked">
+      <h2 id="linked">Its replays and repeats</h2>
+      <Answered of={found}>{() => <EventTable label="Replays and repeats" events={linked} />}</Answered>
+    </section>
+  )
+}

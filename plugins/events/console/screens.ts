@@ -1,0 +1,15 @@
+// Events: those of all pipelines as they come, and each on a page of its own.
+import type { Contribution } from "#console"
+
+export default {
+  screens: [
+    {
+      path: "events",
+      title: "Events",
+      needs: ["events.list"],
+      navigation: { group: "Now", order: 10 },
+      load: () => import("./list.tsx"),
+    },
+    { path: "events/{id}", title: "Event", needs: ["event_pipelines.get_execution"], load: () => import("./one.tsx") },
+  ],
+} satisfies Contribution

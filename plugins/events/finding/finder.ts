@@ -1,0 +1,153 @@
+// Finds events by anything that is known of them: ids at once, all else by the index and, in what it does not reach yet, by reading. What
+// the index names is read and held against what is looked for, so that it shows nothing that the journal does not hold any more.
+import { type Clock, isUuid, type Store } from "#core"
+import { EntryCollection, type JournalEntry, LateEntryCollection, retainedEntry } from "#core/engine"
+import { newestFirst } from "../../event-pipelines/index.ts"
+import { blockId, postingsId, type Segment } from "../collections.ts"
+import { bodiesApart, entryText, plainText } from "./entry-text.ts"
+import { idsOf, idsPerBlock, maxPostings, type Posting, partOf, readPart } from "./segment.ts"
+import { readIndex, readParts } from "./stored-index.ts"
+import { type Sought, soughtIn, tokens } from "./tokens.ts"
+
+export interface FinderDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly payloadsDays: number
+}
+
+export interface Found {
+  readonly events: readonly JournalEntry[]
+  /** False where there may be more that were not looked at. */
+  readonly complete: boolean
+  /** Up to which time of receipt the index goes; "" where there is none. */
+  readonly indexed_through: string
+}
+
+/** Of what is looked for, the most that is looked up in the index. */
+const maxTokens = 6
+const maxCandidates = 1_000
+const maxUnindexed = 2_000
+const candidatesAtOnce = 100
+
+export class Finder {
+  readonly #deps: FinderDeps
+
+  constructor(deps: FinderDeps) {
+    this.#deps = deps
+  }
+
+  /** Undefined where the text holds nothing to look for. */
+  async find(organization: string, text: string, limit: number): Promise<Found | undefined> {
+    const sought = soughtIn(plainText(text))
+    if (sought.all.length === 0) return undefined
+    const index = await readIndex(this.#deps.store, organization)
+    const named = await this.#named(organization, text.trim().toLowerCase())
+    const behind = await this.#unindexed(organization, index.through)
+    // First those that hold what stands between spaces as it is; where none does, those that hold its words.
+    const { all, compounds } = sought
+    const words: Sought = { all, compounds: [] }
+    const ways = compounds.length === 0 ? [words] : [{ all: [...compounds, ...all], compounds }, words]
+    for (const way of ways) {
+      const unindexed = await this.#firstMatching(organization, behind.entries, way, limit)
+      const indexed = await this.#inSegments(organization, index.segments, way, limit)
+      const found = new Map([...named, ...unindexed, ...indexed.entries].map((entry) => [entry.id, entry]))
+      if (found.size === 0 && way !== ways.at(-1)) continue
+      return {
+        events: [...found.values()].sort(newestFirst).slice(0, limit),
+        complete: behind.complete && indexed.complete && found.size <= limit,
+        indexed_through: index.through,
+      }
+    }
+    return undefined
+  }
+
+  async #named(organization: string, text: string): Promise<JournalEntry[]> {
+    const entry = isUuid(text) ? await this.#deps.store.open(EntryCollection, organization).get(text) : undefined
+    return entry ? [this.#retained(entry)] : []
+  }
+
+  /** Those behind the index, and those that came late. */
+  async #unindexed(organization: string, through: string) {
+    const { store } = this.#deps
+    const filter = through === "" ? {} : { received_at: { $gt: through } }
+    const read = await store.open(EntryCollection, organization).find(filter, { sort: { received_at: -1 }, limit: maxUnindexed })
+    const late = (await store.open(LateEntryCollection, organization).find({}, { limit: candidatesAtOnce })).map(({ id }) => id)
+    const entries = [...read, ...(await this.#entries(organization, late))]
+    return { entries, complete: read.length < maxUnindexed && late.length < candidatesAtOnce }
+  }
+
+  async #firstMatching(organization: string, entries: readonly JournalEntry[], sought: Sought, limit: number): Promise<JournalEntry[]> {
+    const found: JournalEntry[] = []
+    for (let from = 0; from < entries.length && found.length <= limit; from += 500) {
+      found.push(...(await this.#matching(organization, entries.slice(from, from + 500), sought)))
+    }
+    return found
+  }
+
+  async #inSegments(organization: string, segments: readonly Segment[], sought: Sought, limit: number) {
+    // What stands between spaces is rare enough by itself.
+    const asked = (sought.compounds.length > 0 ? sought.compounds : sought.all).slice(0, maxTokens)
+    const newest = [...segments].sort((a, b) => (a.to < b.to ? 1 : -1))
+    const named = newest.flatMap((segment) => asked.map((token) => postingsId(segment.id, partOf(token, segment.bits))))
+    const read = await readParts(this.#deps.store, organization, [...new Set(named)])
+    const candidates: { block: string; at: number }[] = []
+    let complete = true
+    for (const segment of newest) {
+      const postings = asked.map((token) => postingOf(read.get(postingsId(segment.id, partOf(token, segment.bits))), token))
+      const common = inAll(postings)
+      if (!common.complete) complete = false
+      for (const ordinal of common.ordinals.reverse())
+        candidates.push({ block: blockId(segment.id, Math.floor(ordinal / idsPerBlock)), at: ordinal % idsPerBlock })
+    }
+    const entries: JournalEntry[] = []
+    let from = 0
+    for (; from < Math.min(candidates.length, maxCandidates) && entries.length <= limit; from += candidatesAtOnce) {
+      const some = candidates.slice(from, from + candidatesAtOnce)
+      const blocks = await readParts(this.#deps.store, organization, [...new Set(some.map(({ block }) => block))])
+      const ids = new Map([...blocks].map(([block, base64]) => [block, idsOf(base64)]))
+      const found = await this.#entries(
+        organization,
+        some.flatMap(({ block, at }) => ids.get(block)?.[at] ?? []),
+      )
+      entries.push(...(await this.#matching(organization, found, sought)))
+    }
+    return { entries, complete: complete && from >= candidates.length }
+  }
+
+  async #entries(organization: string, ids: readonly string[]): Promise<JournalEntry[]> {
+    if (ids.length === 0) return []
+    return await this.#deps.store.open(EntryCollection, organization).find({ id: { $in: [...new Set(ids)] } }, { limit: ids.length })
+  }
+
+  async #matching(organization: string, entries: readonly JournalEntry[], { all }: Sought): Promise<JournalEntry[]> {
+    const bodies = await bodiesApart(this.#deps.store, organization, entries)
+    return entries.flatMap((given) => {
+      const entry = this.#retained(given)
+      const left = new Set(all)
+      tokens(entryText(entry, entry === given ? bodies.get(entry.id) : undefined), (token) => void left.delete(token))
+      return left.size === 0 ? [entry] : []
+    })
+  }
+
+  #retained(entry: JournalEntry): JournalEntry {
+    return retainedEntry(entry, this.#deps.payloadsDays, this.#deps.clock.now())
+  }
+}
+
+function postingOf(base64: string | undefined, token: number): Posting | undefined {
+  if (base64 === undefined) return undefined
+  for (const posting of readPart(base64)) if (posting.token >= token) return posting.token === token ? posting : undefined
+  return undefined
+}
+
+/** Ordinals that each posting may hold, in order. Those that were cut say nothing of what is not in them. */
+function inAll(postings: readonly (Posting | undefined)[]): { ordinals: number[]; complete: boolean } {
+  const there = postings.flatMap((posting) => posting ?? [])
+  if (there.length < postings.length) return { ordinals: [], complete: true }
+  const whole = there.filter(({ count }) => count <= maxPostings).map(({ ordinals }) => new Set(ordinals))
+  const rarest = there.reduce((least, posting) => (posting.count < least.count ? posting : least))
+  return {
+    ordinals: rarest.ordinals.filter((ordinal) => whole.every((set) => set.has(ordinal))),
+    complete: whole.length > 0,
+  }
+}

@@ -1,0 +1,76 @@
+// How the index lies in the store: the list of segments, changed under its revision, and the parts that they name.
+import { type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
+import {
+  blockId,
+  type EventIndex,
+  EventIndexCollection,
+  type EventIndexPart,
+  EventIndexPartCollection,
+  postingsId,
+  type Segment,
+} from "../collections.ts"
+import { idsPerBlock } from "./segment.ts"
+
+const dayMs = 86_400_000
+const partsPerCommit = 64
+const readAtOnce = 100
+
+export async function readIndex(store: Store, organization: string): Promise<EventIndex> {
+  const found = await store.open(EventIndexCollection, organization).get(organization)
+  return found ?? { id: organization, through: "", segments: [], revision: 0 }
+}
+
+/** Fails the commit as `aborted` where another node has changed it. */
+export function stageIndex(
+  work: UnitOfWork,
+  organization: string,
+  { revision }: EventIndex,
+  { through, segments }: Pick<EventIndex, "through" | "segments">,
+): void {
+  const indexes = work.in(EventIndexCollection, organization)
+  const next = { through, segments: segments.map((segment) => ({ ...segment })), revision: revision + 1 }
+  if (revision === 0) indexes.insert({ id: organization, ...next })
+  else indexes.update(organization, { $set: next }, { where: { revision } })
+}
+
+export interface PartWriter {
+  readonly works: UnitsOfWork
+  readonly payloadsDays: number
+}
+
+/** Parts go with the payloads of their entries, whether or not their segment comes to be listed. */
+export async function writeParts(
+  { works, payloadsDays }: PartWriter,
+  organization: string,
+  { to }: Segment,
+  given: readonly Pick<EventIndexPart, "id" | "base64">[],
+): Promise<void> {
+  const expires_at = timestamp(Date.parse(to) + payloadsDays * dayMs)
+  for (let from = 0; from < given.length; from += partsPerCommit) {
+    await works.run((work) => {
+      const collection = work.in(EventIndexPartCollection, organization)
+      for (const part of given.slice(from, from + partsPerCommit)) collection.insert({ ...part, expires_at })
+    })
+  }
+}
+
+export async function removeParts({ works }: PartWriter, organization: string, segments: readonly Segment[]): Promise<void> {
+  const ids = segments.flatMap(({ id, bits, entries }) => [
+    ...Array.from({ length: 2 ** bits }, (_, part) => postingsId(id, part)),
+    ...Array.from({ length: Math.ceil(entries / idsPerBlock) }, (_, block) => blockId(id, block)),
+  ])
+  for (let from = 0; from < ids.length; from += partsPerCommit) {
+    await works.run((work) => {
+      const collection = work.in(EventIndexPartCollection, organization)
+      for (const id of ids.slice(from, from + partsPerCommit)) collection.remove(id, { optional: true })
+    })
+  }
+}
+
+/** By id; those that are not there are left out. */
+export async function readParts(store: Store, organization: string, ids: readonly string[]): Promise<Map<string, string>> {
+  const collection = store.open(EventIndexPartCollection, organization)
+  const groups = Array.from({ length: Math.ceil(ids.length / readAtOnce) }, (_, n) => ids.slice(n * readAtOnce, (n + 1) * readAtOnce))
+  const found = await Promise.all(groups.map((group) => collection.find({ id: { $in: [...group] } }, { limit: group.length })))
+  return new Map(found.flat().map(({ id, base64 }) => [id, base64]))
+}

@@ -1,0 +1,23 @@
+// The stable words that this plugin's errors hold in `details.reason`.
+import { z } from "zod"
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+
+export const reasons = defineReasons({
+  replay_plan_not_found: { code: "not_found", summary: "The organization has no such replay plan.", remedy: "List the plans." },
+  replay_plan_size: {
+    code: "failed_precondition",
+    summary: "The filter finds no event, or more than a plan takes.",
+    remedy: "Make the filter wider or narrower.",
+    details: { most: z.int().describe("How many events a plan takes.") },
+  },
+  nothing_to_find: {
+    code: "invalid_argument",
+    summary: "The text holds no word of two letters or digits.",
+    remedy: "Give a word, an address, an id or a number of the event.",
+    details: { fields: FieldProblems },
+  },
+})
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,0 +1,7 @@
+// The live channel of replay plans.
+import { defineChannel } from "#core"
+
+export const replayPlansChannel = defineChannel({
+  name: "replay-plans",
+  summary: "How far each replay plan is, with each of its commits.",
+})

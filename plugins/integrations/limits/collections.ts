@@ -1,0 +1,20 @@
+// How often a connection was called of late, and until when its vendor asked to wait: one document a connection, which all
+// nodes count in.
+import { type Document, defineCollection } from "#core"
+import type { SpentByWindow } from "./window.ts"
+
+export interface CallCount extends Document {
+  revision: number
+  spent: SpentByWindow
+  asked_until: string | null
+  expires_at: string
+}
+
+export const CallCounts = defineCollection<CallCount>()({
+  name: "integration_call_counts",
+  scope: "organization",
+  times: ["asked_until", "expires_at"],
+  indexes: [],
+  expires: "expires_at",
+  audit: "none",
+})

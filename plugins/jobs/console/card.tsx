@@ -1,0 +1,49 @@
+// What waits in the queue, what is dead, and why the newest dead ones died.
+import { Answered, Figure, OperationButton, useAnswer } from "#console"
+
+interface Jobs {
+  readonly jobs: readonly { readonly id: string; readonly type: string; readonly last_error: string | null }[]
+  readonly next_cursor: string
+}
+
+const everyMs = 10_000
+const counted = { limit: 200 }
+
+export default function QueueCard() {
+  const dead = useAnswer<Jobs>("jobs.list", { state: "dead", ...counted }, { everyMs })
+  const queued = useAnswer<Jobs>("jobs.list", { state: "queued", ...counted }, { everyMs })
+  return (
+    <>
+      <div class="figures">
+        <Answered of={queued}>{(answer) => <Figure label="queued" value={countOf(answer)} href="/console/jobs?state=queued" />}</Answered>
+        <Answered of={dead}>
+          {(answer) => (
+            <Figure
+              label="dead letters"
+              value={countOf(answer)}
+              href="/console/jobs?state=dead"
+              tone={answer.jobs.length > 0 ? "bad" : "plain"}
+            />
+          )}
+        </Answered>
+      </div>
+      {dead.answer && dead.answer.jobs.length > 0 && (
+        <ul class="lines">
+          {dead.answer.jobs.slice(0, 3).map(({ id, type, last_error }) => (
+            <li key={id}>
+              <a href={`/console/jobs/${encodeURIComponent(id)}`}>{type}</a> {(last_error ?? "").slice(0, 120)}{" "}
+              <OperationButton operation="jobs.retry" input={{ id }} onDone={dead.reload}>
+                Retry
+              </OperationButton>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+/** A page holds so many; more are said to be more. */
+function countOf({ jobs, next_cursor }: Jobs): number | string {
+  return next_cursor === "" ? jobs.length : `${jobs.length}+`
+}

@@ -1,0 +1,29 @@
+// A link by which a document is uploaded that is larger than a call's body may be.
+import { z } from "zod"
+import { defineOperation, Timestamp, Uuid } from "#core"
+import { KnowledgeSettingsToken } from "../settings.ts"
+import { UploadsToken, uploadPath } from "../uploads/uploads.ts"
+
+export const uploadDocument = defineOperation({
+  name: "knowledge.upload",
+  summary: "Get a link to upload a document to, for an item or a new version of one.",
+  description:
+    "Send the document's bytes to `upload_url` by PUT, with no credential, within an hour; then name `upload_id` in the item. The link takes one document.",
+  http: { method: "POST", path: uploadPath },
+  access: { scope: "knowledge:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({}),
+  output: z.object({
+    upload_id: Uuid,
+    upload_url: z.string().describe("Shown once."),
+    max_bytes: z.int().describe("Of the document."),
+    expires_at: Timestamp,
+  }),
+  errors: [],
+  secretOutput: ["upload_url"],
+  inject: { uploads: UploadsToken, settings: KnowledgeSettingsToken },
+  handle({ caller, deps, work }) {
+    const { id, url, expires_at } = deps.uploads.offer(work, caller.organization.id)
+    return { upload_id: id, upload_url: url, max_bytes: deps.settings.max_uploaded_bytes, expires_at }
+  },
+})

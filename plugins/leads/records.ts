@@ -1,0 +1,78 @@
+// What a lead is made of, read and staged: the lead, the addresses and numbers by which it is found, and its history.
+import { type Clock, type Ids, type Store, stageRevision, timestamp, token, type UnitOfWork } from "#core"
+import {
+  ChangeCollection,
+  type changeKinds,
+  IdentityCollection,
+  identityId,
+  type LeadChange,
+  LeadCollection,
+  type StoredIdentity,
+  type StoredLead,
+} from "./collections.ts"
+import type { Identity } from "./identity.ts"
+
+export const maxIdentities = 100
+const maxDuplicates = 20
+
+export interface LeadRecordDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+interface NoteOf {
+  readonly lead_id: string
+  readonly kind: (typeof changeKinds)[number]
+  readonly at: string
+}
+
+export class LeadRecords {
+  readonly #deps: LeadRecordDeps
+
+  constructor(deps: LeadRecordDeps) {
+    this.#deps = deps
+  }
+
+  /** By which a lead is found. */
+  identities(organization: string, lead_id: string): Promise<StoredIdentity[]> {
+    return this.#deps.store.open(IdentityCollection, organization).find({ lead_id }, { limit: maxIdentities })
+  }
+
+  /** By which the lead is found from then on. */
+  attach(work: UnitOfWork, organization: string, lead_id: string, identity: Identity): void {
+    work.in(IdentityCollection, organization).insert({ id: identityId(organization, identity), lead_id, ...identity })
+  }
+
+  /** Each names the other as a possible duplicate. */
+  suspect(work: UnitOfWork, organization: string, one: StoredLead, other: StoredLead): void {
+    for (const [lead, id] of [
+      [one, other.id],
+      [other, one.id],
+    ] as const) {
+      if (lead.possible_duplicates.includes(id) || lead.possible_duplicates.length >= maxDuplicates) continue
+      work.in(LeadCollection, organization).update(lead.id, { $addToSet: { possible_duplicates: id } })
+    }
+  }
+
+  /** Stages a change made for the lead as read. */
+  change(work: UnitOfWork, organization: string, lead: StoredLead, change: Partial<StoredLead>): StoredLead {
+    return stageRevision(work.in(LeadCollection, organization), lead, change, this.#deps.clock.now())
+  }
+
+  /** Adds to the history of a lead. */
+  note(work: UnitOfWork, organization: string, change: Omit<Partial<LeadChange>, "kind"> & NoteOf): void {
+    const doc = { id: this.#deps.ids.uuid(), other_lead_id: null, emails: [], phones: [], note: "", credential_id: null, ...change }
+    work.in(ChangeCollection, organization).insert(doc)
+  }
+
+  newId(): string {
+    return this.#deps.ids.uuid()
+  }
+
+  now(): string {
+    return timestamp(this.#deps.clock.now())
+  }
+}
+
+export const LeadRecordsToken = token<LeadRecords>("LeadRecords")

@@ -1,0 +1,133 @@
+// What calls of models in progress may cost at most, reserved in the store before they are made, so that the nodes together
+// pass no limit. A call that its node took with it counts until it would have timed out, or until its repeat takes its place.
+import { AppError, type Clock, type Document, defineCollection, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
+
+interface HeldCalls extends Document {
+  /** Counts reservations, each of which must be made from the last one's state. */
+  version: number
+  /** By the call's id. */
+  calls: { [id: string]: { millicents: number; until: string } }
+  expires_at: string
+}
+
+/** `id` is that of what the calls are charged to. */
+export const HeldCallsCollection = defineCollection<HeldCalls>()({
+  name: "model_held_calls",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+  audit: "none",
+})
+
+/** What a call is charged to. */
+export interface Limited {
+  readonly id: string
+  /** Throws AppError where so many millicents are not left. */
+  check(millicents: number): Promise<void>
+}
+
+export interface HeldCall {
+  /** Another call of this id that is held is this one's first try. */
+  readonly id: string
+  readonly millicents: number
+  readonly forMs: number
+}
+
+interface HoldsDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly works: UnitsOfWork
+}
+
+const keptMs = 2 * 86_400_000
+/** Other nodes that were quicker, one after the other. */
+const maxTries = 50
+
+export class Holds {
+  readonly #deps: HoldsDeps
+  /** The last reservation of each organization on this node: they would only come between one another. */
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  constructor(deps: HoldsDeps) {
+    this.#deps = deps
+  }
+
+  /** Reserves what the call may cost with each. Throws what refuses it. */
+  async take(organization: string, call: HeldCall, limits: readonly Limited[]): Promise<void> {
+    const turn = (this.#last.get(organization) ?? Promise.resolve()).then(() => this.#take(organization, call, limits))
+    const ended = turn.catch(() => undefined)
+    this.#last.set(organization, ended)
+    try {
+      await turn
+    } finally {
+      if (this.#last.get(organization) === ended) this.#last.delete(organization)
+    }
+  }
+
+  /** Stages that the call is over. */
+  release(work: UnitOfWork, organization: string, { id }: Pick<HeldCall, "id">, limits: readonly Pick<Limited, "id">[]): void {
+    const update = { $unset: { [`calls.${id}`]: true } } as const
+    for (const limit of limits) work.in(HeldCallsCollection, organization).update(limit.id, update, { optional: true })
+  }
+
+  /** Millicents of the calls in progress. */
+  async held(organization: string, id: string): Promise<number> {
+    return this.#sum(await this.#deps.store.open(HeldCallsCollection, organization).get(id))
+  }
+
+  async #take(organization: string, call: HeldCall, limits: readonly Limited[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      // Before what was spent is read: a call that is paid in between counts twice here, and not at all the other way around.
+      const found = await this.#read(organization, limits)
+      const isLast = tries >= maxTries
+      try {
+        for (const [at, limit] of limits.entries()) await limit.check(this.#sum(found[at], call.id) + call.millicents)
+      } catch (error) {
+        if (isLast || !(await this.#hasChanged(organization, limits, found))) throw error
+        continue
+      }
+      // What costs nothing needs no place.
+      if (call.millicents === 0) return
+      try {
+        return await this.#deps.works.run((work) => {
+          for (const [at, limit] of limits.entries()) this.#put(work, organization, limit.id, found[at], call)
+        })
+      } catch (error) {
+        const cameSecond = error instanceof AppError && (error.code === "aborted" || error.code === "already_exists")
+        if (isLast || !cameSecond) throw error
+      }
+    }
+  }
+
+  #read(organization: string, limits: readonly Limited[]): Promise<(HeldCalls | undefined)[]> {
+    const held = this.#deps.store.open(HeldCallsCollection, organization)
+    return Promise.all(limits.map(({ id }) => held.get(id)))
+  }
+
+  async #hasChanged(organization: string, limits: readonly Limited[], before: readonly (HeldCalls | undefined)[]): Promise<boolean> {
+    return JSON.stringify(await this.#read(organization, limits)) !== JSON.stringify(before)
+  }
+
+  #sum(held: HeldCalls | undefined, except = ""): number {
+    const now = timestamp(this.#deps.clock.now())
+    const calls = Object.entries(held?.calls ?? {}).filter(([id, { until }]) => id !== except && until > now)
+    return calls.reduce((sum, [, { millicents }]) => sum + millicents, 0)
+  }
+
+  #put(work: UnitOfWork, organization: string, id: string, held: HeldCalls | undefined, call: HeldCall): void {
+    const now = this.#deps.clock.now()
+    const until = timestamp(now + call.forMs)
+    const entry = { millicents: call.millicents, until }
+    const expires_at = timestamp(now + keptMs)
+    const collection = work.in(HeldCallsCollection, organization)
+    if (!held) {
+      collection.insert({ id, version: 1, calls: { [call.id]: entry }, expires_at })
+      return
+    }
+    const over = Object.entries(held.calls).filter(([other, one]) => other !== call.id && one.until <= timestamp(now))
+    const $unset = Object.fromEntries(over.map(([other]) => [`calls.${other}`, true as const]))
+    const update = { $set: { [`calls.${call.id}`]: entry, version: held.version + 1, expires_at }, $unset }
+    collection.update(id, update, { where: { version: held.version } })
+  }
+}

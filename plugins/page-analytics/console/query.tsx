@@ -1,0 +1,106 @@
+// Questions in SQL: the documented tables beside an editor, the result as a table and a picture. The question that was asked
+// is in the address, to be kept and shared.
+import { useSignal } from "@preact/signals"
+import { useEffect } from "preact/hooks"
+import { Ago, Answered, Copy, Editor, query, SameAs, setQuery, Table, useAnswer } from "#console"
+import { Picture, type Result, Rows } from "./result.tsx"
+
+interface Schema {
+  readonly tables: readonly {
+    readonly name: string
+    readonly about: string
+    readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string }[]
+  }[]
+  readonly functions: readonly string[]
+}
+
+const first = "SELECT artifact_id, pageviews, visitors, leads, conversion_rate\nFROM pages\nORDER BY visitors DESC"
+
+export default function Query() {
+  const { sql = "" } = query()
+  const text = useSignal(sql || first)
+  const schema = useAnswer<Schema>("page_analytics.schema")
+  const result = useAnswer<Result>(sql === "" ? undefined : "page_analytics.query", { query: sql })
+  useEffect(() => {
+    if (sql !== "") text.value = sql
+  }, [sql])
+  const ask = () => {
+    if (text.value === sql) result.reload()
+    else setQuery({ sql: text.value }, { isStep: true })
+  }
+  return (
+    <>
+      <p>
+        <a href="/console/page_analytics">Analytics</a>
+      </p>
+      <h1>Ask analytics</h1>
+      <Editor
+        label="SQL"
+        language="sql"
+        text={text.value}
+        onChange={(next) => {
+          text.value = next
+        }}
+        onRun={ask}
+        complete={(typed, offset) => completionsOf(schema.answer, typed, offset)}
+      />
+      <div class="verbs">
+        <button type="button" class="primary" onClick={ask}>
+          Run
+        </button>
+        <kbd>Ctrl Enter</kbd>
+        {sql !== "" && <Copy text={location.href} name="link" />}
+      </div>
+      {sql !== "" && (
+        <Answered of={result}>
+          {(found) => (
+            <section aria-label="Answer">
+              <p class="about" role="status">
+                {found.rows.length.toLocaleString("en")} rows{found.truncated ? ", and more that were cut" : ""}, as of{" "}
+                <Ago value={found.as_of} />
+              </p>
+              <Picture label="Picture of the result" result={found} kind={/^\d{4}-/.test(String(found.rows[0]?.[0])) ? "lines" : "bars"} />
+              {found.rows.length > 0 && <Rows result={found} />}
+            </section>
+          )}
+        </Answered>
+      )}
+      <h2>Tables</h2>
+      <Answered of={schema}>
+        {({ tables }) =>
+          tables.map(({ name, about, columns }) => (
+            <details key={name}>
+              <summary>
+                <code>{name}</code> {about}
+              </summary>
+              <Table
+                label={`Columns of ${name}`}
+                rows={columns}
+                keyOf={(column) => column.name}
+                columns={[
+                  { name: "column", show: (column) => <code>{column.name}</code> },
+                  { name: "type", show: ({ type }) => type },
+                  { name: "is", show: (column) => column.about },
+                ]}
+              />
+            </details>
+          ))
+        }
+      </Answered>
+      {sql !== "" && <SameAs name="page_analytics.query" input={{ query: sql }} />}
+    </>
+  )
+}
+
+/** Tables, their columns and functions that begin with what stands before the offset. */
+function completionsOf(schema: Schema | undefined, typed: string, offset: number) {
+  const before = /\w*$/.exec(typed.slice(0, offset))?.[0] ?? ""
+  if (!schema || before === "") return null
+  const columns = new Map(schema.tables.flatMap((table) => table.columns.map((column) => [column.name, column] as const)))
+  const options = [
+    ...schema.tables.map(({ name, about }) => ({ label: name, detail: "table", info: about })),
+    ...[...columns.values()].map(({ name, type, about }) => ({ label: name, detail: type, info: about })),
+    ...schema.functions.map((label) => ({ label, detail: "function" })),
+  ]
+  return { from: offset - before.length, options }
+}

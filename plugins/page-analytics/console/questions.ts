@@ -1,0 +1,50 @@
+// The questions behind the pictures, in the SQL that the API takes.
+
+export interface Question {
+  readonly title: string
+  readonly sql: string
+  readonly kind: "lines" | "bars"
+  /** Columns that are shares, not counts. */
+  readonly shares?: readonly string[]
+}
+
+/** `page` is the id of one, or empty; ids are letters, digits and hyphens. */
+export function questionsOf(days: number, page: string, now: number): Question[] {
+  const since = `TIMESTAMP '${new Date(now - days * 86_400_000).toISOString().slice(0, 10)}'`
+  const ofPage = /^[\w-]+$/.test(page) ? ` AND artifact_id = '${page}'` : ""
+  const sessions = `FROM sessions\nWHERE started_at >= ${since}${ofPage}`
+  return [
+    {
+      title: "Visitors a day",
+      kind: "lines",
+      sql: `SELECT CAST(CAST(started_at AS DATE) AS VARCHAR) AS day, count(*) AS visitors, count_if(converted) AS leads\n${sessions}\nGROUP BY day ORDER BY day`,
+    },
+    {
+      title: "Funnel",
+      kind: "bars",
+      sql: `SELECT step, CAST(sum(sessions) AS BIGINT) AS sessions\nFROM funnel\nWHERE true${ofPage}\nGROUP BY step, position ORDER BY position`,
+    },
+    {
+      title: "Conversion by variant",
+      kind: "bars",
+      shares: ["conversion"],
+      sql: `SELECT coalesce(variant, 'none') AS variant, count_if(converted) / count(*) AS conversion\n${sessions}\nGROUP BY variant ORDER BY variant LIMIT 40`,
+    },
+    {
+      title: "Web vitals, 75th percentile",
+      kind: "bars",
+      sql: `SELECT name, quantile_cont(value, 0.75) AS p75\nFROM web_vitals\nWHERE occurred_at >= ${since}${ofPage}\nGROUP BY name ORDER BY name`,
+    },
+    {
+      title: "Friction by device, share of visitors",
+      kind: "bars",
+      shares: ["rage clicks", "bailed", "abandoned a form"],
+      sql: `SELECT device_type, count_if(rage_clicks > 0) / count(*) AS "rage clicks", count_if(bailed) / count(*) AS bailed,\n  count_if(abandoned_form) / count(*) AS "abandoned a form"\n${sessions}\nGROUP BY device_type ORDER BY device_type LIMIT 20`,
+    },
+    {
+      title: "Where visitors come from",
+      kind: "bars",
+      sql: `SELECT coalesce(utm_source, 'direct') AS source, count(*) AS visitors\n${sessions}\nGROUP BY source ORDER BY visitors DESC LIMIT 12`,
+    },
+  ]
+}

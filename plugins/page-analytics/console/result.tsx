@@ -1,0 +1,45 @@
+// The answer to a question: a picture where it has one, and every row as a table.
+import { brief, Chart, type Column, formatNumber, formatShare, Nothing, VirtualTable } from "#console"
+
+export interface Result {
+  readonly columns: readonly string[]
+  readonly types: readonly string[]
+  readonly rows: readonly (readonly unknown[])[]
+  readonly truncated: boolean
+  readonly enabled: boolean
+  readonly as_of: string | null
+}
+
+interface PictureArgs {
+  readonly label: string
+  readonly result: Result
+  readonly kind: "lines" | "bars"
+  readonly shares?: readonly string[]
+}
+
+const maxPoints = 400
+const numeric = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL)/
+
+/** Names in the first column, numbers in the others, not too many: undefined otherwise. */
+export function Picture({ label, result: { columns, types, rows }, kind, shares = [] }: PictureArgs) {
+  if (rows.length === 0) return <Nothing>Nothing happened in this time.</Nothing>
+  const isDrawn = columns.length > 1 && rows.length <= maxPoints && types.slice(1).every((type) => numeric.test(type))
+  if (!isDrawn) return null
+  const names = rows.map(([name]) => brief(name) || "none")
+  const series = columns.slice(1).map((name, index) => ({ name, values: rows.map((row) => Number(row[index + 1] ?? 0)) }))
+  const isShare = columns.slice(1).every((name) => shares.includes(name))
+  return <Chart label={label} names={names} series={series} kind={kind} format={isShare ? formatShare : formatNumber} />
+}
+
+export function Rows({ result: { columns, types, rows } }: { readonly result: Result }) {
+  const shown = columns.map(
+    (name, index): Column<readonly unknown[]> => ({
+      name: `${index} ${name}`,
+      title: <span title={types[index] ?? ""}>{name}</span>,
+      show: (row) => brief(row[index]).slice(0, 500),
+      isNumber: numeric.test(types[index] ?? ""),
+      width: "12rem",
+    }),
+  )
+  return <VirtualTable label="Result" columns={shown} count={rows.length} rowAt={(index) => rows[index]} />
+}

@@ -1,0 +1,27 @@
+// How the sending domains stand, those in trouble with what is wrong.
+import { Answered, Nothing, useAnswer } from "#console"
+import { type Domain, Status } from "./domain.tsx"
+
+export default function DomainsCard() {
+  const listed = useAnswer<{ sending_domains: readonly Domain[] }>("sending_domains.list", { limit: 200 }, { everyMs: 30_000 })
+  return (
+    <Answered of={listed}>
+      {({ sending_domains }) =>
+        sending_domains.length === 0 ? (
+          <Nothing>Mail leaves from the default sender.</Nothing>
+        ) : (
+          <ul class="lines">
+            {[...sending_domains]
+              .sort((a, b) => Number(a.status === "active") - Number(b.status === "active"))
+              .slice(0, 5)
+              .map(({ domain, status, error_reason }) => (
+                <li key={domain}>
+                  <a href={`/console/sending_domains/${domain}`}>{domain}</a> <Status status={status} /> <small>{error_reason}</small>
+                </li>
+              ))}
+          </ul>
+        )
+      }
+    </Answered>
+  )
+}

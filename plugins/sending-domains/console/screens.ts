@@ -1,0 +1,7 @@
+// Sending domains: their DNS records as they should be and as they are, and a card of those in trouble.
+import type { Contribution } from "#console"
+
+export default {
+  screens: [{ path: "sending_domains/{domain}", title: "Sending domain", needs: ["sending_domains.get"], load: () => import("./one.tsx") }],
+  cards: [{ title: "Sending domains", needs: ["sending_domains.list"], order: 40, load: () => import("./card.tsx") }],
+} satisfies Contribution

@@ -1,0 +1,17 @@
+// What the operations of assignments and of attempts at them share: where they are, and what their examples begin with.
+import { resultOf } from "#core"
+import { bySlug, madeWorkstream, ofThatWorkstream, PartRef, path } from "./resource.ts"
+
+export const ofAssignment = `${path}/{slug}/assignments/{assignment}`
+export const byAssignment = { ...bySlug, assignment: PartRef }
+
+export const added = {
+  ...madeWorkstream,
+  agent: "agents.create",
+  assignment: { operation: "workstreams.add_assignment", input: { ...ofThatWorkstream, assignment: "copy", objective: "Write the copy." } },
+}
+export const thatOne = { ...ofThatWorkstream, assignment: resultOf("assignment.slug") }
+export const moved = (event: string, more: object = {}) => ({
+  operation: "workstreams.move_assignment",
+  input: { ...thatOne, event, ...more },
+})

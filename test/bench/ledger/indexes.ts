@@ -1,0 +1,93 @@
+// What the writing thread spends on a journal entry and on a row, with one index after the other.
+import { readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import type { CollectionSpec } from "../../../core/contract/collection.ts"
+import type { Commit } from "../../../core/contract/store.ts"
+import { systemClock } from "../../../core/kernel/clock.ts"
+import { EntryCollection } from "../../../core/pipeline/journal/collections.ts"
+import { createSqliteDriver } from "../../../core/storage/sqlite/driver.ts"
+import { createStore, type StartedStore } from "../../../core/storage/store.ts"
+import { RowsCollection } from "../../../plugins/datasets/collections.ts"
+import { benchFolder } from "../machine.ts"
+import { eventOf } from "../storage/event-commit.ts"
+
+interface Variant {
+  readonly name: string
+  /** The variant that has one index less; absent of the first. */
+  readonly base?: string
+  readonly spec: CollectionSpec
+}
+
+const connections = 64
+const commits = 6_400
+const runs = 5
+
+function variants(): Variant[] {
+  const bare = (spec: CollectionSpec, indexes: number): CollectionSpec => {
+    const { expires: _, ...rest } = spec
+    return { ...rest, indexes: spec.indexes.slice(0, indexes) }
+  }
+  const [byTime, byStatus] = EntryCollection.indexes.map(({ fields }) => fields.join(", "))
+  const [rowsByTime] = RowsCollection.indexes.map(({ fields }) => fields.join(", "))
+  return [
+    { name: "entry", spec: bare(EntryCollection, 0) },
+    { name: `entry by ${byTime}`, base: "entry", spec: bare(EntryCollection, 1) },
+    { name: `entry by ${byStatus}`, base: `entry by ${byTime}`, spec: bare(EntryCollection, 2) },
+    { name: "entry by expiry", base: `entry by ${byStatus}`, spec: EntryCollection },
+    { name: "row", spec: bare(RowsCollection, 0) },
+    { name: `row by ${rowsByTime}`, base: "row", spec: RowsCollection },
+  ]
+}
+
+export interface IndexCost extends Omit<Variant, "spec"> {
+  /** CPU microseconds a document of the writing thread, of each run. */
+  readonly us: number[]
+}
+
+export async function indexCosts(): Promise<IndexCost[]> {
+  const folder = benchFolder()
+  const all: (IndexCost & { store: StartedStore; spec: CollectionSpec })[] = []
+  try {
+    for (const [number, { spec, ...variant }] of variants().entries()) {
+      const driver = createSqliteDriver({ file: join(folder, `${number}.db`) })
+      const store = createStore({ driver, collections: [spec], clock: systemClock })
+      await store.start()
+      all.push({ ...variant, spec, store, us: [] })
+    }
+    for (let run = 0; run <= runs; run++) {
+      for (const { store, spec, us } of run % 2 === 0 ? all : all.toReversed()) {
+        const before = writerUs()
+        await commitAll(store, spec)
+        // The first warms up.
+        if (run > 0) us.push((writerUs() - before) / commits)
+      }
+    }
+    return all
+  } finally {
+    await Promise.all(all.map(({ store }) => store.stop()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function commitAll(store: StartedStore, spec: CollectionSpec): Promise<void> {
+  for (let done = 0; done < commits; done += connections) {
+    await Promise.all(Array.from({ length: connections }, () => store.commit(oneOf(spec))))
+  }
+}
+
+/** The write that an event makes to the collection. */
+function oneOf(spec: CollectionSpec): Commit {
+  const { id, writes } = eventOf()
+  return { id, writes: writes.flatMap((write) => (write.collection.name === spec.name ? [{ ...write, collection: spec }] : [])) }
+}
+
+/** Of all writing threads, of which one is at work. */
+function writerUs(): number {
+  let microseconds = 0
+  for (const thread of readdirSync("/proc/self/task")) {
+    const folder = `/proc/self/task/${thread}`
+    if (readFileSync(`${folder}/comm`, "utf8").trim() === "millrace-writer")
+      microseconds += Number(readFileSync(`${folder}/schedstat`, "utf8").split(" ")[0]) / 1_000
+  }
+  return microseconds
+}

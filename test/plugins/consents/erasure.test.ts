@@ -1,0 +1,191 @@
+// What is left of people: of a conversation that is deleted or old, and of somebody who was erased.
+import { expect } from "chai"
+import { JobQueue, Store, UnitsOfWork } from "#core"
+import type { TestHost } from "#core/testing"
+import { Collections } from "../../../core/contract/collection.ts"
+import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { removeOldMessages } from "../../../plugins/conversations/removal/jobs.ts"
+import { LeadRowCollection } from "../../../plugins/leads/collections.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { patiently, until } from "../../waiting.ts"
+import { json } from "../conversations/providers.ts"
+import {
+  chatMessage,
+  conversationOf,
+  type Endpoints,
+  makePipelines,
+  messagesOf,
+  own,
+  phoneNumberId,
+  postMeta,
+} from "../conversations/webhooks.ts"
+import { message, type Receiving, startReceiving } from "../inbound-mail/receiving.ts"
+import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
+
+const picture = Buffer.from("89504e470d0a1a0a0000", "hex")
+const day = 86_400_000
+const key = "erasure-test"
+
+interface Erased {
+  readonly rows: { dataset: string; row_id: string }[]
+  readonly details?: { reason: string }
+}
+
+onBothStores("what is left of people", ({ start }) => {
+  let service: Receiving
+  let host: TestHost
+  let urls: Endpoints
+  let meta: Peer
+  before(async () => {
+    meta = await listen(({ url }, response) => {
+      const file = { url: `${meta.origin}/file`, mime_type: "image/png", file_size: picture.length }
+      if (url.startsWith("/file")) response.writeHead(200, { "content-type": "image/png" }).end(picture)
+      else json(response, 200, file)
+    })
+    const allowed = { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${meta.port}`, MILLRACE_JOBS_POLL_MS: "50" }
+    service = await startReceiving({
+      start: (options) => start({ ...options, env: { ...options?.env, ...allowed } }),
+      others: { conversations: { keep_days: 30 } },
+    })
+    host = service.host
+    await service.activate("example.com")
+    urls = await makePipelines(host)
+    const credentials = { base_url: meta.origin, headers: { Authorization: "Bearer t" } }
+    await call("POST", "/v1/integrations-connect", { app: "http", name: "meta", share_with_org: true, credentials })
+    const chat_app = { integration: "meta", phone_number_id: phoneNumberId }
+    await call("POST", "/v1/voice/phone-numbers", { number: own, chat_app })
+    await call("PUT", "/v1/autonomy-gates", { gates: [] })
+  })
+  after(async () => {
+    await service.dns.close()
+    await meta.close()
+  })
+
+  async function call<T = Record<string, unknown>>(method: string, path: string, body?: object): Promise<T> {
+    const answer = await patiently(() => host.api<T>(method, path, body))
+    expect(answer.status, `${path} ${JSON.stringify(answer.body)}`).to.equal(200)
+    return answer.body
+  }
+  const says = async (id: string, from: string, more: { at?: number; body?: string | object; type?: string }) => {
+    const value = chatMessage(id, from, { at: Date.now() - 60_000, name: `Name of ${key}`, ...more })
+    expect((await patiently(() => postMeta(urls.meta, value))).status).to.equal(200)
+  }
+  const sendsPicture = async (id: string, from: string, at = Date.now() - 60_000) => {
+    await says(id, from, { at, type: "image", body: { id: "media-1", mime_type: "image/png", caption: `Look, ${key}` } })
+    const stored = await until("the file", async () =>
+      (await messagesOf(host, "chatapp", from)).flatMap(({ media }) => media).find(({ state }) => state === "stored"),
+    )
+    expect((await fetch(stored.url)).status).to.equal(200)
+    return stored.url
+  }
+  const idle = () =>
+    until("every job being done", async () => {
+      const due = { type: { $nin: ["conversations.close", "inbound_mail.purge"] }, organization: host.organization.id }
+      const left = await host.get(Store).open(JobCollection).find(due)
+      expect(
+        left.map(({ type, state, last_error }) => ({ type, state, last_error })).filter(({ state }) => state === "dead"),
+      ).to.deep.equal([])
+      return left.length === 0
+    })
+  /** Collections in which a text stands anywhere. */
+  const holding = async (text: string) => {
+    const found: string[] = []
+    for (const { item: spec } of host.runtime.registry.all(Collections)) {
+      const collection =
+        spec.scope === "organization" ? host.get(Store).open(spec as never, host.organization.id) : host.get(Store).open(spec as never)
+      for await (const document of collection.stream({})) if (JSON.stringify(document).includes(text)) found.push(spec.name)
+    }
+    return [...new Set(found)].sort()
+  }
+
+  it("of a deleted conversation is nothing, also where its messages are delivered again, until the person writes anew", async () => {
+    const person = "+4915166600001"
+    await says("wamid.d1", person, { body: "First" })
+    const file = await sendsPicture("wamid.d2", person)
+    const { session_id } = (await conversationOf(host, "chatapp", person)) ?? expect.fail()
+    const path = `/v1/voice/chatapp-conversations/${session_id}`
+    expect(await call("DELETE", path)).to.deep.equal({ session_id, deleted: true })
+    for (const method of ["GET", "DELETE"]) expect((await host.api(method, path)).status).to.equal(404)
+    expect(await conversationOf(host, "chatapp", person)).to.equal(undefined)
+    await idle()
+    expect((await fetch(file)).status).to.equal(404)
+    await says("wamid.d1", person, { body: "First" })
+    await idle()
+    expect(await conversationOf(host, "chatapp", person)).to.equal(undefined)
+    expect(await holding("wamid.d")).to.not.include.members(["chatapp_messages"])
+    await says("wamid.d3", person, { at: Date.now() + 1_000, body: "Here again" })
+    await idle()
+    expect((await messagesOf(host, "chatapp", person)).map(({ text }) => text)).to.deep.equal(["Here again"])
+    const text = await host.api("DELETE", `/v1/voice/text-conversations/${session_id}`)
+    expect(text.status, "of the other channel").to.equal(404)
+  })
+
+  it("of old messages is nothing, and younger ones stay", async () => {
+    const [both, old] = ["+4915166600002", "+4915166600003"]
+    const file = await sendsPicture("wamid.o1", old, Date.now() - 31 * day)
+    await says("wamid.o2", both, { at: Date.now() - 31 * day, body: "Old" })
+    await says("wamid.o3", both, { at: Date.now() - 29 * day, body: "Young" })
+    await idle()
+    const sweep = () => host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, removeOldMessages, {}))
+    await sweep()
+    await until("it being gone", async () => (await conversationOf(host, "chatapp", old)) === undefined)
+    await idle()
+    expect((await fetch(file)).status).to.equal(404)
+    expect((await messagesOf(host, "chatapp", both)).map(({ text }) => text)).to.deep.equal(["Young"])
+    const left = await conversationOf(host, "chatapp", both)
+    expect(left).to.include({ message_count: 1 })
+  })
+
+  it("of an erased person is a digest, on every channel, and rows as long as nobody deletes them", async () => {
+    const [phone, email, other] = ["+4915166600004", `${key}@elsewhere.test`, `other-${key}@elsewhere.test`]
+    const file = await sendsPicture("wamid.e1", phone)
+    await says("wamid.e2", phone, { body: "STOP" })
+    for (const [id, from] of [
+      ["e1", email],
+      ["e2", other],
+    ] as const)
+      await service.send(
+        from,
+        "team@example.com",
+        message({ From: from, To: "team@example.com", "Message-ID": `<${id}-${key}@elsewhere.test>`, Subject: key }),
+      )
+    await until("both mails", async () => {
+      const { conversations } = await call<{ conversations: { address: string }[] }>("GET", "/v1/email-conversations")
+      return conversations.length === 2
+    })
+    await call("POST", "/v1/suppressions", { address: email })
+    await call("POST", "/v1/datasets", { slug: "contacts", name: "Contacts" })
+    for (const address of [email, other]) await call("POST", "/v1/datasets/contacts/rows", { rows: [{ email: address, note: key }] })
+    await call("POST", "/v1/consents", { email, kind: "given" })
+    await until("their rows being leads'", async () => {
+      const rows = host.get(Store).open(LeadRowCollection, host.organization.id)
+      return (await rows.find({ dataset: "contacts" })).length === 2
+    })
+    await idle()
+
+    const erase = (body: object) => call<Erased>("POST", "/v1/consents/erase", { reason: "Article 17", ...body })
+    expect((await erase({ phone })).rows).to.deep.equal([])
+    const { rows } = await erase({ email, rows: "delete" })
+    expect(rows.map(({ dataset }) => dataset)).to.deep.equal(["contacts"])
+    expect((await erase({ email: other })).rows.map(({ dataset }) => dataset)).to.deep.equal(["contacts"])
+    await idle()
+    expect((await fetch(file)).status).to.equal(404)
+    expect(await conversationOf(host, "chatapp", phone)).to.equal(undefined)
+    // Payloads in the journal go when their time is over.
+    const journals = ["execution_payloads", "executions"]
+    const without = (names: string[]) => names.filter((name) => !journals.includes(name))
+    expect(without(await holding(phone.slice(1)))).to.deep.equal([])
+    // Who entered what by hand stays in the audit log.
+    expect(without(await holding(email))).to.deep.equal(["audit_log", "dataset_rows"])
+    const { rows: left } = await call<{ rows: { id: string; values: { email: string } }[] }>("GET", "/v1/datasets/contacts/rows")
+    expect(
+      left.map(({ values }) => values.email),
+      "of who is kept",
+    ).to.deep.equal([other])
+    await says("wamid.e1", phone, { body: "Delivered again" })
+    await idle()
+    expect(await conversationOf(host, "chatapp", phone)).to.equal(undefined)
+    const sent = await host.api<Erased>("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to: phone, text: "Hello" })
+    expect([sent.status, sent.body.details?.reason]).to.deep.equal([400, "send_vetoed"])
+  })
+})

@@ -1,0 +1,161 @@
+// The console in Chromium, for tests of screens: one service and one browser a file, pages that are signed in, and what must
+// hold of every screen in every look. MILLRACE_TEST_PICTURES names a folder for pictures of them.
+import { mkdirSync, readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { join } from "node:path"
+import { expect } from "chai"
+import type { Browser, BrowserContext, Page } from "playwright-core"
+import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
+import { launchChromium } from "../../chromium.ts"
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+const looks = [
+  { name: "light-wide", colorScheme: "light", viewport: { width: 1_280, height: 800 } },
+  { name: "dark-wide", colorScheme: "dark", viewport: { width: 1_280, height: 800 } },
+  { name: "light-narrow", colorScheme: "light", viewport: { width: 320, height: 640 } },
+  { name: "dark-narrow", colorScheme: "dark", viewport: { width: 320, height: 640 } },
+] as const
+
+interface Watched {
+  readonly context: BrowserContext
+  readonly said: string[]
+  readonly elsewhere: string[]
+}
+
+/** Registers the hooks of the file's `describe`; every page that is opened is closed and judged after its test. */
+export function consoleUnderTest(options: TestHostOptions = {}): ConsoleUnderTest {
+  const own = new ConsoleUnderTest()
+  before(() => own.start(options))
+  afterEach(() => own.judge())
+  after(() => own.stop())
+  return own
+}
+
+export class ConsoleUnderTest {
+  #host: TestHost | undefined
+  #browser: Browser | undefined
+  readonly #opened: Watched[] = []
+
+  get host(): TestHost {
+    if (!this.#host) throw new Error("The service is started by the describe's hooks, before its tests.")
+    return this.#host
+  }
+
+  async start(options: TestHostOptions): Promise<void> {
+    this.#host = await testHost(options)
+    // With processes of its own for each page, and with the rules of origins, which the service's own flags turn off.
+    this.#browser = await launchChromium(["--no-sandbox"])
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser?.close()
+    await this.#host?.stop()
+  }
+
+  /** Ends the service, as its process would. */
+  async stopService(): Promise<void> {
+    await this.#host?.stop()
+    this.#host = undefined
+  }
+
+  async startService(options: TestHostOptions): Promise<void> {
+    this.#host = await testHost(options)
+  }
+
+  /** A page without a session. `mayFail`: the network's own messages about failed requests are expected. */
+  async open(path: string, { mayFail = false } = {}): Promise<Page> {
+    const context = await this.#context()
+    return await this.#page(context, path, mayFail)
+  }
+
+  /** A page with a session of the admin's, or of another key. */
+  async signedIn(path: string, { key = this.host.adminKey, mayFail = false } = {}): Promise<Page> {
+    const context = await this.#context()
+    const answer = await context.request.post(`${this.host.url}/console-session`, { data: { key } })
+    expect(answer.status()).to.equal(204)
+    const page = await this.#page(context, path, mayFail)
+    await page.getByRole("navigation", { name: "Areas" }).waitFor()
+    return page
+  }
+
+  async #context(): Promise<BrowserContext> {
+    if (!this.#browser) throw new Error("The browser is started by the describe's hooks, before its tests.")
+    const [look] = looks
+    return await this.#browser.newContext({ colorScheme: look.colorScheme, viewport: look.viewport, locale: "en-US", bypassCSP: false })
+  }
+
+  async #page(context: BrowserContext, path: string, mayFail: boolean): Promise<Page> {
+    const { url } = this.host
+    const page = await context.newPage()
+    const [said, elsewhere]: [string[], string[]] = [[], []]
+    // What is refused on purpose, the browser reports by itself.
+    const expected = mayFail ? /status of (?:40[0139]|50\d)|net::ERR_|WebSocket connection/ : /status of 40[0139]/
+    page.on("console", (message) => void (expected.test(message.text()) || said.push(message.text())))
+    page.on("pageerror", (error) => void said.push(String(error)))
+    page.on(
+      "request",
+      (request) => void (/^(?:data|blob):/.test(request.url()) || request.url().startsWith(url) || elsewhere.push(request.url())),
+    )
+    this.#opened.push({ context, said, elsewhere })
+    await page.goto(url + path)
+    return page
+  }
+
+  /** Closes the pages; their logs must be empty, and nothing may have left the origin. */
+  async judge(): Promise<void> {
+    for (const { context, said, elsewhere } of this.#opened.splice(0)) {
+      await context.close()
+      expect(said, "the browser's log").to.deep.equal([])
+      expect(elsewhere, "requests to elsewhere").to.deep.equal([])
+    }
+  }
+
+  /** In light and dark, wide and narrow: nothing that axe finds, nothing that scrolls sideways, and a picture of each. */
+  async looksRight(page: Page, name: string): Promise<void> {
+    const folder = process.env["MILLRACE_TEST_PICTURES"]
+    for (const { name: look, colorScheme, viewport } of looks) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize(viewport)
+      expect(await violations(page), `${name}, ${look}`).to.deep.equal([])
+      const sideways = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+      expect(sideways, `${name}, ${look}: scrolls sideways`).to.equal(0)
+      if (folder === undefined) continue
+      mkdirSync(folder, { recursive: true })
+      await page.evaluate("scrollTo(0, 0)")
+      await page.screenshot({ path: join(folder, `${name}-${look}.png`) })
+    }
+    await page.emulateMedia({ colorScheme: looks[0].colorScheme })
+    await page.setViewportSize(looks[0].viewport)
+  }
+
+  /** Presses Tab until an element of this name has the focus, as somebody without a mouse does. */
+  async tabTo(page: Page, name: string | RegExp): Promise<void> {
+    for (let pressed = 0; pressed < 300; pressed++) {
+      await page.keyboard.press("Tab")
+      const text = String(await page.evaluate(focusedName))
+      if (typeof name === "string" ? text === name : name.test(text)) return
+    }
+    throw new Error(`Tab reaches nothing called ${String(name)}.`)
+  }
+}
+
+/** What has the focus is called, also within an editor. */
+const focusedName = `(() => {
+  let one = document.activeElement
+  while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
+  return (one?.getAttribute("aria-label") ?? one?.labels?.[0]?.textContent ?? one?.textContent ?? "").trim()
+})()`
+
+/** By the debugger's protocol, which the page's policy does not hold. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  return await page.evaluate(async (runOnly) => {
+    const { run } = (
+      globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
+    ).axe
+    const { violations: found } = await run({ runOnly })
+    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)
+  }, rules)
+}

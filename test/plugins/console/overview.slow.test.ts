@@ -1,0 +1,74 @@
+// The overview in Chromium: what each area says at a glance, with links to what is behind it, and the screens of approvals and
+// of a sending domain.
+import { expect } from "chai"
+import { until } from "../../waiting.ts"
+import { consoleUnderTest } from "./browser.ts"
+
+describe("the overview", () => {
+  const shown = consoleUnderTest()
+
+  it("is calm where nothing happened yet", async () => {
+    const page = await shown.signedIn("/console")
+    await page.getByText("Nothing waits for a decision.").waitFor()
+    await page.getByText("No experiment runs.").waitFor()
+    await page.getByText("Nothing is connected.").waitFor()
+    await page.getByText("Mail leaves from the default sender.").waitFor()
+    await shown.looksRight(page, "overview-empty")
+  })
+
+  it("shows dead letters, which are retried there, domains that are not verified, and what waits", async () => {
+    const { api } = shown.host
+    await api("POST", "/v1/sending-domains", { domain: "example.com", from_local_part: "hello", from_name: "Ada" })
+    await api("POST", "/v1/event-pipelines", {
+      name: "Tell the CRM",
+      state: "active",
+      source_kind: "internal",
+      pipeline: [{ id: "tell", type: "http.request", url: "https://crm.example.com/leads", retry: { max_attempts: 1 } }],
+    })
+    await api("POST", "/v1/event-pipelines/tell-the-crm/events", { payload: { email: "ada@example.com" } })
+    await until("a dead letter", async () => (await api<{ jobs: unknown[] }>("GET", "/v1/jobs")).body.jobs[0])
+    const page = await shown.signedIn("/console")
+    const queue = page.getByRole("region", { name: "Queue" })
+    await queue.getByText("pipeline.deferred").waitFor()
+    await page.getByRole("region", { name: "Sending domains" }).getByText("pending").waitFor()
+    await shown.looksRight(page, "overview")
+    await queue.getByRole("link", { name: "dead letters" }).press("Enter")
+    await page.getByRole("heading", { name: "jobs" }).waitFor()
+    expect(new URL(page.url()).search).to.equal("?state=dead")
+    await page.goBack()
+    await page.getByRole("link", { name: "example.com" }).press("Enter")
+    await page.getByRole("button", { name: "Check now" }).waitFor()
+    await shown.looksRight(page, "sending-domain")
+  })
+
+  it("leads to what waits for a decision, which shows its exact input, and is decided once that is confirmed", async () => {
+    const { api } = shown.host
+    const gated = await api("POST", "/v1/event-pipelines", {
+      name: "Gated",
+      state: "active",
+      source_kind: "internal",
+      pipeline: [
+        { id: "tell", type: "http.request", gate: true, url: "https://crm.example.com/gated", body: { email: "{{ event.email }}" } },
+      ],
+    })
+    expect(gated.status, JSON.stringify(gated.body)).to.be.below(300)
+    await api("POST", "/v1/event-pipelines/gated/events", { payload: { email: "<b>ada</b>@example.com" } })
+    const { id } = await until(
+      "an approval",
+      async () => (await api<{ approvals: { id: string }[] }>("GET", "/v1/approvals?state=pending")).body.approvals[0],
+    )
+    const page = await shown.signedIn("/console")
+    await page.getByRole("region", { name: "Approvals that wait" }).getByRole("link").first().press("Enter")
+    await page.getByRole("region", { name: "Exact input" }).getByText("<b>ada</b>@example.com").waitFor()
+    await shown.looksRight(page, "approval")
+    await page.getByLabel("Note, for the record").fill("Not this one.")
+    await page.getByRole("region", { name: "Decision" }).getByRole("button", { name: "Reject" }).press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Reject" }).press("Enter")
+    await page.getByText("Not this one.").waitFor()
+    const decided = await api<{ state: string; note: string }>("GET", `/v1/approvals/${id}`)
+    expect([decided.body.state, decided.body.note]).to.deep.equal(["rejected", "Not this one."])
+    await page.goto(`${shown.host.url}/console/approvals`)
+    await page.getByRole("region", { name: "Approvals" }).getByText("rejected").waitFor()
+    await shown.looksRight(page, "approvals")
+  })
+})

@@ -1,0 +1,228 @@
+// Webhooks of both providers in any order, in any grouping, and any number of times: the same conversations, byte for byte.
+// Between two orders everything is put back to what it was, so that even the ids are the same.
+import { expect } from "chai"
+import fc from "fast-check"
+import { type Document, Store, UnitsOfWork } from "#core"
+import type { TestHost } from "#core/testing"
+import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { type Channel, channels, collections } from "../../../plugins/conversations/channels.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { isFast, seed } from "../../tier.ts"
+import { patiently, until } from "../../waiting.ts"
+import { connect, type Providers, providerEnv, startProviders } from "./providers.ts"
+import {
+  chatMessage,
+  conversationsOf,
+  type Endpoints,
+  type Kind,
+  type MetaValue,
+  makePipelines,
+  metaPayload,
+  own,
+  postMetaPayload,
+  postTwilio,
+} from "./webhooks.ts"
+
+const noon = Date.parse("2026-11-24T12:00:00Z")
+const minute = 60_000
+const person = "+4915177700001"
+const kinds: readonly Kind[] = ["chatapp", "text"]
+
+/** One part of what a provider tells. */
+type Part = { readonly meta: MetaValue } | { readonly twilio: Readonly<Record<string, string>>; readonly query?: string }
+
+interface Sent {
+  readonly provider_id: string
+  readonly message_id: string
+}
+
+onBothStores("webhooks in any order", (leg) => {
+  let host: TestHost
+  let providers: Providers
+  let urls: Endpoints
+  let parts: Part[]
+  let sentOnly: Map<string, Document[]>
+  before(async () => {
+    providers = await startProviders()
+    host = await leg.start({ env: { ...providerEnv(providers), MILLRACE_JOBS_POLL_MS: "50" } })
+    urls = await makePipelines(host)
+    const pipeline = [{ type: "conversation.receive", provider: "twilio", message_id: "{{ query.message_id }}" }]
+    await host.api("PUT", "/v1/event-pipelines/webhooks-of-twilio", { pipeline })
+    await connect(host, providers, urls.twilio)
+    host.clock.set(noon)
+    await deliver([{ meta: said("hi", -10, { body: "Hi" }) }])
+    await deliver([{ twilio: text("hi", "Hi") }])
+    parts = [...received, ...reports(await sendAll("chat_app"), await sendAll("sms"))]
+    await settled()
+    sentOnly = await everything()
+  })
+  after(() => providers.close())
+
+  const said = (id: string, minutes: number, more: object) => chatMessage(`wamid.o-${id}`, person, { at: noon + minutes * minute, ...more })
+  const text = (id: string, Body: string, more: object = {}) => ({
+    ...{ MessageSid: `SMo-${id}`, From: person, To: own, Body, SmsStatus: "received", ...more },
+  })
+  const chosen = (value: string, minutes: number) => ({
+    user_preferences: [{ wa_id: person.slice(1), category: "marketing", value, timestamp: String(noon / 1_000 + minutes * 60) }],
+  })
+
+  /** Messages of one second, of long ago, that answer and change others, and that opt out and in. */
+  const received: Part[] = [
+    { meta: said("late", -600, { name: "Long ago", body: "First of all" }) },
+    { meta: said("same1", -3, { name: "One", body: "Same second" }) },
+    { meta: said("same2", -3, { name: "Two", body: "Same second, too" }) },
+    { meta: said("place", -4, { type: "location", body: { latitude: 52.5, longitude: 13.4, name: "Berlin" } }) },
+    { meta: said("like", -3, { type: "reaction", body: { message_id: "wamid.o-hi", emoji: "👍" } }) },
+    { meta: said("unlike", -2, { type: "reaction", body: { message_id: "wamid.o-hi", emoji: "" } }) },
+    { meta: said("edit", -2, { type: "edit", body: { original_message_id: "wamid.o-same1", message: { text: { body: "Edited" } } } }) },
+    { meta: said("revoke", -2, { type: "revoke", body: { original_message_id: "wamid.o-same2" } }) },
+    { meta: said("file", -5, { type: "image", body: { id: "media-1", mime_type: "image/png", caption: "Look" } }) },
+    { meta: said("stop", -6, { body: "STOP" }) },
+    { meta: said("start", -6, { body: "START" }) },
+    { meta: chosen("stop", -8) },
+    { meta: chosen("resume", -7) },
+    { twilio: text("a", "One") },
+    { twilio: text("b", "Stop") },
+    { twilio: text("c", "yes", { OptOutType: "START" }) },
+    { twilio: text("d", "", { NumMedia: "1", MediaUrl0: "http://127.0.0.1:1/file", MediaContentType0: "image/png" }) },
+  ]
+
+  /** Three messages that the provider took, and one of which it did not say so. */
+  async function sendAll(channel: Channel): Promise<Sent[]> {
+    const sent: Sent[] = []
+    providers.instead = (one, response) => {
+      sent.push(one)
+      if (one.text === "3") response.destroy()
+      return one.text === "3"
+    }
+    for (let n = 0; n < 4; n++) {
+      const asked = { channel, from: own, to: person, text: String(n) }
+      const { status, body } = await patiently(() => host.api("POST", "/v1/voice/messages", asked))
+      expect(status, JSON.stringify(body)).to.equal(200)
+      await until("the call", () => sent.length === n + 1)
+    }
+    return sent
+  }
+
+  function reports(chat: readonly Sent[], sms: readonly Sent[]): Part[] {
+    const told = ({ provider_id: id, message_id }: Sent, status: string, more: object = {}): Part => ({
+      meta: { statuses: [{ id, status, timestamp: String(noon / 1_000), biz_opaque_callback_data: message_id, ...more }] },
+    })
+    const failed = (code: number, title: string) => ({ errors: [{ code, title }] })
+    const toldText = ({ provider_id, message_id }: Sent, MessageStatus: string, more: object = {}): Part => ({
+      twilio: { MessageSid: provider_id, MessageStatus, To: person, From: own, ...more },
+      query: `?message_id=${message_id}`,
+    })
+    const stranger = { provider_id: "wamid.of-somebody-else", message_id: "" }
+    return [
+      ...["sent", "delivered", "read"].map((state) => told(chat[0] as Sent, state)),
+      ...[failed(131026, "Undeliverable"), failed(131047, "Window")].map((more) => told(chat[1] as Sent, "failed", more)),
+      ...[told(chat[2] as Sent, "failed", failed(131050, "Stopped marketing")), told(chat[2] as Sent, "sent")],
+      ...["delivered", "sent"].map((state) => told(chat[3] as Sent, state)),
+      told(stranger, "read"),
+      ...["queued", "sent", "delivered"].map((state) => toldText(sms[0] as Sent, state)),
+      ...[toldText(sms[1] as Sent, "undelivered", { ErrorCode: "30003" }), toldText(sms[1] as Sent, "sent")],
+      toldText(sms[2] as Sent, "failed", { ErrorCode: "21610", ErrorMessage: "Unsubscribed" }),
+      ...["sent", "delivered"].map((state) => toldText(sms[3] as Sent, state)),
+    ]
+  }
+
+  /** Meta's parts in one delivery, Twilio's one by one. */
+  async function deliver(group: readonly Part[]): Promise<void> {
+    const entry = group.flatMap((part) => ("meta" in part ? metaPayload(part.meta).entry : []))
+    const calls = group.flatMap((part) => ("twilio" in part ? [() => postTwilio(urls.twilio + (part.query ?? ""), part.twilio)] : []))
+    if (entry.length > 0) calls.push(() => postMetaPayload(urls.meta, { object: "whatsapp_business_account", entry }))
+    for (const call of calls) expect((await patiently(call)).status).to.equal(200)
+  }
+
+  /** Nothing is left to be brought up to date. */
+  async function settled(): Promise<void> {
+    const types = ["conversations.fold", "conversations.settle", "conversations.media", "conversations.send"]
+    await until("every job being done", async () => {
+      const left = await host
+        .get(Store)
+        .open(JobCollection)
+        .find({ type: { $in: types } })
+      expect(left.filter(({ state }) => state === "dead")).to.deep.equal([])
+      // Two that met try again a moment later.
+      host.clock.move(100)
+      return left.length === 0
+    })
+    host.clock.set(noon)
+  }
+
+  const stored = channels.flatMap((channel) => Object.values(collections[channel]))
+
+  async function everything(): Promise<Map<string, Document[]>> {
+    const read = async (spec: (typeof stored)[number]) => {
+      const found = (await host
+        .get(Store)
+        .open(spec as typeof JobCollection & typeof spec, host.organization.id)
+        .find({}, { limit: 500 })) as Document[]
+      return [spec.name, found.map(({ organization_id: _organization, ...doc }) => doc as Document)] as const
+    }
+    return new Map(await Promise.all(stored.map(read)))
+  }
+
+  async function putBack(): Promise<void> {
+    const now = await everything()
+    const writes = (
+      docs: Map<string, Document[]>,
+      make: (doc: Document) => { kind: "remove"; id: string } | { kind: "insert"; doc: Document },
+    ) =>
+      stored.flatMap((collection) =>
+        (docs.get(collection.name) ?? []).map((doc) => ({ ...make(doc), collection, organization: host.organization.id })),
+      )
+    const commit = (made: ReturnType<typeof writes>) =>
+      host.get(UnitsOfWork).run((work) => {
+        for (const write of made) work.write(write)
+      })
+    await commit(writes(now, ({ id }) => ({ kind: "remove", id })))
+    await commit(writes(sentOnly, (doc) => ({ kind: "insert", doc })))
+  }
+
+  /** All that can be read of the person, as text. */
+  async function readModel(): Promise<string> {
+    const read = kinds.map(async (kind) => {
+      const [conversation] = await conversationsOf(host, kind)
+      const whole = await host.api("GET", `/v1/voice/${kind}-conversations/${conversation?.session_id}?limit=200`)
+      const optOuts = await host.api("GET", `/v1/voice/opt-outs?channel=${kind === "text" ? "sms" : "chat_app"}&limit=200`)
+      return { conversation, whole: whole.body, ledger: optOuts.body }
+    })
+    // When the service heard of an opt-out is its own.
+    return JSON.stringify(await Promise.all(read), (name, value) => (name === "recorded_at" ? undefined : value), 1)
+  }
+
+  it("are the same conversations, messages, delivery states and ledgers", async () => {
+    for (const part of parts) await deliver([part])
+    await settled()
+    const expected = await readModel()
+    const states = [...expected.matchAll(/"direction": "out"[^}]*?"state": "(\w+)"/g)].map(([, state]) => state)
+    expect(states.sort()).to.deep.equal(["delivered", "delivered", "delivered", "failed", "failed", "failed", "failed", "read"])
+    expect(expected.match(/"suppressed": true/g)).to.have.length(4)
+
+    const orders = fc.tuple(
+      fc.shuffledSubarray(parts, { minLength: parts.length, maxLength: parts.length }),
+      fc.subarray(parts),
+      fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }),
+      fc.boolean(),
+    )
+    const property = fc.asyncProperty(orders, async ([drawn, again, sizes, atOnce]) => {
+      await putBack()
+      const all = [...drawn, ...again]
+      const groups: Part[][] = []
+      for (let at = 0, n = 0; at < all.length; n++) {
+        const size = sizes[n % sizes.length] ?? 1
+        groups.push(all.slice(at, at + size))
+        at += size
+      }
+      if (atOnce) await Promise.all(groups.map(deliver))
+      else for (const group of groups) await deliver(group)
+      await settled()
+      const [found, wanted] = [(await readModel()).split("\n"), expected.split("\n")]
+      const differing = found.map((line, at) => `${at}: ${line} instead of ${wanted[at]}`).filter((_, at) => found[at] !== wanted[at])
+      expect(differing.slice(0, 10)).to.deep.equal([])
+    })
+    await fc.assert(property, { numRuns: isFast ? 2 : 25, seed })
+  }).timeout(600_000)
+})

@@ -1,0 +1,104 @@
+// The screens of datasets in Chromium: rows by the thousand, filters and sort orders with the service's own refusals, one row,
+// inserting and deleting, and strangers' texts.
+import { expect } from "chai"
+import { until } from "../../waiting.ts"
+import { consoleUnderTest } from "../console/browser.ts"
+
+const hostile = `<img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202Eevil`
+
+describe("the screens of datasets", () => {
+  const shown = consoleUnderTest()
+  before(async () => {
+    await shown.host.api("POST", "/v1/datasets", { name: "Leads" })
+    for (let page = 0; page < 3; page++) {
+      const rows = Array.from({ length: 300 }, (_, index) => ({
+        email: `lead-${page * 300 + index}@example.com`,
+        name: index === 0 && page === 2 ? hostile : `Lead ${page * 300 + index}`,
+        budget: page * 300 + index,
+        subscribed: index % 2 === 0,
+      }))
+      const { status } = await shown.host.api("POST", "/v1/datasets/leads/rows", { rows, key: "email" })
+      expect(status).to.equal(200)
+    }
+  })
+
+  it("show rows as one scrolls, newest first, and what strangers wrote as text", async () => {
+    const page = await shown.signedIn("/console/datasets")
+    await page.getByRole("link", { name: "Leads", exact: true }).waitFor()
+    await shown.looksRight(page, "datasets-list")
+    await shown.tabTo(page, "Leads")
+    await page.keyboard.press("Enter")
+    const table = page.getByRole("table", { name: "Rows of Leads" })
+    await table.getByRole("row").nth(5).waitFor()
+    await shown.looksRight(page, "datasets-rows")
+    await table.focus()
+    await until("all rows being loaded", async () => {
+      await page.keyboard.press("End")
+      return (await page.getByText("900 rows").count()) > 0 || undefined
+    })
+    expect(await table.getByRole("row").count()).to.be.below(100)
+    await page.goto(`${shown.host.url}/console/datasets/leads?filter=${encodeURIComponent('{"budget":600}')}`)
+    await table.getByText("onerror").waitFor()
+    expect(await page.locator("main img").count()).to.equal(0)
+    expect(await page.title()).to.not.equal("hit")
+  })
+
+  it("filter and sort by the address, and say what the service refuses", async () => {
+    const page = await shown.signedIn("/console/datasets/leads")
+    await shown.tabTo(page, "column")
+    await page.keyboard.type("budget")
+    await shown.tabTo(page, "comparison")
+    await page.keyboard.type("at least")
+    await shown.tabTo(page, "value")
+    await page.keyboard.type("895")
+    await page.keyboard.press("Enter")
+    await page.getByText("5 rows.").waitFor()
+    expect(new URL(page.url()).searchParams.get("filter")).to.equal('{"budget":{"$gte":895}}')
+    await page.getByRole("columnheader", { name: "budget" }).getByRole("link").press("Enter")
+    await page.getByRole("row").nth(1).getByText("lead-895").waitFor()
+    await page.reload()
+    await page.getByRole("row").nth(1).getByText("lead-895").waitFor()
+    await page.goto(`${shown.host.url}/console/datasets/leads?filter=${encodeURIComponent('{"budget":{"$near":1}}')}`)
+    await page.getByRole("alert").getByText("$near").waitFor()
+    await shown.looksRight(page, "datasets-refused")
+  })
+
+  it("show one row whole, and delete it once that is confirmed", async () => {
+    const page = await shown.signedIn("/console/datasets/leads?filter=%7B%22email%22%3A%22lead-7%40example.com%22%7D")
+    await page.getByText("1 row.").waitFor()
+    await page.getByRole("row").nth(1).getByRole("link").press("Enter")
+    await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
+    await shown.looksRight(page, "datasets-row")
+    const row = page.getByRole("region", { name: "Row" })
+    const dialog = page.getByRole("dialog")
+    await row.getByRole("button", { name: "Delete" }).press("Enter")
+    await dialog.getByText("Delete this row?").waitFor()
+    await page.keyboard.press("Escape")
+    await dialog.waitFor({ state: "hidden" })
+    const count = async () =>
+      (await shown.host.api<{ rows: unknown[] }>("GET", `/v1/datasets/leads/rows${new URL(page.url()).search.replace(/&row=.*/, "")}`)).body
+        .rows.length
+    expect(await count()).to.equal(1)
+    await row.getByRole("button", { name: "Delete" }).press("Enter")
+    await dialog.getByRole("button", { name: "Delete" }).press("Enter")
+    await page.getByText("No row is like this").waitFor()
+    expect(await count()).to.equal(0)
+  })
+
+  it("insert rows that are written as JSON, and say at which row one is refused", async () => {
+    const page = await shown.signedIn("/console/datasets/leads?part=insert")
+    await shown.tabTo(page, "Rows")
+    await shown.tabTo(page, "Rows")
+    const write = async (text: string) => {
+      await page.keyboard.press("Control+a")
+      await page.keyboard.press("Delete")
+      await page.keyboard.insertText(text)
+      await page.keyboard.press("Control+Enter")
+    }
+    await write('[{"name":"No key"}]')
+    await page.getByRole("alert").getByText("rows.0").waitFor()
+    await write('[{"email":"new@example.com","name":"New"}]')
+    await page.getByText("1 written.").waitFor()
+    await shown.looksRight(page, "datasets-insert")
+  })
+})

@@ -1,0 +1,50 @@
+// What is counted beside the event path (schema drift, the use of secrets): written at a stop, and of several nodes one.
+import { createHmac } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import type { TestHost } from "#core/testing"
+import { Bench, post } from "../../pipelines/bench.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+
+interface Report {
+  readonly events: number
+  readonly rejected: number
+  readonly drift: { path: string; rejected: number }[]
+}
+
+const request_schema = { type: "object", additionalProperties: false, properties: { total: { type: "integer" } } }
+
+onBothStores("what is counted beside events", ({ start, storage }) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "millrace-counted-"))
+  after(() => rmSync(dataDir, { recursive: true, force: true }))
+
+  it("is one after a restart, and of several nodes", async () => {
+    const env = await storage()
+    const several = env["MILLRACE_STORAGE_URL"] !== undefined
+    const first = await start({ env, dataDir })
+    const made = await new Bench(first).make({ name: "Counted", auth_mode: "hmac_sha256", request_schema })
+    const send = async (host: TestHost, event: object) => {
+      const body = JSON.stringify(event)
+      const signature = createHmac("sha256", made.secret ?? "")
+        .update(body)
+        .digest("hex")
+      return (await post(`${host.url}/v1/inbound/${made.endpoint_id}`, body, { "x-signature-256": `sha256=${signature}` })).status
+    }
+    const early = several ? await start({ env, dataDir }) : undefined
+    expect([await send(first, { total: 1 }), await send(first, { total: "1" })]).to.deep.equal([200, 400])
+    if (early) expect([await send(early, { total: 2 }), await send(early, { coupon: "x" })]).to.deep.equal([200, 400])
+    await first.stop()
+    const left = early ?? (await start({ env, dataDir }))
+    if (!early) expect([await send(left, { total: 2 }), await send(left, { coupon: "x" })]).to.deep.equal([200, 400])
+    const { body } = await left.api<Report>("GET", "/v1/event-pipelines/counted/drift")
+    expect(body).to.deep.include({ events: 4, rejected: 2 })
+    expect(body.drift.map(({ path, rejected }) => [path, rejected])).to.have.deep.members([
+      ["/total", 1],
+      ["/coupon", 1],
+    ])
+    const { secrets } = (await left.api<{ secrets: object[] }>("GET", "/v1/event-pipelines/counted/secrets")).body
+    expect(secrets[0]).to.deep.include({ verified_events: 4, verified_last_hour: 4 })
+  })
+})

@@ -1,0 +1,93 @@
+// The screens of events in Chromium: found, filtered and live, held without losing any, and one event with all that is known of
+// it, also where every field of it is hostile.
+import { expect } from "chai"
+import { until } from "../../waiting.ts"
+import { consoleUnderTest } from "../console/browser.ts"
+
+const hostile = `<img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202Eevil`
+
+describe("the screens of events", () => {
+  const shown = consoleUnderTest()
+  const send = async (slug: string, payload: object) => {
+    const { status, body } = await shown.host.api<{ execution_id: string }>("POST", `/v1/event-pipelines/${slug}/events`, { payload })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body.execution_id
+  }
+  before(async () => {
+    const transform_js = "function transform(event) { return { email: event.email.toLowerCase(), name: event.name, source: 'web' } }"
+    const save = { id: "save", type: "dataset.write", dataset_slug: "people", key: "email", row: { email: "{{ event.email }}" } }
+    for (const given of [
+      { name: "People", transform_js, pipeline: [save] },
+      { name: "Plain", pipeline: [] },
+    ]) {
+      const made = await shown.host.api("POST", "/v1/event-pipelines", { ...given, state: "active", source_kind: "internal" })
+      expect(made.status, JSON.stringify(made.body)).to.equal(200)
+    }
+  })
+
+  it("list events as they come, hold them without losing any, and filter by the address", async () => {
+    const page = await shown.signedIn("/console/events")
+    await page.getByText("Nothing came in yet.").waitFor()
+    const table = page.getByRole("region", { name: "Events" })
+    await until("a live event", async () => {
+      await send("plain", { order: "A-1" })
+      return (await table.getByText("A-1").count()) > 0 || undefined
+    })
+    await shown.tabTo(page, "Pause")
+    await page.keyboard.press("Enter")
+    await page.getByText("Paused; 0 came since.").waitFor()
+    await send("plain", { order: "A-2" })
+    await send("people", { email: "Ada@Example.com", name: "Ada" })
+    await page.getByText("Paused; 2 came since.").waitFor()
+    expect(await table.getByText("A-2").count()).to.equal(0)
+    await shown.looksRight(page, "events-paused")
+    await page.getByRole("button", { name: "Go on" }).press("Enter")
+    await table.getByText("A-2").waitFor()
+    await page.goto(`${shown.host.url}/console/events?pipeline=people&status=accepted&test=no`)
+    await table.getByText("Ada@Example.com").waitFor()
+    expect(await table.getByText("A-2").count()).to.equal(0)
+    await shown.looksRight(page, "events")
+    await page.goto(`${shown.host.url}/console/events?since=yesterday`)
+    await page.getByRole("alert").getByText("since").waitFor()
+  })
+
+  it("find an event by a piece of it, and show what its transform changed, its times, its row, and its replay", async () => {
+    await send("people", { email: "Grace@Example.com", name: "Grace", extra: 1 })
+    const page = await shown.signedIn("/console/events")
+    await page.getByLabel(/find by anything/).fill("Grace@Example.com")
+    await page.keyboard.press("Enter")
+    await page.getByText("1 event.").waitFor()
+    await page.getByRole("region", { name: "Events" }).getByRole("link").press("Enter")
+    await page.getByRole("heading", { name: "Event of people" }).waitFor()
+    const input = page.getByRole("region", { name: "Input of the transform" })
+    const output = page.getByRole("region", { name: "Output of the transform" })
+    await output.locator("mark").getByText("grace@example.com").waitFor()
+    expect(await output.locator("ins").allTextContents()).to.deep.equal(['  "source": "web"'])
+    expect(await input.locator("del").allTextContents()).to.deep.equal(['  "extra": 1'])
+    await page.getByText("steps up to the reply").waitFor()
+    expect(await page.getByRole("region", { name: "Rows" }).getByRole("link").count()).to.be.at.least(2)
+    await page.locator("details.step summary").press("Enter")
+    await page.getByRole("region", { name: "Result" }).getByText("row_id").waitFor()
+    await shown.looksRight(page, "event")
+    await page.getByRole("button", { name: "Replay" }).press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter")
+    await page.getByText("replay of").waitFor()
+  })
+
+  it("show a large and hostile event as what it is, by its id alone", async () => {
+    const id = await send("plain", { [hostile]: hostile, email: hostile, list: [hostile], text: "x".repeat(300_000) })
+    const page = await shown.signedIn(`/console/events/${id}`)
+    await page.getByRole("heading", { name: "Event of plain" }).waitFor()
+    const payload = page.getByRole("region", { name: "Payload" })
+    await payload.getByText("\\u202eevil").waitFor()
+    expect(await page.locator("main img").count()).to.equal(0)
+    expect(await page.locator("main").textContent()).to.not.include("\u202E")
+    expect(await page.title()).to.not.equal("hit")
+    await shown.looksRight(page, "event-hostile")
+    await page.goto(`${shown.host.url}/console/events`)
+    await page.getByRole("region", { name: "Events" }).getByText("onerror").waitFor()
+    expect(await page.locator("main").textContent()).to.not.include("\u202E")
+    await page.goto(`${shown.host.url}/console/events/00000000-0000-4000-8000-000000000000`)
+    await page.getByText("is kept.").waitFor()
+  })
+})

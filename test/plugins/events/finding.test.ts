@@ -1,0 +1,109 @@
+// Events found by any piece of them, from the index and from what it does not reach yet; and what must not be found.
+import { expect } from "chai"
+import { Store } from "#core"
+import type { TestHost } from "#core/testing"
+import { EventIndexCollection, EventIndexPartCollection } from "../../../plugins/events/collections.ts"
+import { BuilderToken } from "../../../plugins/events/finding/builder.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { patiently } from "../../waiting.ts"
+
+interface Event {
+  readonly id: string
+  readonly payload_preview: string
+  readonly status: string
+  readonly received_at: string
+}
+interface Found {
+  readonly events: Event[]
+  readonly complete: boolean
+  readonly indexed_through: string
+}
+
+const dayMs = 86_400_000
+
+onBothStores("finding events", ({ start }) => {
+  let host: TestHost
+  let first: string
+  before(async () => {
+    host = await start()
+    for (const name of ["Orders", "Leads"]) {
+      const made = await host.api("POST", "/v1/event-pipelines", { name, state: "active", source_kind: "internal", pipeline: [] })
+      expect(made.status).to.equal(200)
+    }
+    first = await sent("orders", {
+      order: "A-1042",
+      email: "Ada@Example.com",
+      page: "https://shop.example.com/checkout?step=2",
+      note: "Bitte in die Müllerstraße 7 liefern, 東京",
+      api_key: "sk-very-hidden-7781",
+    })
+  })
+  const sent = async (slug: string, payload: object) => {
+    const send = () => host.api<{ execution_id: string }>("POST", `/v1/event-pipelines/${slug}/events`, { payload })
+    const { body, status } = await patiently(send)
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body.execution_id
+  }
+  const find = async (text: string, more = "") =>
+    (await patiently(() => host.api<Found>("GET", `/v1/events/find?text=${encodeURIComponent(text)}${more}`))).body
+  const ids = async (text: string) => (await find(text)).events.map(({ id }) => id)
+  const pieces = [
+    "A-1042",
+    "ada@example.com",
+    "https://shop.example.com/checkout?step=2",
+    "shop.example.com/checkout",
+    "müllerstraße 7",
+    "東京",
+    '{"order": "A-1042", "email"',
+  ]
+  const checkPieces = async () => {
+    for (const piece of pieces) expect(await ids(piece), piece).to.deep.equal([first])
+    expect(await ids(first), "its id").to.deep.equal([first])
+    for (const absent of ["sk-very-hidden-7781", "hidden", "A-1043", "bda@example.com"]) expect(await ids(absent), absent).to.be.empty
+  }
+
+  it("finds an event by each piece of it before it is indexed, and no redacted one", checkPieces)
+
+  it("finds it in the index, in segments that were merged, and those that came since", async () => {
+    const { clock } = host
+    const builder = host.get(BuilderToken)
+    let sentBefore = 0
+    for (let segment = 0; segment < 9; segment++) {
+      const batch = Array.from({ length: segment === 0 ? 1_050 : 130 }, (_, n) => ({
+        customer: `c${sentBefore + n}`,
+        campaign: "spring sale",
+      }))
+      for (let at = 0; at < batch.length; at += 50) await Promise.all(batch.slice(at, at + 50).map((payload) => sent("leads", payload)))
+      sentBefore += batch.length
+      clock.move(dayMs / 24)
+      await builder.turn()
+    }
+    const index = await host.get(Store).open(EventIndexCollection, host.organization.id).get(host.organization.id)
+    expect(index?.segments.reduce((sum, { entries }) => sum + entries, 0)).to.be.greaterThan(1_000)
+    await checkPieces()
+    expect((await ids("c7")).length).to.equal(1)
+    expect((await ids(`c${sentBefore - 1}`)).length).to.equal(1)
+    const many = await find("spring sale", "&limit=10")
+    expect(many.events).to.have.length(10)
+    expect(many.complete).to.equal(false)
+    const times = many.events.map(({ received_at }) => received_at)
+    expect(times).to.deep.equal([...times].sort().reverse())
+  })
+
+  it("refuses a text without a word, and shows nothing to guests and other organizations", async () => {
+    const { status, body } = await host.api<{ details: { reason: string } }>("GET", "/v1/events/find?text=%21%3F")
+    expect([status, body.details.reason]).to.deep.equal([400, "nothing_to_find"])
+    const key = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "guest", role: "guest" })
+    const asGuest = await host.api("GET", "/v1/events/find?text=A-1042", undefined, { key: key.body.secret })
+    expect(asGuest.status).to.equal(403)
+  })
+
+  it("forgets an event with its payload, and the index with it", async () => {
+    host.clock.move(7 * dayMs)
+    expect(await ids("A-1042")).to.be.empty
+    expect(await ids(first), "its id").to.deep.equal([first])
+    const parts = host.get(Store).open(EventIndexPartCollection, host.organization.id)
+    const left = await parts.find({}, { limit: 10_000 })
+    expect(left.every(({ expires_at }) => Date.parse(expires_at) < host.clock.now() + dayMs)).to.equal(true)
+  })
+})

@@ -1,0 +1,111 @@
+// Replays as a plan: what a changed pipeline would make of the events that came, and then its replays: each once, and held up.
+import { expect } from "chai"
+import { Store } from "#core"
+import { EntryCollection } from "#core/engine"
+import type { TestHost } from "#core/testing"
+import { ReplayPlanCollection } from "../../../plugins/events/replaying/collections.ts"
+import { ReplayPlansToken } from "../../../plugins/events/replaying/plans.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { refusalOf } from "../../refusal.ts"
+import { until } from "../../waiting.ts"
+
+interface Plan {
+  readonly id: string
+  readonly state: string
+  readonly count: number
+  readonly rehearsed: number
+  readonly replayed: { readonly accepted: number; readonly rejected: number; readonly failed: number; readonly skipped: number }
+  readonly groups: readonly { readonly outcome: string; readonly detail: string; readonly count: number; readonly samples: string[] }[]
+}
+
+const save = {
+  id: "save",
+  type: "dataset.write",
+  dataset_slug: "people",
+  key: "email",
+  row: { email: "{{ event.email }}", n: "{{ event.n }}" },
+}
+
+onBothStores("replay plans", ({ start }) => {
+  let host: TestHost
+  before(async () => {
+    host = await start()
+    const transform_js = "function transform(event) { return { email: event.email, n: event.n } }"
+    const given = { name: "People", state: "active", source_kind: "internal", transform_js, pipeline: [save] }
+    await host.invoke("event_pipelines.create", given)
+    await host.invoke("event_pipelines.create", { name: "Empty", state: "active", source_kind: "internal", pipeline: [] })
+    for (let n = 0; n < 45; n++) {
+      await host.invoke("event_pipelines.send_event", { slug: "people", payload: { email: `A${n % 40}@example.com`, n } })
+    }
+    const changed =
+      "function transform(event) { if (event.n === 7) throw new Error('seven'); return { email: event.n % 3 === 0 ? event.email.toLowerCase() : event.email, n: event.n } }"
+    await host.invoke("event_pipelines.update", { slug: "people", transform_js: changed })
+  })
+  const get = (id: string) => host.invoke<Plan>("replay_plans.get", { id })
+  const inState = (id: string, state: string) =>
+    until(`the plan being ${state}`, async () => {
+      const plan = await get(id)
+      return plan.state === state && plan
+    })
+  const entries = () => host.get(Store).open(EntryCollection, host.organization.id)
+  const replays = () => entries().find({ replay_of: { $ne: null } }, { limit: 1_000 })
+
+  it("say what would be other than it was, and do nothing", async () => {
+    const { id, count } = await host.invoke<Plan>("replay_plans.create", { pipeline: "people" })
+    expect(count).to.equal(45)
+    const { groups, rehearsed } = await inState(id, "rehearsed")
+    expect(rehearsed).to.equal(45)
+    const shown = groups.map(({ outcome, detail, count: of }) => `${of} ${outcome} ${detail.split(":")[0]}`)
+    expect(shown).to.deep.equal(["29 same ", "15 differs email", "1 fails transform"])
+    expect(groups[1]?.samples).to.have.length(5)
+    expect(await replays()).to.be.empty
+    const listed = await host.invoke<{ events: { outcome: string; replay_id: null }[] }>("replay_plans.list_events", {
+      id,
+      outcome: "differs",
+    })
+    expect(listed.events).to.have.length(15)
+    expect(listed.events.every(({ replay_id }) => replay_id === null)).to.equal(true)
+  })
+
+  it("are paused, resumed, killed between a replay and its commit, and replay each event once", async () => {
+    const { id } = await host.invoke<Plan>("replay_plans.create", { pipeline: "people" })
+    await host.invoke("replay_plans.pause", { id })
+    expect((await refusalOf(host.invoke("replay_plans.pause", { id }))).details.reason).to.equal("transition_impossible")
+    await host.invoke("replay_plans.resume", { id })
+    await inState(id, "rehearsed")
+    const rowsBefore = await host.invoke<{ rows: unknown[] }>("datasets.list_rows", { slug: "people", limit: 200 })
+    await host.invoke("replay_plans.start", { id })
+    await inState(id, "completed")
+    const first = await replays()
+    expect(first).to.have.length(45)
+    // As a node that died before the plan's own commit leaves it.
+    const plans = host.get(Store).open(ReplayPlanCollection, host.organization.id)
+    const stored = await plans.get(id)
+    const $set = { state: "replaying", position: [], replayed: { accepted: 0, rejected: 0, failed: 0, skipped: 0 } }
+    const write = { kind: "update", collection: ReplayPlanCollection, organization: host.organization.id, id, update: { $set } } as const
+    await host.get(Store).commit({ id: "rewound", writes: [write] })
+    const log = host.runtime.log
+    await host.get(ReplayPlansToken).run(host.organization.id, id, new AbortController().signal, log)
+    expect((await replays()).map((one) => one.id).sort()).to.deep.equal(first.map((one) => one.id).sort())
+    const plan = await inState(id, "completed")
+    expect(plan.replayed).to.deep.equal(stored?.replayed)
+    expect(plan.replayed.failed).to.equal(1)
+    const rows = await host.invoke<{ rows: unknown[] }>("datasets.list_rows", { slug: "people", limit: 200 })
+    // The rows of addresses that are written otherwise now.
+    expect(rows.rows.length).to.be.greaterThan(rowsBefore.rows.length)
+    const { events } = await host.invoke<{ events: { execution_id: string; replay_id: string }[] }>("replay_plans.list_events", {
+      id,
+      limit: 200,
+    })
+    for (const { execution_id, replay_id } of events) expect((await entries().get(replay_id))?.replay_of).to.equal(execution_id)
+  })
+
+  it("are stopped, and refuse what there is not", async () => {
+    const { id } = await host.invoke<Plan>("replay_plans.create", { pipeline: "people", is_test: false })
+    await host.invoke("replay_plans.stop", { id })
+    expect((await refusalOf(host.invoke("replay_plans.start", { id }))).details.reason).to.equal("transition_impossible")
+    expect((await refusalOf(host.invoke("replay_plans.create", { pipeline: "empty" }))).details.reason).to.equal("replay_plan_size")
+    const unknown = "00000000-0000-4000-8000-000000000000"
+    expect((await refusalOf(host.invoke("replay_plans.get", { id: unknown }))).details.reason).to.equal("replay_plan_not_found")
+  })
+})

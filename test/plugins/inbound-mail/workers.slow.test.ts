@@ -1,0 +1,72 @@
+// Two workers on one SMTP port: both take mail, and each message is kept once.
+import { once } from "node:events"
+import { type AddressInfo, createServer } from "node:net"
+import { expect } from "chai"
+import { apiOf, freshFolder, startService } from "../../crash/service-process.ts"
+import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { until } from "../../waiting.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+import { listenForDns } from "../sending-domains/dns-server.ts"
+import { message } from "./receiving.ts"
+import { SmtpClient } from "./smtp-client.ts"
+
+const onMongo = mongoAvailable ? describe : describe.skip
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, "close")
+  return port
+}
+
+onMongo("mail on two workers (mongodb)", () => {
+  it("is taken by both on one port, and kept once", async function () {
+    this.timeout(500_000)
+    const [folder, dns, port] = [freshFolder(), await listenForDns(), await freePort()]
+    dns.set("spf.sender.com", "TXT", "v=spf1 ip4:127.0.0.1 -all")
+    const hosts = { spf_host: "spf.sender.com", return_path_host: "bounce.sender.com", receiving_host: "inbound.sender.com" }
+    const env = {
+      MILLRACE_WORKERS: "2",
+      MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(),
+      ...pluginSettings({
+        "inbound-mail": { port, host: "127.0.0.1", hostname: "inbound.sender.com" },
+        "sending-domains": { dns_servers: [dns.address], dns_timeout_ms: 30_000, ...hosts },
+      }),
+    }
+    const service = await startService({ dataDir: folder.path, env })
+    const clients: SmtpClient[] = []
+    try {
+      const api = apiOf(service, folder.path)
+      const workers = async () => /^millrace_workers 2$/m.test(await (await fetch(`${service.url}/metrics`)).text())
+      await until("both workers", workers, { withinMs: 250_000 })
+      type Registered = { dns_records: { name: string; type: "CNAME" | "MX" | "TXT"; value: string }[] }
+      const made = await api<Registered>("POST", "/v1/sending-domains", { domain: "example.com", receiving: true })
+      for (const { name, type, value } of made.dns_records) dns.set(name, type, value)
+      await api("POST", "/v1/sending-domains/example.com/verify")
+      for (let n = 0; n < 8; n++) clients.push(await SmtpClient.open(port))
+      const replies = await Promise.all(
+        clients.map((client, n) =>
+          client.send(
+            `lead${n % 4}@elsewhere.test`,
+            ["hello@example.com"],
+            message({ From: `lead${n % 4}@elsewhere.test`, "Message-ID": `<${n % 4}@elsewhere.test>` }),
+          ),
+        ),
+      )
+      expect(replies.every((reply) => reply.startsWith("250 "))).to.equal(true)
+      type Listed = { conversations: { message_count: number }[] }
+      const kept = await until("all conversations", async () => {
+        const body = await api<Listed>("GET", "/v1/email-conversations")
+        return body.conversations.length === 4 && body.conversations
+      })
+      expect(kept.map(({ message_count }) => message_count)).to.deep.equal([1, 1, 1, 1])
+    } finally {
+      for (const client of clients) client.close()
+      await service.kill()
+      await dns.close()
+      folder.remove()
+    }
+  })
+})

@@ -1,0 +1,115 @@
+// Two nodes on one MongoDB, of which one is killed: while rows become leads, every person becomes one lead with each of their
+// rows once; while a person is erased, nothing of them is left.
+import { expect } from "chai"
+import { Store } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { collections } from "../../../plugins/conversations/channels.ts"
+import { LeadCollection, LeadRowCollection } from "../../../plugins/leads/collections.ts"
+import { CatchUpToken } from "../../../plugins/leads/follow/catch-up.ts"
+import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
+import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { until } from "../../waiting.ts"
+import { chatMessage, makePipelines, metaPayload, postMetaPayload } from "../conversations/webhooks.ts"
+
+const people = 120
+const rowsEach = 3
+const phone = "+4915499900001"
+
+const suite = mongoAvailable ? describe : describe.skip
+suite("leads on two nodes of which one is killed", () => {
+  const folder = freshFolder()
+  const nodes: ServiceProcess[] = []
+  let env: Record<string, string>
+  let api: Api
+  let reader: TestHost | undefined
+  const start = () => startService({ dataDir: folder.path, env })
+  before(async function () {
+    this.timeout(180_000)
+    env = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }
+    nodes.push(await start(), await start())
+    api = apiOf(nodes[0] as ServiceProcess, folder.path)
+  })
+  after(async () => {
+    await reader?.stop()
+    for (const node of nodes) await node.kill()
+    folder.remove()
+  })
+
+  let calls = 0
+  /** Asks one node after the other until one takes it, as a sender does. */
+  const anyNode = (ask: (url: string) => Promise<Response>) =>
+    until("an answer of some node", async () => {
+      const answer = await ask(nodes[calls++ % nodes.length]?.url ?? "").catch(() => undefined)
+      return answer !== undefined && answer.status < 500 && answer.status !== 429 ? answer : undefined
+    })
+  const everything = { limit: 1_000 }
+
+  it("makes one lead of each person, with each of their rows once", async () => {
+    const { inbound_url } = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
+      name: "Form",
+      state: "active",
+      auth_mode: "none",
+      dedupe: { key: "{{ payload.id }}" },
+      pipeline: [{ type: "dataset.write", dataset_slug: "contacts" }],
+    })
+    const path = new URL(inbound_url).pathname
+    const headers = { "content-type": "application/json" }
+    const write = async (n: number) => {
+      const person = n % people
+      const body = JSON.stringify({
+        id: `e${n}`,
+        email: `person${person}@example.com`,
+        phone: `+4915123${String(person).padStart(5, "0")}`,
+      })
+      expect((await anyNode((url) => fetch(url + path, { method: "POST", headers, body }))).status).to.equal(200)
+      if (n === people * 2) await nodes.shift()?.kill()
+    }
+    // A few at a time, so that rows of a moment are in memory when the node goes.
+    const waiting = Array.from({ length: people * rowsEach }, (_, n) => n)
+    const next = async () => {
+      for (let n = waiting.shift(); n !== undefined; n = waiting.shift()) await write(n)
+    }
+    await Promise.all(Array.from({ length: 6 }, next))
+    api = apiOf(nodes[0] as ServiceProcess, folder.path)
+
+    // As after ten minutes: rows of which the dead node told nobody.
+    reader = await testHost({ capture: false, dataDir: folder.path, env })
+    const organization = reader.organization.id
+    const read = () => (reader as TestHost).get(Store).open(LeadRowCollection, organization).find({}, everything)
+    for (let again = 0; again < 2; again++) await reader.get(CatchUpToken).run(new AbortController().signal)
+    const rows = await until("a record of each row", async () => {
+      const found = await read()
+      return found.length >= people * rowsEach ? found : undefined
+    })
+    expect(rows).to.have.length(people * rowsEach)
+    expect(new Set(rows.map(({ row_id }) => row_id)).size, "rows that are told once").to.equal(people * rowsEach)
+    const leads = await reader.get(Store).open(LeadCollection, organization).find({}, everything)
+    expect(leads).to.have.length(people)
+    expect(new Set(leads.flatMap(({ emails }) => emails)).size).to.equal(people)
+    expect(leads.every(({ emails, phones }) => emails.length === 1 && phones.length === 1)).to.equal(true)
+  }).timeout(240_000)
+
+  it("erases a person to the end", async () => {
+    nodes.push(await start())
+    const urls = await makePipelines({
+      api: async (method, path, body) => ({ status: 200, body: await api(method, path, body) }),
+    } as TestHost)
+    const path = new URL(urls.meta).pathname
+    const said = Array.from({ length: 300 }, (_, n) =>
+      chatMessage(`wamid.k${n}`, phone, { at: Date.now() - n * 1_000, body: `Message ${n}` }),
+    )
+    for (let n = 0; n < said.length; n += 20) {
+      const entry = said.slice(n, n + 20).flatMap((value) => metaPayload(value).entry)
+      const answer = await anyNode((url) => postMetaPayload(url + path, { object: "whatsapp_business_account", entry }))
+      expect(answer.status).to.equal(200)
+    }
+    const store = (reader ?? expect.fail()).get(Store)
+    const organization = (reader ?? expect.fail()).organization.id
+    const messages = () => store.open(collections.chat_app.messages, organization).count({}, everything)
+    expect(await messages()).to.equal(said.length)
+    await api("POST", "/v1/consents/erase", { phone, reason: "Article 17" })
+    await nodes.shift()?.kill()
+    await until("nothing being left", async () => (await messages()) === 0)
+    expect(await store.open(collections.chat_app.conversations, organization).count({}, everything)).to.equal(0)
+  }).timeout(240_000)
+})

@@ -1,0 +1,40 @@
+// Organizations alike, one for each surface: the same calls leave them the same, so that what is answered over one
+// surface can be held against what another answers.
+import type { OperationExample } from "../../../core/contract/example.ts"
+import type { ParityFixture } from "./fixture.ts"
+import { type Answers, giving, type Member, members, ownedClients } from "./members.ts"
+import { Sameness } from "./sameness.ts"
+import type { SurfaceName } from "./surfaces.ts"
+
+export interface Party extends Member {
+  readonly surface: SurfaceName
+  /** What the example's given calls answered. */
+  readonly given: Answers
+  /** Holds answers of the first party against this one's. */
+  readonly sameness: Sameness
+}
+
+let made = 0
+
+export async function partiesAlike(
+  fixture: ParityFixture,
+  example: OperationExample | undefined,
+  over: readonly SurfaceName[],
+): Promise<readonly Party[]> {
+  const number = ++made
+  const alike = await members(
+    fixture,
+    over.map((surface) => `over-${surface}-${number}`),
+  )
+  const given = await Promise.all(alike.map((member) => giving(fixture, member, example?.given)))
+  return alike.map((member, index) => {
+    const names = (["id", "slug"] as const).map((name) => [alike[0]?.organization[name] ?? "", member.organization[name]] as const)
+    const clients = ownedClients.map(
+      (client) => [`${alike[0]?.organization.slug}-${client}`, `${member.organization.slug}-${client}`] as const,
+    )
+    const sameness = new Sameness([...names, ...clients])
+    const difference = sameness.difference(given[0], given[index])
+    if (difference) throw new Error(`The same given calls were answered differently: ${difference}`)
+    return { ...member, surface: over[index] ?? "rest", given: given[index] ?? {}, sameness }
+  })
+}
