@@ -18,6 +18,9 @@ const looks = [
   { name: "dark-narrow", colorScheme: "dark", viewport: { width: 320, height: 640 } },
 ] as const
 
+// A busy machine draws a page in a minute. One wait ends well before its test, so that a failure says what was waited for.
+const [waitMs, testMs] = [200_000, 600_000]
+
 interface Watched {
   readonly context: BrowserContext
   readonly said: string[]
@@ -27,7 +30,13 @@ interface Watched {
 /** Registers the hooks of the file's `describe`; every page that is opened is closed and judged after its test. */
 export function consoleUnderTest(options: TestHostOptions = {}): ConsoleUnderTest {
   const own = new ConsoleUnderTest()
-  before(() => own.start(options))
+  before(async function () {
+    this.timeout(testMs)
+    await own.start(options)
+  })
+  beforeEach(function () {
+    this.currentTest?.timeout(testMs)
+  })
   afterEach(() => own.judge())
   after(() => own.stop())
   return own
@@ -83,7 +92,10 @@ export class ConsoleUnderTest {
   async #context(): Promise<BrowserContext> {
     if (!this.#browser) throw new Error("The browser is started by the describe's hooks, before its tests.")
     const [look] = looks
-    return await this.#browser.newContext({ colorScheme: look.colorScheme, viewport: look.viewport, locale: "en-US", bypassCSP: false })
+    const { colorScheme, viewport } = look
+    const context = await this.#browser.newContext({ colorScheme, viewport, locale: "en-US", bypassCSP: false })
+    context.setDefaultTimeout(waitMs)
+    return context
   }
 
   async #page(context: BrowserContext, path: string, mayFail: boolean): Promise<Page> {

@@ -37,12 +37,8 @@ describe("the console", () => {
     await page.keyboard.press("Control+k")
     await page.keyboard.type("datasets")
     await page.keyboard.press("Enter")
-    await page
-      .getByRole("link", { name: "Website leads" })
-      .or(page.getByRole("link", { name: "website-leads" }))
-      .first()
-      .press("Enter")
-    await page.getByRole("heading", { name: "website-leads" }).waitFor()
+    await page.getByRole("link", { name: "Website leads" }).press("Enter")
+    await page.getByRole("heading", { name: "Website leads" }).waitFor()
     expect(new URL(page.url()).pathname).to.equal("/console/datasets/website-leads")
     await page.getByText("The same by command and by HTTP").last().press("Enter")
     expect(await page.locator("main > .same pre").allTextContents()).to.deep.equal([
