@@ -1,5 +1,5 @@
 // The gates that the loaded plugins declare: those of operations and jobs, and one for each deferred action type, which a
-// step takes by `gate: true`.
+// step takes by `gate: true`. An organization chooses which of them hold, except those that an operation declares as standing.
 import type { Registry } from "../kernel/registry.ts"
 import { Actions, type AnyAction } from "./action.ts"
 import type { Gate } from "./gate.ts"
@@ -11,6 +11,8 @@ export interface DeclaredGate extends Gate {
   readonly operations: readonly string[]
   readonly actions: readonly string[]
   readonly jobs: readonly string[]
+  /** False: it holds in every organization. */
+  readonly liftable: boolean
 }
 
 /** The gate of a step of this action type, under the type's own name. */
@@ -20,13 +22,19 @@ export function gateOfAction({ type, summary, risk = "medium" }: AnyAction): Gat
 
 /** All gates, by name. */
 export function declaredGates(registry: Registry): DeclaredGate[] {
-  const found = new Map<string, DeclaredGate & { operations: string[]; actions: string[]; jobs: string[] }>()
+  const found = new Map<string, DeclaredGate & { operations: string[]; actions: string[]; jobs: string[]; liftable: boolean }>()
   const gateOf = ({ name, risk, summary }: Gate) => {
-    const known = found.get(name) ?? { name, risk, summary, operations: [], actions: [], jobs: [] }
+    const known = found.get(name) ?? { name, risk, summary, operations: [], actions: [], jobs: [], liftable: true }
     found.set(name, known)
     return known
   }
-  for (const { name, gate } of registry.items(Operations)) if (gate) gateOf(gate).operations.push(name)
+  for (const { name, gate, standingGate } of registry.items(Operations)) {
+    if (gate) gateOf(gate).operations.push(name)
+    if (!standingGate) continue
+    const standing = gateOf(standingGate)
+    standing.operations.push(name)
+    standing.liftable = false
+  }
   for (const { type, gate } of registry.items(Jobs)) if (gate) gateOf(gate).jobs.push(type)
   for (const action of registry.items(Actions)) if (action.timing === "deferred") gateOf(gateOfAction(action)).actions.push(action.type)
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))

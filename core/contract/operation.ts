@@ -6,7 +6,7 @@ import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Caller, Role } from "./caller.ts"
 import type { OperationExample } from "./example.ts"
-import type { OperationGate } from "./gate.ts"
+import type { Gate, OperationGate } from "./gate.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
 export interface Access {
@@ -73,6 +73,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly columns?: readonly string[]
   /** A call waits for a person's approval where the organization asks for it; it is performed as a job then, with the caller's rights as they were. Its input is parsed again then, and must not change by that. */
   readonly gate?: OperationGate<z.output<I>, z.input<O>>
+  /** The handler itself files an approval at this gate, in every organization: no list of gates lifts it. */
+  readonly standingGate?: Gate
   /** Output fields that hold a secret shown once: kept out of idempotency records, audit and logs. */
   readonly secretOutput?: readonly string[]
   /** Input fields that hold contents, such as rows or an event: the audit log keeps their count and size alone. */

@@ -1,6 +1,7 @@
 // Autonomy: which things an organization wants a person to approve before they happen.
 import { z } from "zod"
 import { definePlugin, Store, token } from "#core"
+import { Declarations, declaredGates } from "#core/engine"
 import { AutonomyGateCollection, gatesId } from "./collections.ts"
 import { getGates, setGates } from "./operations.ts"
 import { reasons } from "./reasons.ts"
@@ -28,13 +29,17 @@ export default definePlugin({
       },
     })
     registrar.provide(AutonomyGates, {
-      inject: { store: Store },
-      create: ({ store }) => ({
-        async holds(organization, gate) {
-          const kept = await store.open(AutonomyGateCollection, organization).get(gatesId(organization))
-          return kept?.gates?.includes(gate) ?? true
-        },
-      }),
+      inject: { store: Store, declarations: Declarations },
+      create({ store, declarations }) {
+        const standing = new Set(declaredGates(declarations).flatMap(({ name, liftable }) => (liftable ? [] : [name])))
+        return {
+          async holds(organization, gate) {
+            if (standing.has(gate)) return true
+            const kept = await store.open(AutonomyGateCollection, organization).get(gatesId(organization))
+            return kept?.gates?.includes(gate) ?? true
+          },
+        }
+      },
     })
   },
 })

@@ -14,11 +14,12 @@ const GateResource = z
     actions: z.array(z.string()).describe("Action types whose steps wait, where they say `gate: true`."),
     jobs: z.array(z.string()).describe("Jobs whose runs wait."),
     holds: z.boolean().describe("Whether a person has to approve it in this organization."),
+    liftable: z.boolean().describe("False: it holds in every organization, whether or not it is in `gates`."),
   })
   .meta({ id: "AutonomyGate" })
 
 const Gates = z.object({
-  gates: z.array(z.string()).describe("Names of the gates that hold."),
+  gates: z.array(z.string()).describe("Names of the gates that hold by the organization's choice."),
   gate_everything: z.boolean().describe("True while the organization has no list of its own: every gate holds, later ones too."),
 })
 
@@ -37,14 +38,15 @@ export const getGates = defineOperation({
 
 async function shownGates({ store, declarations }: { store: Store; declarations: Declarations }, organization: string) {
   const chosen = (await store.open(AutonomyGateCollection, organization).get(gatesId(organization)))?.gates ?? null
+  const isChosen = (name: string) => chosen?.includes(name) ?? true
   const known = declaredGates(declarations).map((gate) => ({
     ...gate,
     operations: [...gate.operations],
     actions: [...gate.actions],
     jobs: [...gate.jobs],
-    holds: chosen?.includes(gate.name) ?? true,
+    holds: !gate.liftable || isChosen(gate.name),
   }))
-  return { gates: known.flatMap(({ name, holds }) => (holds ? [name] : [])), gate_everything: chosen === null, known }
+  return { gates: known.map(({ name }) => name).filter(isChosen), gate_everything: chosen === null, known }
 }
 
 const readOnly = ["gate_everything", "known"] as const
@@ -52,7 +54,8 @@ const readOnly = ["gate_everything", "known"] as const
 export const setGates = defineOperation({
   name: "autonomy_gates.set",
   summary: "Replace the list of what a person has to approve before it happens.",
-  description: "`gates: null` asks for approval of everything that has a gate, also of what later plugins declare; `[]` of nothing.",
+  description:
+    "`gates: null` asks for approval of everything that has a gate, also of what later plugins declare; `[]` of nothing but what `known` shows as not `liftable`.",
   http: { method: "PUT", path: "/v1/autonomy-gates" },
   access: { scope: "autonomy:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: true },

@@ -27,8 +27,8 @@ import {
 } from "./collections.ts"
 import { registerRef } from "./job-refs.ts"
 
-/** Held regardless of the organization's list of gates: a name is never registered without a person. */
-const gate = { name: "voice.caller_name", risk: "high", summary: "Registering a caller name with carriers." } as const
+/** A name is never registered without a person. */
+export const callerNameGate = { name: "voice.caller_name", risk: "high", summary: "Registering a caller name with carriers." } as const
 
 export interface RegistrationDeps {
   readonly store: Store
@@ -99,7 +99,7 @@ export class Registrations {
     const approval_id = derivedUuid(id, "approval")
     const job = jobOf(id)
     const filed = keeper.file(work, organization, approval_id, {
-      gate,
+      gate: callerNameGate,
       subject: { kind: "operation", name: "voice.provision_caller_name" },
       what: whatOf(filing),
       why: "",

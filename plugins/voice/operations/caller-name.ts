@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { defineOperation, omitReadOnly, Pager, pageInput, readOnlyInput, Store } from "#core"
 import { RegistrationCollection } from "../collections.ts"
-import { RegistrationsToken, whatOf } from "../registrations.ts"
+import { callerNameGate, RegistrationsToken, whatOf } from "../registrations.ts"
 import {
   CallerNameRegistration,
   CallerNameResource,
@@ -86,6 +86,7 @@ export const provisionCallerName = defineOperation({
   }),
   errors: ["invalid_argument", "failed_precondition", "aborted"],
   examples: [{ given: { twilio, set }, input: {} }],
+  standingGate: callerNameGate,
   inject: { registrations: RegistrationsToken },
   async handle({ caller, deps: { registrations }, work }) {
     const registration = await registrations.provision(work, caller)

@@ -7,6 +7,17 @@ import { onBothStores } from "../../pipelines/stores.ts"
 import { eightCalls, ownNumber, startTrustHub, type TrustHubServer } from "./trust-hub.ts"
 import { Desk, deskAfresh, type Refusal, voiceEnv } from "./voice-bench.ts"
 
+const standingGate = {
+  name: "voice.caller_name",
+  risk: "high",
+  summary: "Registering a caller name with carriers.",
+  operations: ["voice.provision_caller_name"],
+  actions: [],
+  jobs: [],
+  holds: true,
+  liftable: false,
+}
+
 describe("the rules of caller names", () => {
   it("take 1 to 15 letters, digits, periods, commas and spaces after a letter", () => {
     for (const name of ["A", "Acme", "Acme Sales", "J.R. Sheds, 2", "ABCDEFGHIJKLMNO", "Policemen"]) {
@@ -64,6 +75,10 @@ onBothStores("caller names", ({ start }) => {
 
   it("are filed also where the organization holds no gate, and once by calls at once", async () => {
     await desk.api("PUT", "/v1/autonomy-gates", { gates: [] })
+    const { body } = await desk.api<{ gates: string[]; known: { name: string }[] }>("GET", "/v1/autonomy-gates")
+    expect(body.gates).to.deep.equal([])
+    expect(body.known.filter(({ name }) => name.startsWith("voice."))).to.deep.equal([standingGate])
+    expect(body.known.find(({ name }) => name === "email.send")).to.include({ holds: false, liftable: true })
     await desk.set()
     const both = await Promise.all([desk.file(), desk.file(desk.second)])
     expect(new Set(both.map(({ body }) => body.approval_request_id)).size).to.equal(1)
