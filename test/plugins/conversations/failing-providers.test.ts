@@ -15,6 +15,11 @@ type Channel = (typeof channels)[number]
 /** What is answered in place of taking the message; its state after that, and its error. */
 const faults: Record<string, [(response: ServerResponse) => unknown, "unknown" | "failed", string]> = {
   "answer 500 with a page": [(response) => response.writeHead(500, { "content-type": "text/html" }).end("<p>Oops"), "unknown", "unknown"],
+  "answer 500 and a code that says nothing of the message": [
+    (response) => json(response, 500, { error: { code: 131000, message: "Something went wrong" }, code: 20500 }),
+    "unknown",
+    "unknown",
+  ],
   "answer 503 and nothing": [(response) => response.writeHead(503).end(), "unknown", "unknown"],
   "answer 404 with a page": [(response) => response.writeHead(404, { "content-type": "text/html" }).end("<p>Gone"), "failed", "404"],
   "answer 200 with JSON that ends early": [

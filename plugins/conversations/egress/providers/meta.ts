@@ -2,7 +2,7 @@
 // The message's own id goes along and comes back with each status.
 import type { Json } from "#core"
 import { fieldsOf, listOf, textOf } from "../../inbound/received.ts"
-import { retryAfterMs, type SendingProvider } from "./outcome.ts"
+import { retryAfterMs, type SendingProvider, serverError } from "./outcome.ts"
 
 /** Rate limits and passing trouble: the message was not taken. */
 const passing: ReadonlySet<string> = new Set(["2", "4", "80007", "130429", "131016", "131048", "131056", "133004"])
@@ -33,7 +33,7 @@ export const meta: SendingProvider = {
     const code = textOf(error["code"], 40)
     const message = textOf(fieldsOf(error["error_data"])["details"], 500) || textOf(error["message"], 500)
     if (response.status === 429 || passing.has(code)) return { kind: "again", code, message, ...retryAfterMs(response) }
-    if (code !== "" || response.status < 500) return { kind: "failed", code: code || String(response.status), message }
-    return { kind: "unknown", message: `Meta answered ${response.status}.` }
+    if (response.status < 500) return { kind: "failed", code: code || String(response.status), message }
+    return serverError("Meta", response.status, { code, message })
   },
 }

@@ -54,6 +54,11 @@ export function outcomeOfError({ message, details, notTried, retryAfterS }: AppE
   return { kind: "unknown", message }
 }
 
+/** An error of the server itself: it may have taken the message before, with any code that it names. */
+export function serverError(provider: string, status: number, { code, message }: { code: string; message: string }): Outcome {
+  return { kind: "unknown", message: `${provider} answered ${status}${code && ` (${code})`}${message && `: ${message}`}` }
+}
+
 /** What a provider asks by `Retry-After`, at most an hour. */
 export function retryAfterMs(response: OutgoingResponse): { afterMs?: number } {
   const seconds = Number(response.headers["retry-after"])

@@ -1,6 +1,6 @@
 // Sending by Twilio: POST /2010-04-01/Accounts/{sid}/Messages.json below a base URL such as https://api.twilio.com.
 import { fieldsOf, textOf } from "../../inbound/received.ts"
-import { retryAfterMs, type SendingProvider } from "./outcome.ts"
+import { retryAfterMs, type SendingProvider, serverError } from "./outcome.ts"
 
 export const twilio: SendingProvider = {
   request({ message, address, number: { number, sms } }) {
@@ -25,7 +25,7 @@ export const twilio: SendingProvider = {
     const [code, message] = [textOf(answer["code"], 40), textOf(answer["message"], 500)]
     if (response.status === 429) return { kind: "again", code: code || "429", message, ...retryAfterMs(response) }
     if (response.status < 500) return { kind: "failed", code: code || String(response.status), message }
-    return { kind: "unknown", message: `Twilio answered ${response.status}.` }
+    return serverError("Twilio", response.status, { code, message })
   },
 }
 
