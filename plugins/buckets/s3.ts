@@ -14,7 +14,7 @@ interface Opened {
   readonly linking: S3Client
 }
 
-const timeouts = { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true }
+const connectionTimeout = 5_000
 const probe = "millrace-probe.txt"
 
 export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; readonly now: () => number }): BucketDriver {
@@ -38,7 +38,7 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
       try {
         const found = await client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(organization, key) }))
         if (!found.Body) return undefined
-        return { size: found.ContentLength ?? 0, chunks: found.Body as unknown as AsyncIterable<Uint8Array> }
+        return { size: found.ContentLength ?? 0, chunks: whole(found.Body as unknown as AsyncIterable<Uint8Array>, Bucket) }
       } catch (cause) {
         const { name } = told(cause)
         if (name === "NoSuchKey" || name === "NotFound") return undefined
@@ -89,15 +89,24 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
   }
 }
 
+/** Until its end, or the refusal of what ended early. */
+async function* whole(body: AsyncIterable<Uint8Array>, bucket: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (cause) {
+    throw refusal("give", bucket, cause)
+  }
+}
+
 async function openClients(settings: S3Settings): Promise<Opened> {
   const [sdk, { getSignedUrl }] = await Promise.all([import("@aws-sdk/client-s3"), import("@aws-sdk/s3-request-presigner")])
-  const { access_key_id, secret_access_key } = settings
+  const { access_key_id, secret_access_key, timeout_ms: requestTimeout } = settings
   const own = access_key_id !== undefined && secret_access_key !== undefined
   const base = {
     region: settings.region,
     forcePathStyle: settings.path_style,
     maxAttempts: 3,
-    requestHandler: timeouts,
+    requestHandler: { connectionTimeout, requestTimeout, socketTimeout: requestTimeout, throwOnRequestTimeout: true },
     // Checksums beyond the signature's own are unknown to many servers that speak the protocol.
     requestChecksumCalculation: "WHEN_REQUIRED" as const,
     responseChecksumValidation: "WHEN_REQUIRED" as const,

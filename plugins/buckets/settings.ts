@@ -21,6 +21,12 @@ const S3Settings = z
       .regex(/^(?:[a-z0-9_-]+\/)*$/, "empty, or folders that end in /, such as millrace/")
       .default("")
       .describe("Prefix of every key."),
+    timeout_ms: z
+      .int()
+      .min(100)
+      .max(600_000)
+      .default(30_000)
+      .describe("Milliseconds for an answer, and for each next part of an object, before a request is given up."),
     access_key_id: z.string().min(1).optional().describe("Absent: AWS's default credential chain (environment, instance role)."),
     secret_access_key: z.string().min(1).optional().describe("Give it as `{ from_env: NAME }`."),
   })
