@@ -67,7 +67,11 @@ export function folderDriver({ folder, ids, macKey, publicUrl }: FolderArgs): Bu
 
 /** Opened by who reads and not before, so that nothing is held open for who does not, and a file that went meanwhile fails its reader alone. */
 async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
-  yield* createReadStream(file) as AsyncIterable<Uint8Array>
+  try {
+    yield* createReadStream(file) as AsyncIterable<Uint8Array>
+  } catch (cause) {
+    throw unavailable("read", cause)
+  }
 }
 
 /** The name of a new file is on disk only when its folder is. */

@@ -5,6 +5,7 @@ import type { TestHost } from "#core/testing"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
+import { pluginSettings } from "../buckets/stores.ts"
 import { connect, type Providers, providerEnv, type Sent, startProviders } from "./providers.ts"
 import {
   type Conversation,
@@ -39,7 +40,9 @@ suite("conversations on two nodes of which one is killed", () => {
   before(async function () {
     this.timeout(180_000)
     providers = await startProviders()
-    const env = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(), ...providerEnv(providers) }
+    // Their clocks are the machine's: at no time of day is it quiet.
+    const loud = pluginSettings({ conversations: { quiet_from: "00:00", quiet_until: "00:00" } })
+    const env = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(), ...providerEnv(providers), ...loud }
     start = (faults = []) => startService({ dataDir: folder.path, env, faults })
     nodes = [await start()]
     nodes.push(await start())

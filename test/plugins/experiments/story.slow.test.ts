@@ -11,7 +11,7 @@ import { pluginSettings } from "../buckets/stores.ts"
 import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 import { Chromium } from "../page-events/chromium.ts"
 import { desktopChrome } from "../page-events/loop.ts"
-import { Traffic } from "./live-traffic.ts"
+import { type Page, Traffic } from "./live-traffic.ts"
 
 const merits = { plain: 1, fair: 3, bold: 5 } as const
 type Key = keyof typeof merits
@@ -63,19 +63,29 @@ describe("the story of an experiment", () => {
     })
   }
 
+  /** How often the dataset has an event of a page. */
+  const told = async (page: string, event: string): Promise<number> => {
+    const filter = encodeURIComponent(JSON.stringify({ artifact_id: page, event }))
+    const { rows } = await traffic.call<{ rows: unknown[] }>("GET", `/v1/datasets/page-events/rows?limit=200&filter=${filter}`)
+    return rows.length
+  }
+
+  let clicks = 0
   /** Somebody opens the page, and does what it asks for as often as it saves hours. */
-  const visit = async (slug: string, number: number): Promise<Key> => {
+  const visit = async ({ id, slug }: Page, number: number): Promise<Key> => {
     const { page, context, faults } = await browser.visitor({ userAgent: `${desktopChrome} Visitor/${number}` })
     await page.goto(`${traffic.host.url}/p/${traffic.host.organization.slug}/${slug}`)
     const claim = await page.textContent("#claim")
     const key = (Object.keys(merits) as Key[]).find((one) => claim?.includes(` ${merits[one]} hours`)) as Key
-    const told = page.waitForRequest((request) => request.method() === "POST" && (request.postData() ?? "").includes("cta_click"))
     const acts = number % 5 < merits[key]
     if (acts) await page.click("[data-cta=try]")
     await page.evaluate(
       "Object.defineProperty(document,'visibilityState',{value:'hidden'});document.dispatchEvent(new Event('visibilitychange'))",
     )
-    if (acts) await told
+    // A context that is closed takes what it has not sent with it.
+    await until(`the view of visitor ${number}`, async () => (await told(id, "pageview")) === number + 1)
+    if (acts) clicks++
+    await until(`the clicks up to visitor ${number}`, async () => (await told(id, "cta_click")) === clicks)
     await context.close()
     expect(faults).to.deep.equal([])
     return key
@@ -83,11 +93,16 @@ describe("the story of an experiment", () => {
 
   it("leads to one report", async () => {
     const variants = (Object.keys(merits) as Key[]).map((key) => ({ key, html: html(merits[key]) }))
-    const { slug: page, id } = await traffic.call<{ slug: string; id: string }>("POST", "/v1/pages", { title: "Invoices", variants })
-    await traffic.call("POST", `/v1/pages/${page}/publish`)
+    const page = await traffic.call<Page>("POST", "/v1/pages", { title: "Invoices", variants })
+    await traffic.call("POST", `/v1/pages/${page.slug}/publish`)
     const hypothesis = "Readers go by the hours that they save."
     const goal = { kind: "page_event", event: "cta_click", element: "try" }
-    const { slug } = await traffic.call<{ slug: string }>("POST", "/v1/experiments", { name: "Hours saved", hypothesis, page, goal })
+    const { slug } = await traffic.call<{ slug: string }>("POST", "/v1/experiments", {
+      name: "Hours saved",
+      hypothesis,
+      page: page.slug,
+      goal,
+    })
     for (const name of ["Founder", "Buyer"]) await traffic.call("POST", "/v1/personas", { name })
     await traffic.call("POST", `/v1/experiments/${slug}/panel`, { draws: 1 })
     await traffic.call("POST", `/v1/experiments/${slug}/tournament`, {})
@@ -103,12 +118,6 @@ describe("the story of an experiment", () => {
       const key = await visit(page, number)
       seen.set(key, (seen.get(key) ?? 0) + 1)
     }
-    const views = () =>
-      traffic.call<{ rows: unknown[] }>(
-        "GET",
-        `/v1/datasets/page-events/rows?limit=200&filter=${encodeURIComponent(JSON.stringify({ artifact_id: id, event: "pageview" }))}`,
-      )
-    await until("all views", async () => (await views()).rows.length === visitors)
     await traffic.counted()
 
     const report = await traffic.call<Report>("GET", `/v1/experiments/${slug}/report`)
