@@ -13,6 +13,7 @@ export const BrokerSettings = z.strictObject({
     )
     .default("https://api.nango.dev"),
   secret_key: z.string().min(1).max(4_000).describe("Of the environment there; best as `{ from_env: NAME }`."),
+  timeout_ms: z.int().min(100).max(120_000).default(30_000).describe("Timeout of a call to it."),
 })
 export type BrokerSettings = z.output<typeof BrokerSettings>
 
@@ -38,7 +39,6 @@ export type BrokerCredentials =
 /** The broker does not have the connection, or cannot refresh its credentials. */
 export class BrokerConnectionEnded extends Error {}
 
-const timeoutMs = 30_000
 const maxBytes = 1_048_576
 
 export class Nango {
@@ -86,7 +86,7 @@ export class Nango {
   }
 
   async #ask<T>(schema: z.ZodType<T>, method: string, path: string, body?: object): Promise<T> {
-    const { url, secret_key } = this.#settings
+    const { url, secret_key, timeout_ms: timeoutMs } = this.#settings
     const headers = { authorization: `Bearer ${secret_key}`, ...(body ? { "content-type": "application/json" } : {}) }
     const sent = body ? { body: JSON.stringify(body) } : {}
     const answer = await this.#http.fetch({ url: url + path, method, headers, ...sent, redirects: "manual", timeoutMs, maxBytes })

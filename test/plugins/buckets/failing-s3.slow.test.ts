@@ -52,7 +52,7 @@ describe("buckets in S3 that fails", () => {
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
     const s3 = {
       ...{ bucket: "failing", endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, path_style: true },
-      ...{ access_key_id: "key", secret_access_key: secret, timeout_ms: 500 },
+      ...{ access_key_id: "key", secret_access_key: secret, timeout_ms: 1_000 },
     }
     host = await testHost({ env: pluginSettings({ buckets: { s3 } }) })
     bucket = host.get(Buckets).open(host.organization.id)
