@@ -123,7 +123,12 @@ export type Operations = {
   "event_pipelines.update": typeof import("../plugins/event-pipelines/operations/manage.ts").updatePipeline
   "event_pipelines.validate": typeof import("../plugins/event-pipelines/operations/trying.ts").validatePipeline
   "events.find": typeof import("../plugins/events/operations/list.ts").findEvents
+  "events.get": typeof import("../plugins/events/operations/one.ts").getEvent
+  "events.get_curl": typeof import("../plugins/events/operations/one.ts").getCurl
+  "events.get_report": typeof import("../plugins/events/operations/one.ts").getReport
+  "events.get_test": typeof import("../plugins/events/operations/one.ts").getTest
   "events.list": typeof import("../plugins/events/operations/list.ts").listEvents
+  "events.list_replays": typeof import("../plugins/events/operations/one.ts").listReplays
   "experiments.archive": typeof import("../plugins/experiments/operations/experiments.ts").archiveExperiment
   "experiments.correct_observation": typeof import("../plugins/experiments/operations/observations.ts").correctObservation
   "experiments.create": typeof import("../plugins/experiments/operations/experiments.ts").createExperiment
@@ -389,7 +394,12 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "event_pipelines.update": { method: "PUT", path: "/v1/event-pipelines/{slug}", repeatable: true },
   "event_pipelines.validate": { method: "POST", path: "/v1/event-pipelines/validate", repeatable: true },
   "events.find": { method: "GET", path: "/v1/events/find", repeatable: true },
+  "events.get": { method: "GET", path: "/v1/events/{id}", repeatable: true },
+  "events.get_curl": { method: "GET", path: "/v1/events/{id}/curl", repeatable: true },
+  "events.get_report": { method: "GET", path: "/v1/events/{id}/report", repeatable: true },
+  "events.get_test": { method: "GET", path: "/v1/events/{id}/test", repeatable: true },
   "events.list": { method: "GET", path: "/v1/events", repeatable: true, list: "events" },
+  "events.list_replays": { method: "GET", path: "/v1/events/{id}/replays", repeatable: true, list: "events" },
   "experiments.archive": { method: "POST", path: "/v1/experiments/{slug}/archive", repeatable: true, keyed: true },
   "experiments.correct_observation": { method: "POST", path: "/v1/experiments/{slug}/observations/{id}/corrections", keyed: true },
   "experiments.create": { method: "POST", path: "/v1/experiments", keyed: true },

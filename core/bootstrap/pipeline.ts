@@ -5,7 +5,7 @@ import { AuthModes, type InboundRequest } from "../contract/auth-mode.ts"
 import { allKeys, CacheInvalidation } from "../contract/cache-invalidation.ts"
 import { Live } from "../contract/channel.ts"
 import { Gatekeeper } from "../contract/gate.ts"
-import { InboundHandler } from "../contract/inbound.ts"
+import { InboundHandler, inboundPrefix } from "../contract/inbound.ts"
 import { JobQueue } from "../contract/job.ts"
 import { Leases } from "../contract/lease.ts"
 import { Metrics } from "../contract/metrics.ts"
@@ -23,12 +23,13 @@ import type { Registry } from "../kernel/registry.ts"
 import { Vault } from "../kernel/vault.ts"
 import { AcceptedEvents, createAcceptedEvents } from "../pipeline/accepted-events.ts"
 import type { CompileEnvironment } from "../pipeline/compile/environment.ts"
-import { type Compilation, PipelineEngine, type ReceivedResponse } from "../pipeline/engine.ts"
+import { type Compilation, PipelineEngine, type ReceivedResponse, type SenderRequest } from "../pipeline/engine.ts"
 import type { HttpAnswer } from "../pipeline/event/answer.ts"
 import { StoreCommitter } from "../pipeline/event/commit.ts"
 import { Dedupe } from "../pipeline/event/dedupe.ts"
 import { LoadedPipelines } from "../pipeline/event/loaded-pipelines.ts"
 import { EventProcessor, type ProcessorServices } from "../pipeline/event/process.ts"
+import { proofOf } from "../pipeline/event/proof.ts"
 import { createIntakes, Intakes } from "../pipeline/intake.ts"
 import { announcementOf } from "../pipeline/journal/announcement.ts"
 import { PayloadErasure } from "../pipeline/journal/erasure.ts"
@@ -66,6 +67,7 @@ class Engine {
   readonly compile: EngineArgs["compile"]
   readonly step: DeferredServices
   readonly retry: PipelineEngine["retry"]
+  readonly asSender: PipelineEngine["asSender"]
   readonly stopping = new AbortController()
   readonly templates: RenderWorker
 
@@ -79,13 +81,14 @@ class Engine {
     const userAgents = container.has(UserAgents) ? container.get(UserAgents) : () => noUserAgent
     const stamp: Stamper = (headers) => stampOf(headers, config.inbound.geo, userAgents)
     this.compile = args.compile
+    const authMode = (name: string) => {
+      const mode = registry.get(AuthModes, name)
+      return mode && { mode, deps: () => container.all(mode.inject as TokenRecord | undefined) }
+    }
     this.pipelines = new LoadedPipelines({
       source,
       compile: ({ document, organization: { id } }) => args.compile(document, { id }, { saved: true }),
-      authMode: (name) => {
-        const mode = registry.get(AuthModes, name)
-        return mode && { mode, deps: () => container.all(mode.inject as TokenRecord | undefined) }
-      },
+      authMode,
       intakeOf: (purpose) => args.intakes.of(purpose),
       forget: (id) => sandbox.forget(id),
       clock,
@@ -175,6 +178,14 @@ class Engine {
         if (entry.organization_id) container.get(Live).emit(entry.organization_id, announcementOf(entry))
       },
     }
+    this.asSender = async (stored, event): Promise<SenderRequest | undefined> => {
+      const known = authMode(stored.document.auth_mode)
+      if (stored.endpoint_id === null || !known) return undefined
+      const loaded = await this.pipelines.require(stored)
+      const url = withQuery(publicUrl() + inboundPrefix + stored.endpoint_id, event.query)
+      const request = { ...event, url }
+      return { url, proof: await proofOf({ loaded, mode: known.mode, deps: known.deps(), request, now: clock.now() }) }
+    }
     const { pipelineAt, entryChanged } = this.step
     this.retry = (stored, executionId, work) =>
       retryDeferred({ store, queue: container.get(JobQueue), at: pipelineAt, entryChanged }, stored, executionId, work)
@@ -193,6 +204,11 @@ class Engine {
 /** True for the answer of an accepted event whose pipeline does not `respond`. */
 function isDefault({ status, body }: HttpAnswer): boolean {
   return status === 200 && /^\{"status":"accepted","execution_id":"[0-9a-f-]{36}"\}$/.test(body)
+}
+
+function withQuery(url: string, query: Readonly<Record<string, string | readonly string[]>>): string {
+  const pairs = Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as [string, string]))
+  return pairs.length === 0 ? url : `${url}?${new URLSearchParams(pairs)}`
 }
 
 function takenAtItsEndpoint(slug: string): AppError {
@@ -265,6 +281,7 @@ export function provideEngine(
           return await engine.dryRun.run(stored, event)
         },
         replay: (stored, executionId, caller, options) => engine.replay.replay(stored, executionId, caller, options),
+        asSender: engine.asSender,
         retry: engine.retry,
       }
     },

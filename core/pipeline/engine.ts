@@ -6,6 +6,7 @@ import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
+import type { Proof } from "./event/proof.ts"
 import type { Finding } from "./findings.ts"
 import type { Graph } from "./graph.ts"
 import type { Program } from "./sandbox/sandbox.ts"
@@ -73,6 +74,13 @@ export interface ReplayOptions {
   readonly id?: string
 }
 
+/** A request to a pipeline's endpoint, as its sender would send it now. */
+export interface SenderRequest {
+  /** The endpoint's public URL with the event's query, without the proof. */
+  readonly url: string
+  readonly proof: Proof
+}
+
 /** The engine as plugins see it: compiles documents, and puts events through pipelines. */
 export interface PipelineEngine {
   /** Findings are data; throws `unavailable` where the sandbox cannot compile now. */
@@ -91,6 +99,11 @@ export interface PipelineEngine {
     },
   ): Promise<DryRun>
   replay(pipeline: StoredPipeline, executionId: string, caller: Pick<Caller, "log">, options?: ReplayOptions): Promise<EventResult>
+  /** How the sender would send an event to the pipeline's endpoint now; undefined where it has none. No secret is part of it. */
+  asSender(
+    pipeline: StoredPipeline,
+    event: { headers: Record<string, string>; query: Record<string, string | string[]>; body: Buffer },
+  ): Promise<SenderRequest | undefined>
   /** Stages that the deferred steps of an execution which failed permanently are retried. Returns their ids. */
   retry(pipeline: StoredPipeline, executionId: string, work: UnitOfWork): Promise<readonly string[]>
 }

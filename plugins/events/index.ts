@@ -7,6 +7,7 @@ import { EventIndexCollection, EventIndexPartCollection } from "./collections.ts
 import { BuilderToken, IndexBuilder } from "./finding/builder.ts"
 import { Finder } from "./finding/finder.ts"
 import { FinderToken, findEvents, listEvents } from "./operations/list.ts"
+import { getCurl, getEvent, getReport, getTest, listReplays } from "./operations/one.ts"
 import { createPlan, getPlan, listPlanEvents, listPlans, pausePlan, resumePlan, startPlan, stopPlan } from "./operations/replay-plans.ts"
 import { PipelineIds, PipelineIdsToken } from "./pipeline-ids.ts"
 import { reasons } from "./reasons.ts"
@@ -23,7 +24,7 @@ export default definePlugin({
   config: EventsSettings,
   register(registrar, settings) {
     registrar.collections(EventIndexCollection, EventIndexPartCollection)
-    registrar.operations(listEvents, findEvents)
+    registrar.operations(listEvents, findEvents, getEvent, listReplays, getCurl, getTest, getReport)
     registrar.collections(ReplayPlanCollection, PlannedEventCollection)
     registrar.operations(createPlan, listPlans, getPlan, listPlanEvents, startPlan, pausePlan, resumePlan, stopPlan)
     registrar.channels(replayPlansChannel)

@@ -10,6 +10,12 @@ export const reasons = defineReasons({
     remedy: "Make the filter wider or narrower.",
     details: { most: z.int().describe("How many events a plan takes.") },
   },
+  event_not_found: { code: "not_found", summary: "The organization has no event of this id.", remedy: "List or find the events." },
+  not_a_test: {
+    code: "failed_precondition",
+    summary: "The event cannot be written as a test that passes.",
+    remedy: "Write the test by hand, with captured headers where the sender alone can sign.",
+  },
   nothing_to_find: {
     code: "invalid_argument",
     summary: "The text holds no word of two letters or digits.",

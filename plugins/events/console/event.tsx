@@ -24,16 +24,15 @@ export function Status({ status }: { readonly status: string }) {
   return <Badge tone={tones[status] ?? "plain"}>{status}</Badge>
 }
 
-/** With its pipeline, so that its page need not look for it. */
-export function hrefOfEvent({ id, pipeline_slug }: Pick<Event, "id" | "pipeline_slug">): string {
-  return hrefOf(["events", id], { pipeline: pipeline_slug })
+export function hrefOfEvent(id: string): string {
+  return hrefOf(["events", id])
 }
 
 const columns: readonly Column<Event>[] = [
   {
     name: "received",
     show: (event) => (
-      <a href={hrefOfEvent(event)}>
+      <a href={hrefOfEvent(event.id)}>
         <Time value={event.received_at} />
       </a>
     ),

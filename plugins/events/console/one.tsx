@@ -1,7 +1,10 @@
 // One event, one page: from what came in to what was done later.
 import "./events.css"
-import { Answered, Copy, Facts, go, hrefOf, mayCall, Nothing, OperationButton, query, type ScreenProps, Time, useAnswer } from "#console"
-import { type Event, hrefOfEvent, Status } from "./event.tsx"
+import { useSignal } from "@preact/signals"
+import { useEffect } from "preact/hooks"
+import { Answered, Copy, Facts, go, hrefOf, mayCall, OperationButton, type ScreenProps, Time, useAnswer } from "#console"
+import { Copies } from "./copies.tsx"
+import { hrefOfEvent, Status } from "./event.tsx"
 import type { Execution, Payload } from "./execution.ts"
 import { CameIn, Linked, Replied, Rows, Transformed, Verified } from "./parts.tsx"
 import { Steps, Times } from "./steps.tsx"
@@ -10,36 +13,30 @@ import { visible } from "./visible.ts"
 const everyMs = 5_000
 
 export default function EventScreen({ params: { id = "" } }: ScreenProps) {
-  const { pipeline = "" } = query()
   return (
     <>
       <p>
         <a href="/console/events">Events</a>
       </p>
-      {pipeline === "" ? <Looked key={id} id={id} /> : <One key={id} id={id} slug={pipeline} />}
+      <One key={id} id={id} />
     </>
   )
 }
 
-/** Links of other screens name the event alone: its pipeline is looked for. */
-function Looked({ id }: { readonly id: string }) {
-  const mayFind = mayCall("events.find")
-  const found = useAnswer<{ events: readonly Event[] }>(mayFind ? "events.find" : undefined, { text: id, limit: 50 })
-  if (!mayFind) return <Nothing>Open it from the list of events.</Nothing>
-  return (
-    <Answered of={found}>
-      {({ events }) => {
-        const event = events.find((one) => one.id === id)
-        if (event) return <One id={id} slug={event.pipeline_slug} />
-        return <Nothing>No event {id} is kept.</Nothing>
-      }}
-    </Answered>
-  )
+/** Deferred steps go on after the reply. */
+function isSettled({ steps }: Execution): boolean {
+  return Object.values(steps).every(({ state }) => state !== "pending" && state !== "running")
 }
 
-function One({ id, slug }: { readonly id: string; readonly slug: string }) {
-  const read = useAnswer<Execution>("event_pipelines.get_execution", { slug, id }, { everyMs })
-  const stored = useAnswer<Payload>(mayCall("event_pipelines.get_payload") ? "event_pipelines.get_payload" : undefined, { slug, id })
+function One({ id }: { readonly id: string }) {
+  const isOpen = useSignal(true)
+  const read = useAnswer<Execution>("events.get", { id }, isOpen.value ? { everyMs } : {})
+  const isDone = read.answer !== undefined && isSettled(read.answer)
+  useEffect(() => {
+    isOpen.value = !isDone
+  }, [isDone])
+  const slug = mayCall("event_pipelines.get_payload") ? read.answer?.pipeline_slug : undefined
+  const stored = useAnswer<Payload>(slug === undefined ? undefined : "event_pipelines.get_payload", { slug, id })
   return (
     <Answered of={read}>
       {(execution) => (
@@ -53,6 +50,7 @@ function One({ id, slug }: { readonly id: string; readonly slug: string }) {
           <Replied execution={execution} />
           <Rows execution={execution} />
           <Linked id={id} />
+          <Copies id={id} />
           <Steps execution={execution} />
         </>
       )}
@@ -63,7 +61,7 @@ function One({ id, slug }: { readonly id: string; readonly slug: string }) {
 function Head({ execution, reload }: { readonly execution: Execution; readonly reload: () => void }) {
   const { id, pipeline_slug: slug, status, cause, error, is_test, forced, count, first_at, last_at, replay_of, repeat_of } = execution
   const isDead = Object.values(execution.steps).some(({ state }) => state === "failed")
-  const link = (other: string) => <a href={hrefOfEvent({ id: other, pipeline_slug: slug })}>{other}</a>
+  const link = (other: string) => <a href={hrefOfEvent(other)}>{other}</a>
   const facts: (readonly [string, preact.ComponentChildren])[] = [
     ["received", <Time key="received" value={execution.received_at} />],
     ["execution", <code key="id">{id}</code>],
@@ -98,7 +96,7 @@ function Head({ execution, reload }: { readonly execution: Execution; readonly r
             input={{ slug, id }}
             ask="Replay this event through the pipeline as it is now?"
             isDangerous
-            onDone={({ execution_id }) => go(hrefOfEvent({ id: String(execution_id), pipeline_slug: slug }))}
+            onDone={({ execution_id }) => go(hrefOfEvent(String(execution_id)))}
           >
             Replay
           </OperationButton>

@@ -1,5 +1,5 @@
 // The parts of an event's page: what came in, how it was verified, what the transform made of it, the reply, and what is linked.
-import { Answered, Badge, Facts, hrefOf, mayCall, Table, useAnswer } from "#console"
+import { Badge, Facts, hrefOf, mayCall, Table, useAnswer } from "#console"
 import { type Event, EventTable } from "./event.tsx"
 import type { Execution, Payload } from "./execution.ts"
 import { laidOut, Marked, parsed, Stranger } from "./texts.tsx"
@@ -125,15 +125,18 @@ export function Rows({ execution: { rows } }: { readonly execution: Execution })
   )
 }
 
-/** Replays and repeats of it, as far as they are found. */
+/** Its replays, and repeats of it as far as they are found. */
 export function Linked({ id }: { readonly id: string }) {
-  const found = useAnswer<{ events: readonly Event[] }>(mayCall("events.find") ? "events.find" : undefined, { text: id, limit: 50 })
-  const linked = found.answer?.events.filter(({ replay_of, repeat_of }) => replay_of === id || repeat_of === id) ?? []
-  if (linked.length === 0) return null
+  const listed = useAnswer<{ events: readonly Event[]; next_cursor: string }>("events.list_replays", { id })
+  const found = useAnswer<{ events: readonly Event[] }>(mayCall("events.find") ? "events.find" : undefined, { text: id })
+  const { events: replays = [], next_cursor = "" } = listed.answer ?? {}
+  const repeats = found.answer?.events.filter(({ repeat_of }) => repeat_of === id) ?? []
+  if (replays.length + repeats.length === 0) return null
   return (
     <section aria-labelledby="linked">
       <h2 id="linked">Its replays and repeats</h2>
-      <Answered of={found}>{() => <EventTable label="Replays and repeats" events={linked} />}</Answered>
+      <EventTable label="Replays and repeats" events={[...replays, ...repeats]} />
+      {next_cursor !== "" && <p class="about">There are older replays.</p>}
     </section>
   )
 }

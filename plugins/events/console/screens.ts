@@ -10,6 +10,6 @@ export default {
       navigation: { group: "Now", order: 10 },
       load: () => import("./list.tsx"),
     },
-    { path: "events/{id}", title: "Event", needs: ["event_pipelines.get_execution"], load: () => import("./one.tsx") },
+    { path: "events/{id}", title: "Event", needs: ["events.get"], load: () => import("./one.tsx") },
   ],
 } satisfies Contribution

@@ -68,6 +68,17 @@ describe("the screens of events", () => {
     expect(await page.getByRole("region", { name: "Rows" }).getByRole("link").count()).to.be.at.least(2)
     await page.locator("details.step summary").press("Enter")
     await page.getByRole("region", { name: "Result" }).getByText("row_id").waitFor()
+    for (const [kind, holds] of [
+      ["Test", "grace@example.com"],
+      ["Report", "# Event"],
+      ["Command", "curl -sS"],
+    ] as const) {
+      await page.getByRole("button", { name: kind, exact: true }).press("Enter")
+      await page
+        .getByRole("region", { name: kind === "Test" ? /\.test\.yaml$/ : kind, exact: true })
+        .getByText(holds)
+        .waitFor()
+    }
     await shown.looksRight(page, "event")
     await page.getByRole("button", { name: "Replay" }).press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter")
@@ -87,7 +98,7 @@ describe("the screens of events", () => {
     await page.goto(`${shown.host.url}/console/events`)
     await page.getByRole("region", { name: "Events" }).getByText("onerror").waitFor()
     expect(await page.locator("main").textContent()).to.not.include("\u202E")
-    await page.goto(`${shown.host.url}/console/events/00000000-0000-4000-8000-000000000000`)
-    await page.getByText("is kept.").waitFor()
+    const unknown = await shown.signedIn("/console/events/00000000-0000-4000-8000-000000000000", { mayFail: true })
+    await unknown.getByText("is no longer kept.").waitFor()
   })
 })

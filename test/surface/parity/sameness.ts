@@ -47,7 +47,8 @@ export class Sameness {
     return undefined
   }
 
-  #texts(one: string, other: string): boolean {
+  #texts(first: string, second: string): boolean {
+    const [one, other] = [first, second].map((text) => text.replaceAll(/\b\d+(?:\.\d+)? ms\b/g, "… ms")) as [string, string]
     if (one === other || this.#there.get(one) === other) return true
     const words = one.match(opaque) ?? []
     const twins = other.match(opaque) ?? []
