@@ -20,7 +20,14 @@ export type BrokerSettings = z.output<typeof BrokerSettings>
 const Session = z.object({ data: z.object({ connect_link: z.string().max(4_096) }) })
 const Listed = z.object({
   connections: z
-    .array(z.object({ connection_id: z.string().min(1).max(255), provider_config_key: z.string(), created: z.string().optional() }))
+    .array(
+      z.object({
+        connection_id: z.string().min(1).max(255),
+        provider_config_key: z.string(),
+        created: z.string().optional(),
+        tags: z.record(z.string(), z.unknown()).nullish(),
+      }),
+    )
     .max(2_000),
 })
 const Credentials = z.object({
@@ -59,11 +66,13 @@ export class Nango {
     return data.connect_link
   }
 
-  /** The newest connection of an attempt. */
+  /** The newest connection of an attempt. A broker that does not filter by tags lists those of all organizations. */
   async connectionOf(integration: string, attempt: string): Promise<string | undefined> {
     const query = new URLSearchParams({ "tags[end_user_id]": attempt, integrationId: integration })
     const { connections } = await this.#ask(Listed, "GET", `/connections?${query}`)
-    const own = connections.filter(({ provider_config_key }) => provider_config_key === integration)
+    const isOwn = ({ provider_config_key, tags }: (typeof connections)[number]) =>
+      provider_config_key === integration && tags?.["end_user_id"] === attempt
+    const own = connections.filter(isOwn)
     return own.sort((a, b) => (b.created ?? "").localeCompare(a.created ?? ""))[0]?.connection_id
   }
 

@@ -19,6 +19,8 @@ export interface BrokerServer {
   readonly connections: Map<string, Kept>
   /** In place of what the broker answers. */
   fails: ((response: ServerResponse) => void) | undefined
+  /** Whether it lists connections of all users, as one does that knows no filter by tags. */
+  listsAll: boolean
   /** What a user does who opens a connect_link. */
   grant(link: string): void
   close(): Promise<void>
@@ -35,6 +37,7 @@ export async function startBroker(): Promise<BrokerServer> {
     asked: [],
     connections: new Map(),
     fails: undefined,
+    listsAll: false,
     grant(link) {
       const session = sessions.get(new URL(link).searchParams.get("session_token") ?? "")
       if (!session) throw new Error("The session does not exist.")
@@ -68,7 +71,7 @@ export async function startBroker(): Promise<BrokerServer> {
     }
     if (at.pathname === "/connections") {
       const wanted = at.searchParams.get("tags[end_user_id]")
-      const found = [...own.connections].filter(([, { tags }]) => tags["end_user_id"] === wanted)
+      const found = [...own.connections].filter(([, { tags }]) => own.listsAll || tags["end_user_id"] === wanted)
       const connections = found.map(([connection_id, { integration, created, tags }]) => ({
         connection_id, provider_config_key: integration, provider: "test", created, tags, errors: [],
       })) // biome-ignore format: one row

@@ -41,6 +41,7 @@ describe("integrations by a connection broker", () => {
   })
   beforeEach(() => {
     broker.fails = undefined
+    broker.listsAll = false
     broker.asked.length = 0
     service.vendor.on.clear()
     service.vendor.asked.length = 0
@@ -89,6 +90,15 @@ describe("integrations by a connection broker", () => {
     expect((await service.call(body.integration_id)).status).to.equal(200)
     expect(service.vendor.asked.at(-1)?.authorization).to.equal("Bearer BROKERED-TOKEN-1-0123456789")
     expect((await land(done)).status, "a ticket is used once").to.equal(400)
+  })
+
+  it("takes no connection of another attempt, also of a broker that lists all of them", async () => {
+    await connected("Somebody else's")
+    const { body } = await connect("Taker")
+    const { done } = await open(body)
+    broker.listsAll = true
+    expect((await land(done)).status).to.equal(400)
+    expect((await read(body.integration_id)).status).to.equal("pending_authorization")
   })
 
   it("has the broker refresh a token that the API refuses, once", async () => {
