@@ -31,13 +31,14 @@ describe("an event of the full path", () => {
   })
   after(() => host.stop())
 
-  async function pipeline(name: string, transform_js: string) {
+  async function pipeline(name: string, transform_js: string, dedupe?: object) {
     const { body } = await host.api<{ inbound_url: string; secret: string }>("POST", "/v1/event-pipelines", {
       name,
       state: "active",
       auth_mode: "hmac_sha256",
       request_schema: { type: "object", required: ["mark"], properties: { mark: { type: "string" }, budget: { type: "number" } } },
       transform_js,
+      ...(dedupe && { dedupe }),
       pipeline: [{ id: "save", type: "dataset.write", dataset_slug: "marks", key: "mark" }],
     })
     return body
@@ -64,6 +65,14 @@ describe("an event of the full path", () => {
     expect(counts.frames).to.be.greaterThan(0)
     expect(counts.frames / events, "calls of the sandbox an event").to.be.at.most(0.5)
     expect(counts.promises / events, "promises an event").to.be.at.most(maxPromises + maxMorePromises)
+  })
+
+  it("looks deduplication keys up in groups", async () => {
+    const made = await pipeline("Once", "function transform(event) { return { mark: event.mark } }", { key: "{{ payload.mark }}" })
+    await flood(made, "warm")
+    const counts = await counted(() => flood(made, "once"))
+    expect(new Set(counts.writes)).to.deep.equal(new Set([3]))
+    expect(counts.messages / events, "messages to threads an event").to.be.at.most(0.5)
   })
 })
 

@@ -6,7 +6,7 @@ import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { DriverQuery, StorageDriver } from "../driver.ts"
 import { FileOwner, notOpen } from "./owner.ts"
 import { packed } from "./packed.ts"
-import { toWire } from "./query.ts"
+import { toLookUp, toWire } from "./query.ts"
 import { ReaderPool } from "./reader-pool.ts"
 import { tableOf } from "./schema.ts"
 import { type EncodedCommit, Staging } from "./staging.ts"
@@ -80,7 +80,7 @@ class Driver implements SqliteDriver {
   }
 
   async find(query: DriverQuery): Promise<Document[]> {
-    return (await this.#reading().ask(toWire(query, deadlineIn(query.deadlineMs)))) as unknown as Document[]
+    return (await this.#reading().ask(toLookUp(query) ?? toWire(query, deadlineIn(query.deadlineMs)))) as unknown as Document[]
   }
 
   async count(query: Omit<DriverQuery, "sort" | "after">): Promise<number> {

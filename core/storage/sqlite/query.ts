@@ -7,7 +7,7 @@ import { isConditions, isScalar } from "../filter.ts"
 import { idKey } from "./id-key.ts"
 import { type Bound, columnAt, indexedPaths, isSpeakable, keyOf, keySql, pathsOf, quoted } from "./keys.ts"
 import { organizationSql, tableOf } from "./schema.ts"
-import type { WireQuery } from "./wire.ts"
+import type { WireLookUp, WireQuery } from "./wire.ts"
 
 type Narrowing = { sql: string; binds: Bound[]; ids?: true }
 
@@ -42,6 +42,13 @@ export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<Driv
     count: query.sort === undefined,
     deadline,
   }
+}
+
+/** What asks for one document by its id, and for nothing else; undefined for any other query. */
+export function toLookUp({ collection, organization = "", filter, after }: DriverQuery): WireLookUp | undefined {
+  const { id } = filter as { id?: unknown }
+  if (!isPlainText(id) || after || Object.keys(filter).length !== 1) return undefined
+  return { lookUp: tableOf(collection), organization, id }
 }
 
 /**

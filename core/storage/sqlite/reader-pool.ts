@@ -5,10 +5,10 @@ import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import { unreadableDocument } from "./damage.ts"
-import type { FileFault, ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
+import type { FileFault, ReaderReply, WireError, WireRead } from "./wire.ts"
 
 interface Asked {
-  readonly query: WireQuery | WireOrganizations
+  readonly query: WireRead
   readonly resolve: (answer: Json) => void
   readonly reject: (error: AppError) => void
 }
@@ -89,6 +89,7 @@ export class ReaderPool {
   readonly #waitingOthers: Asked[] = []
   readonly #hooks: ReaderHooks
   #starting: NodeJS.Timeout | undefined
+  #sending = false
   #stopped = false
 
   constructor(file: string, readers: number, hooks: ReaderHooks) {
@@ -97,14 +98,16 @@ export class ReaderPool {
     this.#others = Array.from({ length: readers }, () => new Lane(this, file, 1))
   }
 
-  ask(query: WireQuery | WireOrganizations): Promise<Json> {
+  ask(query: WireRead): Promise<Json> {
     if (this.#stopped) return Promise.reject(unavailable("Storage is stopped."))
-    const queue = isLookUp(query) ? this.#waitingLookUps : this.#waitingOthers
+    const isLookUp = "lookUp" in query
+    const queue = isLookUp ? this.#waitingLookUps : this.#waitingOthers
     if (queue.length >= maxWaiting)
       return Promise.reject(unavailable(`Storage is overloaded: ${queue.length} reads are waiting. Retry shortly.`, "overloaded"))
     return new Promise((resolve, reject) => {
       queue.push({ query, resolve, reject })
-      this.#send()
+      if (isLookUp) this.#sendLater()
+      else this.#send()
     })
   }
 
@@ -126,13 +129,23 @@ export class ReaderPool {
     else if (typeof answer === "string") {
       const list = parsedJson(answer) as Json | undefined
       if (list !== undefined) resolve(list)
+      else if ("lookUp" in query) reject(unreadableDocument(query.lookUp))
       else if (!("table" in query)) reject(unavailable("A reading thread gave no list."))
-      else if (isLookUp(query)) reject(unreadableDocument(query.table))
       else this.ask({ ...query, soundOnly: true }).then(resolve, reject)
     } else if (answer) {
       if (answer.details.reason === "storage_corrupt") this.#hooks.onFault({ reason: "storage_corrupt", message: answer.message })
       reject(AppError.from(answer, answer.code === "unavailable" ? { retryAfterS: 1 } : {}))
     } else reject(unavailable("A reading thread did not respond."))
+  }
+
+  /** Not at once: to wake the thread costs more than to read, and the same turn of the event loop may bring more look-ups. */
+  #sendLater(): void {
+    if (this.#sending) return
+    this.#sending = true
+    setImmediate(() => {
+      this.#sending = false
+      this.#send()
+    })
   }
 
   readonly #send = (): void => {
@@ -158,11 +171,6 @@ export class ReaderPool {
   #give(lane: Lane): void {
     if (this.#waitingOthers.length > 0 && lane.idle) lane.take(this.#waitingOthers, this.#send)
   }
-}
-
-/** Narrowed by one id alone, and exactly. */
-function isLookUp(query: WireQuery | WireOrganizations): boolean {
-  return "narrow" in query && query.filter === undefined && query.narrow.length === 1 && query.narrow[0]?.binds.length === 1
 }
 
 function unavailable(message: string, reason: "overloaded" | "storage_unavailable" = "storage_unavailable"): AppError {

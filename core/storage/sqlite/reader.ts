@@ -6,9 +6,10 @@ import { parentPort, workerData } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { type Matcher, matcher } from "../match.ts"
 import { isDamage } from "./damage.ts"
+import { idKey } from "./id-key.ts"
 import { statementOf } from "./query.ts"
 import { organizationSql } from "./schema.ts"
-import type { ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
+import type { ReaderReply, WireError, WireLookUp, WireQuery, WireRead } from "./wire.ts"
 
 const { file } = workerData as { file: string }
 const database = new DatabaseSync(file, { readOnly: true })
@@ -17,7 +18,7 @@ database.exec("PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456; PRAGMA busy
 const statements = new Map<string, StatementSync>()
 const maxStatements = 500
 
-/** What a read has of the thread though it has waited past its deadline: those by id need no more, and a machine that stood still refuses none of them. */
+/** What a read has of the thread though it has waited past its deadline: a machine that stood still refuses none that needs no more. */
 const ownMs = 20
 
 let table = ""
@@ -38,7 +39,7 @@ database.function("mr_matches", (data) => {
 // One damaged document must not hide those around it.
 database.function("mr_sound", (data) => (parsed(data) === undefined ? 0 : 1))
 
-parentPort?.on("message", (queries: readonly (WireQuery | WireOrganizations)[]) => {
+parentPort?.on("message", (queries: readonly WireRead[]) => {
   unreadable.clear()
   const answers = queries.map(answer)
   parentPort?.postMessage({ answers, unreadable: [...unreadable] } satisfies ReaderReply)
@@ -53,10 +54,11 @@ function parsed(data: unknown): Json | undefined {
   }
 }
 
-function answer(query: WireQuery | WireOrganizations): string | number | WireError {
-  if ("organizationsIn" in query) {
+function answer(query: WireRead): string | number | WireError {
+  if (!("table" in query)) {
     matches = undefined
     deadline = Number.POSITIVE_INFINITY
+    if ("lookUp" in query) return reading(() => lookUp(query))
     return reading(() => organizationsIn(query.organizationsIn))
   }
   table = query.table
@@ -85,6 +87,11 @@ function run(query: WireQuery, multi: boolean): string | number {
   if (query.count) return Number(prepared(sql).get(...binds)?.["n"])
   const rows = prepared(sql).all(...binds)
   return `[${rows.map((row) => row["data"]).join(",")}]`
+}
+
+function lookUp({ lookUp: table, organization, id }: WireLookUp): string {
+  const found = prepared(`SELECT data FROM ${table} WHERE org=${organizationSql} AND id=?`).get(organization, idKey(id))
+  return found ? `[${found["data"]}]` : "[]"
 }
 
 function organizationsIn(table: string): string {

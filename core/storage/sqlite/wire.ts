@@ -97,10 +97,20 @@ export interface WireQuery {
   readonly deadline: number
 }
 
+/** The document that has an id: little to pass on, since there is nothing to compare or put in order. */
+export interface WireLookUp {
+  /** The table. */
+  readonly lookUp: string
+  readonly organization: string
+  readonly id: string
+}
+
 /** Which organizations have documents in a table. */
 export interface WireOrganizations {
   readonly organizationsIn: string
 }
+
+export type WireRead = WireQuery | WireLookUp | WireOrganizations
 
 export interface ReaderReply {
   /** For each query: JSON text of the list, a count, or what went wrong. */
