@@ -103,6 +103,7 @@ export type Operations = {
   "evals.update_case": typeof import("../plugins/evals/operations/cases.ts").updateCase
   "evals.update_suite": typeof import("../plugins/evals/operations/suites.ts").updateSuite
   "evals.widget_canary": typeof import("../plugins/evals/operations/canary.ts").getWidgetCanary
+  "event_pipelines.activity": typeof import("../plugins/event-pipelines/operations/activity.ts").getActivity
   "event_pipelines.apply": typeof import("../plugins/event-pipelines/operations/applying.ts").applyPipelines
   "event_pipelines.create": typeof import("../plugins/event-pipelines/operations/manage.ts").createPipeline
   "event_pipelines.drift": typeof import("../plugins/event-pipelines/operations/drift.ts").getDrift
@@ -110,6 +111,7 @@ export type Operations = {
   "event_pipelines.get": typeof import("../plugins/event-pipelines/operations/manage.ts").getPipeline
   "event_pipelines.get_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").getExecution
   "event_pipelines.get_payload": typeof import("../plugins/event-pipelines/operations/payload.ts").getPayload
+  "event_pipelines.graph": typeof import("../plugins/event-pipelines/operations/graph.ts").getGraph
   "event_pipelines.list": typeof import("../plugins/event-pipelines/operations/manage.ts").listPipelines
   "event_pipelines.list_executions": typeof import("../plugins/event-pipelines/operations/executions.ts").listExecutions
   "event_pipelines.list_secrets": typeof import("../plugins/event-pipelines/operations/secrets.ts").listSecrets
@@ -233,6 +235,7 @@ export type Operations = {
   "phone_numbers.remove": typeof import("../plugins/conversations/operations/numbers.ts").removeNumber
   "phone_numbers.templates": typeof import("../plugins/conversations/operations/templates.ts").listTemplates
   "phone_numbers.update": typeof import("../plugins/conversations/operations/numbers.ts").updateNumber
+  "pipeline_schema.get": typeof import("../plugins/event-pipelines/operations/graph.ts").getSchema
   "replay_plans.create": typeof import("../plugins/events/operations/replay-plans.ts").createPlan
   "replay_plans.get": typeof import("../plugins/events/operations/replay-plans.ts").getPlan
   "replay_plans.list": typeof import("../plugins/events/operations/replay-plans.ts").listPlans
@@ -374,6 +377,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "evals.update_case": { method: "PATCH", path: "/v1/evals/suites/{suite}/cases/{slug}", repeatable: true },
   "evals.update_suite": { method: "PUT", path: "/v1/evals/suites/{slug}", repeatable: true },
   "evals.widget_canary": { method: "GET", path: "/v1/evals/widget-canary", repeatable: true },
+  "event_pipelines.activity": { method: "GET", path: "/v1/event-activity", repeatable: true },
   "event_pipelines.apply": { method: "POST", path: "/v1/event-pipelines/apply", repeatable: true, keyed: true },
   "event_pipelines.create": { method: "POST", path: "/v1/event-pipelines", keyed: true },
   "event_pipelines.drift": { method: "GET", path: "/v1/event-pipelines/{slug}/drift", repeatable: true },
@@ -381,6 +385,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "event_pipelines.get": { method: "GET", path: "/v1/event-pipelines/{slug}", repeatable: true },
   "event_pipelines.get_execution": { method: "GET", path: "/v1/event-pipelines/{slug}/executions/{id}", repeatable: true },
   "event_pipelines.get_payload": { method: "GET", path: "/v1/event-pipelines/{slug}/executions/{id}/payload", repeatable: true },
+  "event_pipelines.graph": { method: "GET", path: "/v1/event-pipelines/{slug}/graph", repeatable: true },
   "event_pipelines.list": { method: "GET", path: "/v1/event-pipelines", repeatable: true, list: "event_pipelines" },
   "event_pipelines.list_executions": { method: "GET", path: "/v1/event-pipelines/{slug}/executions", repeatable: true, list: "executions" },
   "event_pipelines.list_secrets": { method: "GET", path: "/v1/event-pipelines/{slug}/secrets", repeatable: true },
@@ -504,6 +509,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "phone_numbers.remove": { method: "DELETE", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
   "phone_numbers.templates": { method: "GET", path: "/v1/voice/phone-numbers/{number}/templates", repeatable: true, list: "templates" },
   "phone_numbers.update": { method: "PATCH", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
+  "pipeline_schema.get": { method: "GET", path: "/v1/pipeline-schema", repeatable: true },
   "replay_plans.create": { method: "POST", path: "/v1/replay-plans", keyed: true },
   "replay_plans.get": { method: "GET", path: "/v1/replay-plans/{id}", repeatable: true },
   "replay_plans.list": { method: "GET", path: "/v1/replay-plans", repeatable: true, list: "replay_plans" },

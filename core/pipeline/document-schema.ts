@@ -7,6 +7,7 @@ import { CommonActionFields, PipelineDocument } from "./document.ts"
 
 type JsonSchema = Record<string, unknown>
 
+/** The JSON Schema of pipeline documents that may use these action types and auth modes. */
 export function documentSchema(actions: readonly AnyAction[], authModes: readonly AnyAuthMode[]): JsonSchema {
   const base = schemaOf(PipelineDocument)
   const properties = base["properties"] as Record<string, JsonSchema>

@@ -13,4 +13,6 @@ export interface Finding {
   /** From 1; known when the document came from text. */
   readonly line?: number
   readonly column?: number
+  /** Where no text is known: the place within the text value that the pointer names, such as a script. */
+  readonly inside?: { readonly line: number; readonly column: number }
 }

@@ -4,6 +4,9 @@ import { CacheInvalidation, Clock, Settings as CoreSettings, definePlugin, Live,
 import { Listening, PipelineSource, SettledEvents } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
+import { EventMinutes } from "./activity/collection.ts"
+import { ActivityCounter } from "./activity/counter.ts"
+import { EventActivity, eventActivity } from "./activity/service.ts"
 import { FilesAtBoot } from "./boot.ts"
 import { Endpoints, Pipelines, Revisions } from "./collections.ts"
 import { pipelineCommands } from "./commands/commands.ts"
@@ -12,10 +15,12 @@ import { SchemaSketches } from "./drift/collection.ts"
 import { SchemaDrift, schemaDrift } from "./drift/service.ts"
 import { Sketcher } from "./drift/sketcher.ts"
 import { executionsChannel } from "./executions-channel.ts"
+import { getActivity } from "./operations/activity.ts"
 import { applyPipelines, planPipelines } from "./operations/applying.ts"
 import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
 import { getDrift, patchDrift } from "./operations/drift.ts"
 import { getExecution, listExecutions, replayExecution, retryExecution } from "./operations/executions.ts"
+import { getGraph, getSchema } from "./operations/graph.ts"
 import { createPipeline, getPipeline, listPipelines, rotateSecret, updatePipeline } from "./operations/manage.ts"
 import { getPayload } from "./operations/payload.ts"
 import { endSecret, listSecrets } from "./operations/secrets.ts"
@@ -35,6 +40,7 @@ export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
 export { seesPayloads } from "./rules.ts"
 
 const SketcherToken = token<Sketcher>("sketches of events")
+const Activity = token<ActivityCounter>("counts of events")
 const Counter = token<SecretUseCounter>("use of verification secrets")
 
 export default definePlugin({
@@ -44,7 +50,7 @@ export default definePlugin({
   config: Settings,
   commands: pipelineCommands,
   register(registrar, settings) {
-    registrar.collections(Pipelines, Endpoints, Revisions, SecretUses, SchemaSketches)
+    registrar.collections(Pipelines, Endpoints, Revisions, SecretUses, SchemaSketches, EventMinutes)
     registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })
     registrar.provide(PipelineSource, {
       inject: {
@@ -67,6 +73,16 @@ export default definePlugin({
       create: ({ counter, settled }) => settled.use((event) => counter.observe(event)),
     })
     registrar.provide(SecretEvidences, { inject: { store: Store, clock: Clock, counter: Counter }, create: secretEvidences })
+    registrar.provide(Activity, {
+      inject: { store: Store, works: UnitsOfWork, clock: Clock, log: Log },
+      create: (deps) => new ActivityCounter(deps),
+      stop: (counter) => counter.stop(),
+    })
+    registrar.run("counts of events", {
+      inject: { counter: Activity, settled: SettledEvents },
+      create: ({ counter, settled }) => settled.use((event) => counter.observe(event)),
+    })
+    registrar.provide(EventActivity, { inject: { store: Store, clock: Clock, counter: Activity }, create: eventActivity })
     registrar.provide(SketcherToken, {
       inject: { store: Store, works: UnitsOfWork, clock: Clock, log: Log, live: Live, vault: Vault },
       create: (deps) => new Sketcher(deps),
@@ -99,7 +115,7 @@ export default definePlugin({
     registrar.channels(executionsChannel, schemaDriftChannel)
     registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
     registrar.operations(planPipelines, applyPipelines, getPayload, listSecrets, endSecret)
-    registrar.operations(getDrift, patchDrift)
+    registrar.operations(getDrift, patchDrift, getGraph, getSchema, getActivity)
     registrar.operations(
       listExecutions,
       getExecution,

@@ -11,6 +11,10 @@ const Findings = z.array(
     pointer: z.string(),
     line: z.int().optional(),
     column: z.int().optional(),
+    inside: z
+      .object({ line: z.int(), column: z.int() })
+      .optional()
+      .describe("Place within the text that the pointer names, such as a script."),
   }),
 )
 
@@ -77,6 +81,11 @@ export const reasons = defineReasons({
     code: "failed_precondition",
     summary: "No change of the schema takes in the pipeline's drift.",
     remedy: "Read the drift; its executions hold the events.",
+  },
+  not_compiled: {
+    code: "failed_precondition",
+    summary: "The pipeline's stored document does not compile any more, as when an action type was removed.",
+    remedy: "Validate the document, and correct what the findings name.",
   },
   duplicate_slug: {
     code: "invalid_argument",

@@ -58,7 +58,7 @@ export class Report {
     }
     const place = this.#locate?.(found.pointer, inside)
     const shown = { ...found, message: cut(found.message, maxMessage), pointer: cut(found.pointer, maxPointer) }
-    this.#found.push(place ? { ...shown, ...place } : shown)
+    this.#found.push(place ? { ...shown, ...place } : inside ? { ...shown, inside } : shown)
   }
 }
 

@@ -16,6 +16,10 @@ const FindingWire = z.object({
   pointer: z.string(),
   line: z.int().optional(),
   column: z.int().optional(),
+  inside: z
+    .object({ line: z.int(), column: z.int() })
+    .optional()
+    .describe("Place within the text that the pointer names, such as a script."),
 })
 
 export const validatePipeline = defineOperation({
