@@ -1,7 +1,7 @@
 // A form for the input of an operation, made of its schema; what is refused stands at its field, in the service's words.
 import { useSignal } from "@preact/signals"
 import type { ClientError } from "#client"
-import { type Operation, operations, pathFields, verbOf } from "./api.ts"
+import { type Operation, operations, pathFields, type Row, verbOf } from "./api.ts"
 import { confirmed } from "./buttons.tsx"
 import { mayCall } from "./contributions.ts"
 import { Same } from "./same.tsx"
@@ -30,8 +30,8 @@ interface FormArgs {
   readonly operation: Operation
   /** Fields that are known already, such as those of the path. */
   readonly known?: Given
-  /** Called when it was done. */
-  readonly onDone?: () => void
+  /** Called with the answer when it was done. */
+  readonly onDone?: (answer: Row) => void
 }
 
 export function Form({ operation, known = {}, onDone }: FormArgs) {
@@ -51,7 +51,8 @@ export function Form({ operation, known = {}, onDone }: FormArgs) {
       const text = `${operation.summary} This cannot be taken back.`
       if (!(await confirmed({ title, text, verb: verbOf(operation), isDangerous: true }))) return
     }
-    if (await send(input)) onDone?.()
+    const done = await send(input)
+    if (done) onDone?.(done)
   }
 
   const required = (operation.input as Schema).required ?? []

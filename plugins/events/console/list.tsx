@@ -1,7 +1,7 @@
 // Events of all pipelines: found by anything that is known of them, or by filters, newest first and as they come.
 import "./events.css"
 import { useRef } from "preact/hooks"
-import { Answered, FilterBar, formatNumber, hrefWith, mayCall, Nothing, query, SameAs, Time, useAnswer } from "#console"
+import { Answered, FilterBar, formatNumber, hrefOf, hrefWith, mayCall, Nothing, query, SameAs, Time, useAnswer } from "#console"
 import { type Filter, maxHeld, useArrivals } from "./arrivals.ts"
 import { type Event, EventTable, statuses } from "./event.tsx"
 import { FindBox } from "./find-box.tsx"
@@ -72,6 +72,11 @@ function List() {
           <a href={hrefWith({ cursor: "" })}>Newest</a>
         </p>
       )}
+      {mayCall("replay_plans.create") && filter.pipeline !== undefined && (
+        <p>
+          <a href={hrefOf(["replay_plans"], { ...planOf(filter), new: "yes" })}>Replay these</a>
+        </p>
+      )}
       <Answered of={shown}>
         {({ events, next_cursor }) => (
           <>
@@ -93,6 +98,11 @@ function List() {
       <SameAs name="events.list" input={input} />
     </>
   )
+}
+
+/** The filter as the form of a plan takes it. */
+function planOf(filter: Filter): Record<string, string> {
+  return Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]))
 }
 
 function lineOf({ isHeld, held, live }: ReturnType<typeof useArrivals>): string {

@@ -1,4 +1,4 @@
-// Events: those of all pipelines as they come, and each on a page of its own.
+// Events: those of all pipelines as they come, each on a page of its own, and plans that replay many.
 import type { Contribution } from "#console"
 
 export default {
@@ -11,5 +11,18 @@ export default {
       load: () => import("./list.tsx"),
     },
     { path: "events/{id}", title: "Event", needs: ["events.get"], load: () => import("./one.tsx") },
+    {
+      path: "replay_plans",
+      title: "Replay plans",
+      needs: ["replay_plans.list"],
+      navigation: { group: "Now", order: 15 },
+      load: () => import("./plans.tsx"),
+    },
+    {
+      path: "replay_plans/{id}",
+      title: "Replay plan",
+      needs: ["replay_plans.get", "replay_plans.list_events"],
+      load: () => import("./one-plan.tsx"),
+    },
   ],
 } satisfies Contribution

@@ -85,6 +85,41 @@ describe("the screens of events", () => {
     await page.getByText("replay of").waitFor()
   })
 
+  it("replay what a filter finds as a plan: grouped dry, held, gone on with, and linked both ways", async () => {
+    const transform_js = "function transform(event) { return { email: event.email.toUpperCase(), name: event.name, source: 'web' } }"
+    for (const n of [1, 2, 3]) await send("people", { email: `replayed${n}@example.com`, name: `<b>${n}` })
+    expect(await shown.host.invoke("event_pipelines.update", { slug: "people", transform_js })).to.include({ slug: "people" })
+    const page = await shown.signedIn("/console/events?pipeline=people&test=no")
+    await shown.tabTo(page, "Replay these")
+    await page.keyboard.press("Enter")
+    await page.getByText("dry first, and then in earnest").waitFor()
+    await shown.looksRight(page, "replay-plans-new")
+    await page.getByRole("button", { name: "Create" }).press("Enter")
+    await page.getByRole("heading", { name: "Replay of people" }).waitFor()
+    await page.getByText("nothing was written or sent.").waitFor()
+    await page
+      .getByRole("region", { name: "Groups" })
+      .getByText(/\d+ differ in email/)
+      .waitFor()
+    await page.getByText("rehearsed", { exact: true }).first().waitFor()
+    await shown.looksRight(page, "replay-plan")
+    await shown.tabTo(page, "Replay")
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter")
+    await page.getByText("completed", { exact: true }).waitFor()
+    const first = page.getByRole("region", { name: "Events of the plan" }).getByRole("row").nth(1).getByRole("link")
+    const [original, replay] = [await first.nth(0).textContent(), await first.nth(1).textContent()]
+    await first.nth(1).press("Enter")
+    await page.getByText("replay of").waitFor()
+    await page.getByRole("link", { name: original ?? "" }).press("Enter")
+    await page.getByRole("heading", { name: "Its replays and repeats" }).waitFor()
+    const back = page.getByRole("region", { name: "Replays and repeats" }).getByRole("link").first()
+    expect(await back.getAttribute("href")).to.equal(`/console/events/${replay}`)
+    await page.goto(`${shown.host.url}/console/replay_plans`)
+    await page.getByRole("region", { name: "Replay plans" }).getByText("completed").waitFor()
+    await shown.looksRight(page, "replay-plans")
+  })
+
   it("show a large and hostile event as what it is, by its id alone", async () => {
     const id = await send("plain", { [hostile]: hostile, email: hostile, list: [hostile], text: "x".repeat(300_000) })
     const page = await shown.signedIn(`/console/events/${id}`)

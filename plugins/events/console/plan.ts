@@ -1,0 +1,71 @@
+// A replay plan as screens show it, and its news.
+import { useEffect, useRef } from "preact/hooks"
+import { formatNumber, type Tone, useLive } from "#console"
+
+export interface Group {
+  readonly outcome: string
+  readonly detail: string
+  readonly count: number
+  readonly samples: readonly string[]
+}
+
+export interface Plan {
+  readonly id: string
+  readonly pipeline_slug: string
+  readonly filter: Readonly<Record<string, string | boolean>>
+  readonly state: "rehearsing" | "rehearsed" | "replaying" | "paused" | "completed" | "stopped"
+  readonly count: number
+  readonly rehearsed: number
+  readonly replayed: { readonly accepted: number; readonly rejected: number; readonly failed: number; readonly skipped: number }
+  readonly groups: readonly Group[]
+  readonly created_at: string
+}
+
+export const outcomes = ["same", "differs", "accepted_now", "fails", "skipped"]
+
+export const tones: Readonly<Record<Plan["state"], Tone>> = {
+  rehearsing: "plain",
+  rehearsed: "warning",
+  replaying: "plain",
+  paused: "warning",
+  completed: "good",
+  stopped: "plain",
+}
+
+const words: Readonly<Record<string, readonly [one: string, many: string, before: string]>> = {
+  same: ["is as it was", "are as they were", ""],
+  differs: ["differs", "differ", " in "],
+  accepted_now: ["is accepted now", "are accepted now", ""],
+  fails: ["fails", "fail", " at "],
+  skipped: ["is left out", "are left out", ": "],
+}
+
+/** `31 differ in email`. */
+export function said({ outcome, detail, count }: Group): string {
+  const [one, many, before] = words[outcome] ?? [outcome, outcome, ": "]
+  return `${formatNumber(count)} ${count === 1 ? one : many}${before !== "" && detail !== "" ? before + detail : ""}`
+}
+
+export function replayedCount({ replayed }: Pick<Plan, "replayed">): number {
+  return replayed.accepted + replayed.rejected + replayed.failed + replayed.skipped
+}
+
+const reloadMs = 500
+
+/** Reads again when a plan, or that one, has gone on. */
+export function usePlanNews(reload: () => void, id?: string): void {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const soon = () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      reload()
+    }, reloadMs)
+  }
+  useEffect(() => () => clearTimeout(timer.current), [])
+  useLive("replay-plans", {
+    onMessage({ data }) {
+      if (id === undefined || (data as { id?: unknown }).id === id) soon()
+    },
+    onGap: soon,
+  })
+}
