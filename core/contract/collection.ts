@@ -49,7 +49,7 @@ export interface CollectionSpec<D extends Document = Document, S extends Collect
   readonly audit?: AuditMode
   /** Fields that the audit log shows beside the size, such as the id of the document that contains this one. */
   readonly auditFields?: readonly string[]
-  /** Counts of events, written now and then beside them: not what an event leaves behind. */
+  /** Written now and then beside events (counts of them, how far something was read): not what an event leaves behind. */
   readonly statistics?: true
   /** Text that a store cannot hold (half of a surrogate pair, NUL in a name) is stored there with U+FFFD in its place: for what people read. Otherwise such a write is refused. */
   readonly repairsText?: true

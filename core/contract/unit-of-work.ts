@@ -86,6 +86,8 @@ export class StagedWork implements UnitOfWork {
 
 /** Runs `stage` in a fresh unit of work and commits what it staged, for code outside a call: start-up, jobs, sockets. */
 export interface UnitsOfWork {
+  /** Works that have begun and are not committed yet. */
+  readonly inProgress: number
   run<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T>
 }
 

@@ -8,6 +8,7 @@ import { JobQueue } from "../contract/job.ts"
 import type { OutgoingCall, OutgoingMail } from "../contract/outgoing.ts"
 import type { RehearsedConnection } from "../contract/rehearsal.ts"
 import { Store } from "../contract/store.ts"
+import { UnitsOfWork } from "../contract/unit-of-work.ts"
 import type { DurableQueue } from "../jobs/queue.ts"
 import { AppError } from "../kernel/errors.ts"
 import { jsonOrText } from "../kernel/json.ts"
@@ -193,14 +194,15 @@ export class PipelineHarness {
     return { status: reply.status, headers: reply.headers, body: reply.body }
   }
 
-  /** Waits for deferred steps; the clock is moved on to the next try where one waits for its time. */
+  /** Waits for deferred steps, jobs and commits; the clock is moved on to the next try where one waits for its time. */
   async settle(): Promise<void> {
     const { clock, runtime } = this.rehearsal
     const queue = runtime.container.get(JobQueue) as DurableQueue
+    const works = runtime.container.get(UnitsOfWork)
     const until = performance.now() + maxSettleMs
     for (;;) {
       const open = (await this.#entries()).flatMap((entry) => Object.values(entry.steps)).filter(isOpen)
-      const idle = queue.depth.running === 0 && queue.depth.waiting === 0
+      const idle = queue.depth.running === 0 && queue.depth.waiting === 0 && works.inProgress === 0
       if (open.length === 0 && idle) return
       if (performance.now() > until)
         throw new AppError("deadline_exceeded", `Deferred steps did not finish within ${maxSettleMs / 1_000} s.`, {

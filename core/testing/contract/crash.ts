@@ -20,13 +20,13 @@ export async function survivesCrash(fixture: ContractFixture, example: ActionExa
   const step: StepDocument = action.timing === "deferred" ? { ...plain, retry: { max_attempts: 3, initial_delay_ms: 1 } } : plain
   const clean = await fixture.site()
   const once = await clean.make(step)
-  const untouched = await clean.everything()
+  const untouched = await clean.everythingAtRest()
   stepDone(await clean.send(once))
   const expected = await effectsOf(clean, once, untouched)
 
   const site = await fixture.site()
   const pipeline = await site.make(step)
-  const before = await site.everything()
+  const before = await site.everythingAtRest()
   let lost = false
   const loseFirst = async (run: () => unknown) => {
     const result = await run()
@@ -95,7 +95,7 @@ const generated = /[\w:.+/=-]{16,}|\d{12,}/g
  */
 async function effectsOf(site: FixtureOrganization, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
   const { mails, calls } = site.harness.rehearsal.outgoing
-  const after = await site.everything()
+  const after = await site.everythingAtRest()
   const comparable = (one: Document) => JSON.stringify(one).replaceAll(generated, "*").replaceAll(site.organization.slug, "*")
   const documents: Record<string, string[]> = {}
   for (const [name, held] of Object.entries(after)) {

@@ -155,6 +155,8 @@ export class FixtureOrganization {
     let held = await this.everything()
     for (let same = 0; same < 2; ) {
       this.harness.rehearsal.clock.move(followMs)
+      // What a timer begins is in progress a moment after it.
+      await new Promise((resolve) => setImmediate(resolve))
       await this.harness.settle()
       const now = await this.everything()
       same = differing(held, now).length === 0 ? same + 1 : 0

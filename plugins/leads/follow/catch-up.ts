@@ -24,6 +24,7 @@ export const FollowedCollection = defineCollection<Followed>()({
   times: ["until"],
   indexes: [],
   audit: "none",
+  statistics: true,
 })
 
 export interface CatchUpDeps {

@@ -88,17 +88,19 @@ export class Follower {
       this.#deps.store.open(EntryCollection, organization),
       asked.map(({ ref }) => ref.execution_id),
     )
-    for (const { id, ref } of asked) {
-      const entry = entries.get(ref.execution_id)
-      const origin = entry ? originIn(entry, ref) : { execution_id: null, pipeline: null }
-      if (origin) origins.set(id, origin)
+    for (const one of asked) {
+      const origin = originOf(one, entries.get(one.ref.execution_id))
+      if (origin) origins.set(one.id, origin)
     }
     return origins
   }
 }
 
-function originIn({ rows, pipeline_slug }: JournalEntry, { row_id, execution_id }: RowRef): Origin | undefined {
-  return rows.some((written) => written.row_id === row_id) ? { execution_id, pipeline: pipeline_slug } : undefined
+function originOf({ ref, row }: Fresh, entry: JournalEntry | undefined): Origin | undefined {
+  if (!entry) return { execution_id: null, pipeline: null }
+  // A row without a key is of one event alone, though a replay of it may have written it.
+  const isOfEvent = row.position === undefined || entry.rows.some(({ row_id }) => row_id === ref.row_id)
+  return isOfEvent ? { execution_id: entry.id, pipeline: entry.pipeline_slug } : undefined
 }
 
 function peopleIn(fresh: readonly Fresh[], origins: ReadonlyMap<string, Origin>, region: string): Person[] {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Caller, Role, Surface } from "../../../core/contract/caller.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
-import { StagedWork, type UnitsOfWork } from "../../../core/contract/unit-of-work.ts"
+import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { DurableScheduler, ScheduleCollection } from "../../../core/jobs/schedules.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import { timeOrderedIds } from "../../../core/kernel/ids.ts"
@@ -17,6 +17,7 @@ import { createSqliteDriver } from "../../../core/storage/sqlite/driver.ts"
 import { createStore } from "../../../core/storage/store.ts"
 import { AuditLog, audit } from "../../../core/surface/call/audit.ts"
 import { createPager } from "../../../core/surface/pager.ts"
+import { createUnitsOfWork } from "../../../core/surface/units-of-work.ts"
 import { type AnyIntegrationApp, createIntegrationApps } from "../../../plugins/integrations/app.ts"
 import { httpApp } from "../../../plugins/integrations/apps/http.ts"
 import { Connections } from "../../../plugins/integrations/connections.ts"
@@ -45,14 +46,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   const registry = new OrganizationApps({ store, apps: createIntegrationApps(httpApp, ...apps) })
   const managers = new Map<string, string>()
   const managerOf = async (organization: string) => managers.get(organization)
-  const works: UnitsOfWork = {
-    async run(stage) {
-      const work = new StagedWork(ids.uuid())
-      const result = await stage(work)
-      await work.commitTo(store)
-      return result
-    },
-  }
+  const works = createUnitsOfWork({ store, ids })
   const integrations = createIntegrations({
     store,
     works,
