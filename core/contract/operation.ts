@@ -23,8 +23,11 @@ export interface Hints {
   /** In some use of it overwrites or removes what was there; what runs a pipeline's steps may, by a keyed write or a call. False: only adds. */
   readonly destructive: boolean
   readonly idempotent: boolean
-  /** Reaches systems beyond this service. */
-  readonly openWorld?: boolean
+  /**
+   * Reaches systems beyond this service. `by_job`: only by jobs that it commits, the handler itself does not. Of the others a
+   * repeat with the same Idempotency-Key is never handled while the first may have reached anything.
+   */
+  readonly openWorld?: boolean | "by_job"
 }
 
 /** Where a read stands among the resources of MCP, besides being a tool. */

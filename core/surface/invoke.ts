@@ -131,7 +131,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     try {
       const first = await claim.first()
       if (first) return repeated(first)
-      if (call.operation.hints.openWorld && !call.operation.joinsRepeats) await claim.reserve()
+      if (call.operation.hints.openWorld === true && !call.operation.joinsRepeats) await claim.reserve()
       return await handle({ ...call, claim })
     } catch (error) {
       const winner = error instanceof AppError && collisions.has(error.code) ? await claim.first() : undefined

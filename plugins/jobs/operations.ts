@@ -89,7 +89,7 @@ export const retryJob = defineOperation({
   description: "Deferred steps of a pipeline keep their idempotency keys; steps that succeeded are not run again.",
   http: { method: "POST", path: "/v1/jobs/{id}/retry" },
   access: { scope: "jobs:write", role: "member" },
-  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({ id: z.string().min(1).max(200) }),
   output: z.object({ id: z.string(), steps: z.array(z.string()).describe("Ids of the deferred steps that are retried.") }),
   errors: ["not_found", "failed_precondition", "aborted"],
@@ -114,7 +114,7 @@ export const retryJobs = defineOperation({
   description: `At most ${maxRetried} at a time: call it again while \`more\` is true. Jobs that cannot be retried, for example because their pipeline was deleted, are listed in \`skipped\` and stay unchanged.`,
   http: { method: "POST", path: "/v1/jobs/retry" },
   access: { scope: "jobs:write", role: "member" },
-  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({
     pipeline: z.string().min(1).max(200).optional().describe("Only deferred steps of this pipeline: its slug."),
     type: z.string().min(1).max(200).optional().describe("Only jobs of this type."),

@@ -13,7 +13,7 @@ export const startScreenshot = defineOperation({
     "The page is opened in a separate browser, the instructions run in order, and the viewport or the full page is captured. The page and its resources cannot reach private addresses. A form of a `page` is answered by the page at #thank-you and creates no lead; if no pipeline takes it, the screenshot fails.",
   http: { method: "POST", path: "/v1/screenshot/start" },
   access: { scope: "screenshots:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
   input: z
     .strictObject({
       url: z.string().min(1).max(8_192).optional().describe("Absolute http(s) URL."),

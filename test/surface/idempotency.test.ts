@@ -1,6 +1,10 @@
 // Idempotency-Key: the first answer again, never a second effect, never a secret twice.
 import { expect } from "chai"
-import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
+import type { Caller } from "../../core/contract/caller.ts"
+import { timeOrderedIds } from "../../core/kernel/ids.ts"
+import { MovableClock } from "../../core/kernel/movable-clock.ts"
+import { Idempotency, IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
+import { until } from "../waiting.ts"
 import { Notes, orgA } from "./operations.ts"
 import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
@@ -134,6 +138,60 @@ describe("an Idempotency-Key", () => {
       expect(failed, "a failed call must not hold its key").to.equal("unavailable")
     }
     bench.stage.entered = () => {}
+  })
+
+  it("tells repeats that nobody knows what a call did whose node died, unless it answers after all", async () => {
+    const operation = bench.operations.find(({ name }) => name === "notes.send")
+    if (!operation) throw new Error("no such operation")
+    const [lost, other] = [bench.makeInvoker(), bench.makeInvoker()]
+    const credentials = { bearer: "a-member", organization: undefined, surface: "rest" as const, requestId: "r", log: bench.log }
+    const send = (node: typeof lost) => node.invoke(operation, {}, credentials, { idempotencyKey: "k8" })
+    let open: () => void = () => {}
+    bench.stage.gate = new Promise((resolve) => {
+      open = resolve
+    })
+    const entered = new Promise<void>((resolve) => {
+      bench.stage.entered = resolve
+    })
+    const first = send(lost)
+    await entered
+    const handled = bench.stage.handled
+    bench.clock.ahead += 31_000
+    const refused = await send(other).catch((error: { code: string; details: unknown }) => error)
+    expect(refused).to.deep.include({ code: "failed_precondition", details: { reason: "outcome_unknown" } })
+    open()
+    const answer = await first
+    expect(await send(other)).to.deep.equal({ ...answer, repeated: true })
+    expect(bench.stage.handled).to.equal(handled)
+    bench.stage.entered = () => {}
+  })
+
+  it("stays a running call's for as long as its node renews the lease", async () => {
+    const clock = new MovableClock()
+    const make = () => new Idempotency({ store: bench.store, clock, ids: timeOrderedIds(clock), digestKey: Buffer.alloc(32, 7) })
+    const operation = bench.operations.find(({ name }) => name === "notes.send")
+    if (!operation) throw new Error("no such operation")
+    const caller = { organization: { id: orgA.id, slug: orgA.slug } } as Caller
+    const claim = () => make().claim(operation, caller, "k9", {})
+    const working = claim()
+    await working.reserve()
+    const record = () => bench.store.open(IdempotencyRecords, orgA.id).get(working.id)
+    const reason = () =>
+      claim()
+        .first()
+        .then(
+          () => "free",
+          ({ details }: { details: { reason: string } }) => details.reason,
+        )
+    for (let renewal = 0; renewal < 8; renewal++) {
+      const before = await record()
+      clock.move(10_000)
+      await until("the renewal", async () => (await record())?.leased_until !== before?.leased_until)
+      expect(await reason()).to.equal("still_running")
+    }
+    await working.release()
+    expect(await record()).to.equal(undefined)
+    expect(await reason()).to.equal("free")
   })
 
   it("runs a call again that had failed, and one that is a day old", async () => {

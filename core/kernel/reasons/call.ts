@@ -128,6 +128,11 @@ export const callReasons = defineReasons({
     summary: "Calls from pages of other origins are not allowed.",
     remedy: "Call from a server, or allow the origin in the settings.",
   },
+  outcome_unknown: {
+    code: "failed_precondition",
+    summary: "The node that ran the first call with this idempotency key died before it answered.",
+    remedy: "Look whether it was done before you call again with a new key.",
+  },
   path_field_mismatch: {
     code: "invalid_argument",
     summary: "A field contradicts the path.",

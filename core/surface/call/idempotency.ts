@@ -1,12 +1,13 @@
 // Idempotency-Key: the first answer of a call that changes something is kept for 24 h, in the call's own commit, and
 // given again to its repeats. A call in progress on this node refuses its repeat at once; between nodes the record's
 // unique id decides at commit, and the loser is given the winner's answer; a call that reaches beyond this service
-// reserves its key first, so that only one runs at all. A call that failed left nothing, so its repeat runs.
+// reserves its key first, so that only one runs at all, and renews the lease of it while it runs. A call that failed left
+// nothing, so its repeat runs; of one whose lease lapsed nobody knows what it did, so its repeats are told that.
 import { createHmac } from "node:crypto"
 import type { Caller } from "../../contract/caller.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
-import type { Store } from "../../contract/store.ts"
+import type { Filter, Store } from "../../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { canonicalJson } from "../../kernel/canonical-json.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
@@ -22,6 +23,10 @@ export interface IdempotencyRecord extends Document {
   answer: Json
   /** Secret fields that the answer had and the record has not. */
   omitted: string[]
+  /** Drawn by the call that reserved the key, or answered. */
+  call: string
+  /** Of a call that is running: when its node is taken for dead unless it renews this. */
+  leased_until: string
   created_at: string
   expires_at: string
 }
@@ -29,10 +34,11 @@ export interface IdempotencyRecord extends Document {
 export const IdempotencyRecords = defineCollection<IdempotencyRecord>()({
   name: "idempotency_records",
   scope: "organization",
-  times: ["created_at", "expires_at"],
+  times: ["leased_until", "created_at", "expires_at"],
   indexes: [],
   expires: "expires_at",
   audit: "none",
+  restore: (record) => ({ ...record, call: record.call ?? "", leased_until: record.leased_until ?? record.expires_at }),
 })
 
 export interface KeptAnswer {
@@ -41,8 +47,8 @@ export interface KeptAnswer {
 }
 
 const keptMs = 24 * 3_600_000
-/** How long a reservation stands for a call whose node died. */
-const reservedMs = 15 * 60_000
+const leaseMs = 30_000
+const renewalMs = leaseMs / 3
 /** Status of a record whose call is still running. */
 const running = 0
 const keyPattern = /^[\x21-\x7e]{1,255}$/
@@ -95,14 +101,17 @@ export class Claim {
   readonly #deps: Deps
   readonly #held: Held
   readonly #forget: () => void
-  /** `expires_at` of the record that `record` replaces: an old one, or this call's own reservation. */
-  #replaces: string | undefined
+  /** What tells the record that `record` replaces: an old one, or this call's own reservation. */
+  #replaces: Filter | undefined
+  readonly #call: string
   #reserved = false
+  #stopRenewing = () => {}
 
   constructor(deps: Deps, held: Held, forget: () => void) {
     this.#deps = deps
     this.#held = held
     this.#forget = forget
+    this.#call = deps.ids.uuid()
   }
 
   /** The same for every call with this key. */
@@ -110,56 +119,75 @@ export class Claim {
     return this.#held.id
   }
 
-  /** The answer of an earlier call, when there is one. Throws `invalid_argument` when that one asked for something else, `aborted` while another node runs it. */
+  /** The answer of an earlier call, when there is one. Throws `invalid_argument` when that one asked for something else, `aborted` while another node runs it, `failed_precondition` when that node died of it. */
   async first(): Promise<KeptAnswer | undefined> {
     const { id, organization, digest, key, operation } = this.#held
     const found = await this.#deps.store.open(IdempotencyRecords, organization).get(id)
     if (!found) return undefined
-    const own = this.#reserved && found.expires_at === this.#replaces
-    if (own) return undefined
-    if (Date.parse(found.expires_at) <= this.#deps.clock.now()) {
-      this.#replaces = found.expires_at
+    if (this.#reserved && found.call === this.#call) return undefined
+    const now = this.#deps.clock.now()
+    if (Date.parse(found.expires_at) <= now) {
+      this.#replaces = { expires_at: found.expires_at }
       return undefined
     }
     if (found.input_digest !== digest) throw otherInput(key, operation)
-    if (found.status === running) throw stillRunning(key)
+    if (found.status === running) throw Date.parse(found.leased_until) > now ? stillRunning(key) : outcomeUnknown(key)
     return { status: found.status, body: replayed(found) }
   }
 
   /** For calls that reach beyond this service: a record ahead of the call, so that no other node starts the same one. Throws `already_exists` or `aborted` when another was first. */
   async reserve(): Promise<void> {
     const work = new StagedWork(this.#deps.ids.uuid())
-    const expiry = this.#put(work, { status: running, answer: null, omitted: [] }, reservedMs)
+    this.#put(work, { status: running, answer: null, omitted: [] })
     await this.#deps.store.commit(work.commit)
-    this.#replaces = expiry
+    this.#replaces = { call: this.#call }
     this.#reserved = true
+    this.#renewLater()
   }
 
   /** Stages the answer, without its secrets, with the call's own changes. */
   record(work: UnitOfWork, answer: KeptAnswer, secrets: readonly string[]): void {
     const { rest, omitted } = without(answer.body, secrets)
-    this.#put(work, { status: answer.status, answer: rest, omitted }, keptMs)
+    this.#put(work, { status: answer.status, answer: rest, omitted })
   }
 
   /** Takes back a reservation that no answer replaced. */
   async release(): Promise<void> {
     this.#forget()
-    if (!this.#reserved || this.#replaces === undefined) return
+    this.#stopRenewing()
+    if (!this.#reserved) return
     const work = new StagedWork(this.#deps.ids.uuid())
-    const where = { status: running, expires_at: this.#replaces }
-    work.in(IdempotencyRecords, this.#held.organization).remove(this.#held.id, { where, optional: true })
+    work.in(IdempotencyRecords, this.#held.organization).remove(this.#held.id, { where: this.#unanswered(), optional: true })
     await this.#deps.store.commit(work.commit)
   }
 
-  #put(work: UnitOfWork, outcome: Pick<IdempotencyRecord, "status" | "answer" | "omitted">, forMs: number): string {
+  /** A renewal that fails is made up for by the next; where none gets through, repeats are told that the outcome is unknown, until there is an answer. */
+  #renewLater(): void {
+    this.#stopRenewing = this.#deps.clock.after(renewalMs, () => {
+      this.#renewLater()
+      const work = new StagedWork(this.#deps.ids.uuid())
+      const update = { $set: { leased_until: this.#lease() } }
+      work.in(IdempotencyRecords, this.#held.organization).update(this.#held.id, update, { where: this.#unanswered(), optional: true })
+      this.#deps.store.commit(work.commit).catch(() => {})
+    })
+  }
+
+  #unanswered(): Filter {
+    return { status: running, call: this.#call }
+  }
+
+  #lease(): string {
+    return timestamp(this.#deps.clock.now() + leaseMs)
+  }
+
+  #put(work: UnitOfWork, outcome: Pick<IdempotencyRecord, "status" | "answer" | "omitted">): void {
     const { id, organization, operation, digest } = this.#held
     const now = this.#deps.clock.now()
-    const times = { created_at: timestamp(now), expires_at: timestamp(now + forMs) }
-    const fields = { operation, input_digest: digest, ...outcome, ...times }
+    const times = { leased_until: this.#lease(), created_at: timestamp(now), expires_at: timestamp(now + keptMs) }
+    const fields = { operation, input_digest: digest, call: this.#call, ...outcome, ...times }
     const records = work.in(IdempotencyRecords, organization)
-    if (this.#replaces !== undefined) records.update(id, { $set: fields }, { where: { expires_at: this.#replaces } })
+    if (this.#replaces !== undefined) records.update(id, { $set: fields }, { where: this.#replaces })
     else records.insert({ id, ...fields })
-    return times.expires_at
   }
 }
 
@@ -173,6 +201,11 @@ function stillRunning(key: string): AppError {
   return new AppError("aborted", `The call with the Idempotency-Key "${key}" is still running; repeat it a little later.`, {
     reason: "still_running",
   })
+}
+
+function outcomeUnknown(key: string): AppError {
+  const message = `The call with the Idempotency-Key "${key}" was lost with the node that ran it, and what it did is unknown. Look whether it was done before you call again with a new key.`
+  return new AppError("failed_precondition", message, { reason: "outcome_unknown" })
 }
 
 function otherInput(key: string, operation: string): AppError {

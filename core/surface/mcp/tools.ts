@@ -36,7 +36,7 @@ function toolOf(operation: AnyOperation): Tool {
       readOnlyHint: hints.readOnly,
       destructiveHint: hints.destructive,
       idempotentHint: hints.idempotent,
-      openWorldHint: hints.openWorld ?? false,
+      openWorldHint: Boolean(hints.openWorld),
     },
   }
 }

@@ -81,7 +81,7 @@ export const startRun = defineOperation({
     "Answers at once; the run goes on as a job and is told on the live channel `evals`. Refused before anything is asked where no model judges, the suite names no agent, or the day's budget is too small.",
   http: { method: "POST", path },
   access: { scope: "evals:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({
     ...bySuite,
     repeats: z

@@ -211,7 +211,7 @@ export const retryExecution = defineOperation({
   description: "They run with the pipeline's revision of the event and the same idempotency keys; steps that succeeded are not run again.",
   http: { method: "POST", path: `${path}/{id}/retry` },
   access: { scope: "event_pipelines:write", role: "member" },
-  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({ slug: SlugOrId, id: Uuid }),
   output: z.object({ execution_id: Uuid, steps: z.array(z.string()).describe("Ids of the steps that are retried.") }),
   errors: ["not_found", "failed_precondition", "aborted"],

@@ -181,7 +181,12 @@ function changes(
     ...more,
     http: { method: "POST", path: `${path}/{id}/${asked}` },
     access: { scope: "replay_plans:write", role: "member" },
-    hints: { readOnly: false, destructive: true, idempotent: false, openWorld: asked === "start" || asked === "resume" },
+    hints: {
+      readOnly: false,
+      destructive: true,
+      idempotent: false,
+      ...(asked === "start" || asked === "resume" ? { openWorld: "by_job" as const } : {}),
+    },
     input: z.strictObject({ id: Uuid }),
     output: ReplayPlanWire,
     errors: ["not_found", "failed_precondition", "aborted"],

@@ -30,7 +30,7 @@ export const createHeartbeat = defineOperation({
     "The first run is an interval from now, or when the window opens. Of several nodes one runs it; runs that were missed while none was up become one. A heartbeat does nothing that its maker may not.",
   http: { method: "POST", path },
   access: writing,
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({
     name: HeartbeatName,
     kind: z.enum(heartbeatKinds),

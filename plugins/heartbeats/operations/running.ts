@@ -50,7 +50,7 @@ export const runHeartbeatNow = defineOperation({
   summary: "Run a heartbeat now, beside its schedule; a paused one too.",
   http: { method: "POST", path: `${path}/run` },
   access: writing,
-  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   input,
   output: RunResource,
   errors: ["not_found", "failed_precondition", "aborted"],

@@ -42,7 +42,7 @@ export const createItem = defineOperation({
   auditSize: ["content", "content_base64", "title", "description"],
   http: { method: "POST", path },
   access: writing,
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({
     title: itemFields.title.default(""),
     description: itemFields.description.default(""),
@@ -136,7 +136,7 @@ export const updateItem = defineOperation({
   auditSize: ["content", "content_base64", "title", "description"],
   http: { method: "PATCH", path: `${path}/{id}` },
   access: writing,
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: "by_job" },
   input: z.strictObject({
     id: ItemId,
     title: itemFields.title.optional(),

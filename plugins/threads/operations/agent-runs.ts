@@ -25,7 +25,7 @@ export const startRun = defineOperation({
     "The input becomes a message of the thread, which the agent is shown with what came before it. The answer is durable work: read the run, or its steps, to see how far it is.",
   http: { method: "POST", path },
   access: writing,
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({
     agent_key: z.string().min(1).max(100).toLowerCase().describe("Key or UUID of the agent."),
     input: z.string().min(1).max(maxContent).describe("What it is asked."),
@@ -145,7 +145,7 @@ export const resumeRun = defineOperation({
   summary: "Ask the agent of a failed or canceled run once more.",
   http: { method: "POST", path: `${path}/{id}/resume` },
   access: writing,
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({ id: Uuid }),
   output: AgentRunResource,
   errors: ["not_found", "failed_precondition", "aborted"],

@@ -76,7 +76,7 @@ export const provisionCallerName = defineOperation({
     "Always asks a person (gate `voice.caller_name`), regardless of the list of gates. Once it is approved, the name is registered through Twilio's Trust Hub, once. While the same name is in progress or active, a repeat answers its registration.",
   http: { method: "POST", path },
   access: { scope: "voice:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: "by_job" },
   input: z.strictObject({}),
   output: z.object({
     action_display: z.string().describe("What would be done, or was."),

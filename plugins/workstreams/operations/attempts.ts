@@ -35,7 +35,7 @@ export const beginAttemptOperation = defineOperation({
     "The run is charged to the workstream's budget, and refused where it is spent. What an agent answers is a proposed result. A person who is responsible ends the attempt with `workstreams.end_attempt`.",
   http: { method: "POST", path: `${ofAssignment}/attempts` },
   access: writing,
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({ ...byAssignment, input: Words.default("").describe("For the agent, beside what the assignment says.") }),
   output: OneAssignment,
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "aborted"],

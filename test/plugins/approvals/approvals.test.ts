@@ -6,7 +6,7 @@ import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { expireJobRef } from "../../../plugins/approvals/approvals.ts"
 import { ApprovalCollection } from "../../../plugins/approvals/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
-import { until } from "../../waiting.ts"
+import { patiently, until } from "../../waiting.ts"
 import { gatedNotes, memberOf, NoteCollection, performed } from "./gated-notes.ts"
 
 interface Approval {
@@ -208,6 +208,7 @@ describe("approvals", () => {
     expect((await host.api<Refusal>("POST", "/v1/gated-notes", { text: "x" })).status).to.equal(400)
   })
 
+  let notes = 0
   for (const path of ["/v1/gated-notes", "/v1/gated-notes/join"])
     it(`are the same for repeats of a call, and others once its Idempotency-Key is free: ${path}`, async () => {
       const call = () => host.api<{ approval_id: string }>("POST", path, { text: "Repeated" }, { headers: { "Idempotency-Key": "note-2" } })
@@ -225,8 +226,11 @@ describe("approvals", () => {
       })
       expect((await approval(later.approval_id)).state).to.equal("pending")
       expect((await approval(first.approval_id)).state).to.equal("rejected")
-      await decide(later.approval_id, { decision: "approve" })
-      await until("the note", () => performed.get("Repeated") === 1)
+      // After a moved clock the service may be unavailable for a moment, and a job that it has tried then is tried once more.
+      expect((await patiently(() => decide(later.approval_id, { decision: "approve" }))).status).to.equal(200)
+      const written = async () => (await host.get(Store).open(NoteCollection, host.organization.id).find({ text: "Repeated" })).length
+      await until("the note", async () => (await written()) === notes + 1)
+      notes++
       performed.delete("Repeated")
     })
 

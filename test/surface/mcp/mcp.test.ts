@@ -83,7 +83,7 @@ describe("MCP", () => {
           readOnlyHint: hints.readOnly,
           destructiveHint: hints.destructive,
           idempotentHint: hints.idempotent,
-          openWorldHint: hints.openWorld ?? false,
+          openWorldHint: Boolean(hints.openWorld),
         })
         expect([inputSchema.type, outputSchema?.["type"]], name).to.deep.equal(["object", "object"])
         expect(description).to.contain(summary)
