@@ -13,6 +13,8 @@ type Narrowing = { sql: string; binds: Bound[]; ids?: true }
 
 /** Of longer lists nothing is narrowed by: every document would be looked at for each of them. */
 const maxListed = 1_024
+/** The limit of a count that has none. */
+const allOf = 2_147_483_647
 /** Of a list that an index serves value by value. */
 const maxMerged = 32
 
@@ -71,8 +73,11 @@ export function statementOf(query: WireQuery, multi: boolean): { readonly sql: s
   else if (query.filter || query.narrow.length === 0) conditions.push("(n&255 OR mr_matches(n))")
   if (query.soundOnly) conditions.push("mr_sound(data)")
   const where = conditions.join(" AND ")
-  if (query.count)
+  if (query.count) {
+    // Without a limit that is ever reached, a third less.
+    if (query.limit >= allOf) return { sql: `SELECT count(*) AS n FROM ${query.table} WHERE ${where}`, binds: own }
     return { sql: `SELECT count(*) AS n FROM (SELECT 1 FROM ${query.table} WHERE ${where} LIMIT ?)`, binds: [...own, query.limit] }
+  }
   const inOrder = (keyOf: (key: string, at: number) => string) =>
     query.order.length === 0
       ? ""
