@@ -70,7 +70,7 @@ export const OrganizationsCollection = defineCollection<Organization>()({
   name: "organizations",
   scope: "global",
   times: ["created_at", "managed_by.since"],
-  indexes: [{ fields: ["slug"], unique: true }, { fields: ["managed_by.id"], sparse: true }, { fields: ["created_at"] }],
+  indexes: [{ fields: ["slug"], unique: true }, { fields: ["managed_by.id", "slug"], sparse: true }, { fields: ["created_at"] }],
   restore: ({ managed_by, ...organization }) => ({
     ...organization,
     time_zone: organization.time_zone ?? "UTC",

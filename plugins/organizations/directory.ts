@@ -31,8 +31,6 @@ export interface Organizations {
   find(reference: string): Promise<Organization | undefined>
   /** The one made first; throws `failed_precondition` while there is none. */
   first(): Promise<Organization>
-  /** Organizations that this one manages. */
-  managedBy(id: string): Promise<Organization[]>
   membership(organization: string, user: string): Promise<Membership | undefined>
   /** Users who are admins or owners. */
   admins(organization: string): Promise<User[]>
@@ -60,8 +58,6 @@ export interface Organizations {
 
 /** As many as one mail has recipients. */
 const maxAdmins = 50
-/** Of the organizations that one manages, listed at once. */
-const maxManaged = 10_000
 
 export type OrganizationChange = Partial<Pick<Organization, "name" | "time_zone">>
 export type TimeZoneHook = (work: UnitOfWork, organization: Organization) => Promise<void> | void
@@ -107,7 +103,6 @@ export function createOrganizations({ store, invalidation, clock, ids, staff }: 
       if (first) return first
       throw new Error("No organization exists yet; the first start of the service creates one.")
     },
-    managedBy: (id) => stored().find({ "managed_by.id": id }, { sort: { slug: 1 }, limit: maxManaged }),
     membership(organization, user) {
       const id = membershipId(organization, user)
       return memberships.load(id, () => store.open(MembershipsCollection, organization).get(id))

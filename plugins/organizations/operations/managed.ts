@@ -2,7 +2,7 @@
 // ended.
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, Pager, pageInput, resultOf, SlugOrId, Store, Timestamp, Uuid } from "#core"
-import { type Invitation, InvitationsCollection, type Organization } from "../collections.ts"
+import { type Invitation, InvitationsCollection, type Organization, OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { ManagementToken } from "../management.ts"
 
@@ -10,6 +10,7 @@ const path = "/v1/managed-organizations"
 const invitations = "/v1/managed-organization-invitations"
 const reading = { scope: "managed_organizations:read", role: "guest" } as const
 const scope = "managed_organizations:write"
+const maxShown = 1_000
 const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
 const Role = z.enum(["guest", "member", "admin"]).describe("The most that the manager's keys may do in the managed organization.")
 const Link = OrganizationName.extend({ role: z.string(), created_at: z.string() })
@@ -21,22 +22,40 @@ export const listManaged = defineOperation({
   http: { method: "GET", path },
   access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({}),
+  input: z.strictObject({
+    limit: z
+      .int()
+      .min(0)
+      .transform((limit) => Math.min(limit || maxShown, maxShown))
+      .default(maxShown)
+      .describe(`Page size; at most ${maxShown}, so that most callers need no second page.`),
+    cursor: pageInput.cursor,
+  }),
   output: z.object({
-    organizations: z.array(Link),
+    organizations: z.array(Link).describe("By slug."),
+    next_cursor: z.string(),
     adoptable_organizations: z
       .array(OrganizationName)
       .describe("What the caller owns and nobody manages; empty for service principals and guests."),
     managed_by: Link.nullable().describe("The organization that manages this one, and the role that its keys have here."),
   }),
-  errors: [],
-  inject: { organizations: Organizations },
-  async handle({ caller, deps: { organizations } }) {
-    const managed = await organizations.managedBy(caller.organization.id)
+  errors: ["invalid_argument"],
+  inject: { organizations: Organizations, store: Store, pager: Pager },
+  async handle({ input, caller, deps: { organizations, store, pager } }) {
+    const organization = caller.organization.id
+    const managed = await pager.page({
+      collection: store.open(OrganizationsCollection),
+      organization,
+      cursorScope: "managed_organizations.list",
+      filter: { "managed_by.id": organization },
+      sort: { slug: 1 },
+      request: input,
+    })
     const own = await organizations.byId(caller.organization.id)
     const manager = own?.managed_by ? await organizations.byId(own.managed_by.id) : undefined
     return {
-      organizations: managed.map((one) => linkOf(one, one.managed_by)),
+      organizations: managed.items.map((one) => linkOf(one, one.managed_by)),
+      next_cursor: managed.next_cursor,
       adoptable_organizations: (await adoptable(caller, organizations)).map(({ id, slug, name }) => ({ id, slug, name })),
       managed_by: manager && own ? linkOf(manager, own.managed_by) : null,
     }

@@ -58,6 +58,31 @@ describe("managed organizations", () => {
     expect((await end(foreign.key, shop.slug)).status).to.equal(404)
   })
 
+  it("are listed by slug, page by page, to nobody but their manager", async () => {
+    const agency = await owned("agency-list")
+    const clients = ["c-3", "c-1", "c-2"]
+    for (const slug of clients) {
+      await owned(slug)
+      await adopt(agency, slug)
+    }
+    interface Listed {
+      readonly organizations: { slug: string }[]
+      readonly next_cursor: string
+    }
+    const list = async (query: string, key = agency.key) =>
+      (await host.api<Listed>("GET", `/v1/managed-organizations${query}`, undefined, { key })).body
+    const slugs = ({ organizations }: Listed) => organizations.map(({ slug }) => slug)
+    const all = await list("")
+    expect([slugs(all), all.next_cursor]).to.deep.equal([["c-1", "c-2", "c-3"], ""])
+    const page = await list("?limit=2")
+    expect(slugs(page)).to.deep.equal(["c-1", "c-2"])
+    const rest = await list(`?limit=2&cursor=${page.next_cursor}`)
+    expect([slugs(rest), rest.next_cursor]).to.deep.equal([["c-3"], ""])
+    const stranger = await owned("stranger-list")
+    const foreign = await host.api<Refusal>("GET", `/v1/managed-organizations?cursor=${page.next_cursor}`, undefined, { key: stranger.key })
+    expect([foreign.status, foreign.body.details.reason]).to.deep.equal([400, "invalid_cursor"])
+  })
+
   it("are reached by manager keys alone, and as far as the link's role", async () => {
     const [agency, shop] = [await owned("agency-2"), await owned("shop-2")]
     await adopt(agency, shop.slug, "guest")
