@@ -6,7 +6,7 @@ import { jobSealContext } from "#core/engine"
 import { ConversationErasure } from "../conversations/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { MailErasure } from "../inbound-mail/index.ts"
-import { LeadsToken } from "../leads/index.ts"
+import { LeadRowsToken, LeadsToken } from "../leads/index.ts"
 import { SuppressionsToken } from "../suppressions/index.ts"
 import type { Person } from "./person.ts"
 
@@ -36,16 +36,18 @@ export const eraseTraces = defineJob({
     mails: MailErasure,
     suppressions: SuppressionsToken,
     leads: LeadsToken,
+    written: LeadRowsToken,
     datasets: Datasets,
   },
   async run({ payload: { sealed: held, delete_rows }, organization = "", jobId, deps, work, signal }) {
-    const { vault, conversations, mails, suppressions, leads, datasets } = deps
+    const { vault, conversations, mails, suppressions, leads, written, datasets } = deps
     const person = Told.parse(JSON.parse(vault.open(held, jobSealContext(jobId))))
     if (person.kind === "phone") await conversations(organization, person.value, signal)
     else {
       await mails(organization, person.value, signal)
       await suppressions.forget(work, organization, person.value)
     }
+    await written.settle(organization)
     await leads.forgetRows(organization, person, async (staged, rows) => {
       if (delete_rows) for (const { dataset, row_id } of rows) await removeRow(staged, dataset, row_id)
     })

@@ -9,7 +9,7 @@ import { leadDirectory } from "./directory.ts"
 import { CatchUp, CatchUpToken, FollowedCollection } from "./follow/catch-up.ts"
 import { Follower, FollowerToken } from "./follow/follower.ts"
 import { catchUp, followRows } from "./follow/jobs.ts"
-import { RowBuffer } from "./follow/row-buffer.ts"
+import { LeadRowsToken, RowBuffer } from "./follow/row-buffer.ts"
 import { normalEmail } from "./identity.ts"
 import { Leads, LeadsToken } from "./leads.ts"
 import { getSettings, mergeLeads, setSettings, splitLead } from "./operations/by-hand.ts"
@@ -20,6 +20,7 @@ import { LeadsSettings } from "./settings.ts"
 import { changeSource, rowSource } from "./timeline/own.ts"
 import { createLeadTimeline, LeadTimeline } from "./timeline/sources.ts"
 
+export { LeadRowsToken } from "./follow/row-buffer.ts"
 export { normalEmail, normalPhone } from "./identity.ts"
 export { LeadsToken } from "./leads.ts"
 export { LeadTimeline, type LeadTimelineSource, type TimelineEntry, type TimelineQuery } from "./timeline/sources.ts"
@@ -60,10 +61,13 @@ export default definePlugin({
       inject: { store: Store, clock: Clock, works: UnitsOfWork, datasets: Datasets, organizations: Organizations, follower: FollowerToken },
       create: (deps) => new CatchUp(deps),
     })
+    registrar.provide(LeadRowsToken, {
+      inject: { clock: Clock, works: UnitsOfWork, queue: JobQueue, log: Log, store: Store, follower: FollowerToken },
+      create: (deps) => new RowBuffer(deps),
+    })
     registrar.run("rows", {
-      inject: { clock: Clock, works: UnitsOfWork, queue: JobQueue, log: Log, datasets: Datasets },
-      create({ datasets, ...deps }) {
-        const buffer = new RowBuffer(deps)
+      inject: { buffer: LeadRowsToken, datasets: Datasets },
+      create({ buffer, datasets }) {
         datasets.follow((row) => buffer.add(row))
         return buffer
       },

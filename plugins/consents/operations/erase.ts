@@ -1,7 +1,7 @@
 // Erasing a person, as the law lets them ask for.
 import { z } from "zod"
 import { defineOperation, Ids, JobQueue, Timestamp, Uuid, Vault } from "#core"
-import { LeadsToken } from "../../leads/index.ts"
+import { LeadRowsToken, LeadsToken } from "../../leads/index.ts"
 import { eraseTracesRef, sealed } from "../erasure.ts"
 import { LedgerToken } from "../ledger.ts"
 import { personFields, personOf } from "../person.ts"
@@ -35,11 +35,12 @@ export const erasePerson = defineOperation({
   }),
   errors: ["invalid_argument", "failed_precondition", "aborted"],
   examples: [{ input: { email: "erase@example.com", reason: "Asked for under Article 17 GDPR." } }],
-  inject: { ledger: LedgerToken, leads: LeadsToken, queue: JobQueue, vault: Vault, ids: Ids },
-  async handle({ input: { reason, rows, ...given }, caller, deps: { ledger, leads, queue, vault, ids }, work }) {
+  inject: { ledger: LedgerToken, leads: LeadsToken, written: LeadRowsToken, queue: JobQueue, vault: Vault, ids: Ids },
+  async handle({ input: { reason, rows, ...given }, caller, deps: { ledger, leads, written, queue, vault, ids }, work }) {
     const organization = caller.organization.id
     const person = personOf(given, await leads.region(organization))
     const { id, erased_at, entries } = await ledger.erase(work, organization, person, { reason, credential_id: caller.credential.id })
+    await written.settle(organization)
     const found = await leads.rowsOf(organization, person, maxRows)
     await leads.forget(work, organization, person)
     const jobId = ids.uuid()
@@ -48,4 +49,5 @@ export const erasePerson = defineOperation({
     const named = [...new Map(found.map(({ dataset, row_id }) => [row_id, { dataset, row_id }])).values()]
     return { tombstone_id: id, erased_at, entries, rows: named }
   },
+  onConflict: async ({ error }) => error,
 })

@@ -80,8 +80,7 @@ export class Follower {
     for (const one of fresh) {
       const { id, ref, row } = one
       // A row that names the event as its writer is proof of its commit.
-      if (ref.pipeline !== undefined && executionOf(row) === ref.execution_id)
-        origins.set(id, { execution_id: ref.execution_id, pipeline: ref.pipeline })
+      if (ref.pipeline && executionOf(row) === ref.execution_id) origins.set(id, { execution_id: ref.execution_id, pipeline: ref.pipeline })
       else asked.push(one)
     }
     const entries = await allOf(

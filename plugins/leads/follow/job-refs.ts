@@ -7,7 +7,7 @@ const RowRef = z.object({
   execution_id: z.string(),
   at: z.string(),
   /** Slug of the event's pipeline, where it is known; else it is looked up. */
-  pipeline: z.string().optional(),
+  pipeline: z.string().nullish(),
 })
 export type RowRef = z.output<typeof RowRef>
 

@@ -1,21 +1,27 @@
 // Rows that name a person, from where they are written to the job that makes leads of them. An event pays for one look at
 // its columns; what is gathered in a moment becomes one job an organization. What a kill takes out of memory is found again
 // by the catch-up, as far as it made rows.
-import type { Clock, JobQueue, Logger, UnitsOfWork } from "#core"
+import { type Clock, type JobQueue, type Logger, type Store, token, type UnitsOfWork } from "#core"
+import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../datasets/index.ts"
 import { mayNamePerson } from "../identity.ts"
+import type { Follower } from "./follower.ts"
 import { followRef, type RowRef } from "./job-refs.ts"
 
 const gatherMs = 250
 /** Rows that wait in memory; further ones are left to the catch-up. */
 const maxWaiting = 20_000
 const maxPerJob = 500
+/** Jobs whose rows a caller waits for. */
+const maxSettled = 200
 
 export interface RowBufferDeps {
   readonly clock: Clock
   readonly works: UnitsOfWork
   readonly queue: JobQueue
   readonly log: Logger
+  readonly store: Store
+  readonly follower: Follower
 }
 
 export class RowBuffer {
@@ -33,7 +39,8 @@ export class RowBuffer {
     if (this.#count >= maxWaiting || !mayNamePerson(values)) return
     const rows = this.#waiting.get(organization) ?? []
     this.#waiting.set(organization, rows)
-    rows.push({ dataset, row_id, execution_id: origin.executionId, at: origin.receivedAt, pipeline: origin.pipeline })
+    const { executionId: execution_id, receivedAt: at, pipeline } = origin
+    rows.push({ dataset, row_id, execution_id, at, ...(pipeline === undefined ? {} : { pipeline }) })
     this.#count++
     if (this.#isGathering) return
     this.#isGathering = true
@@ -48,6 +55,14 @@ export class RowBuffer {
     this.#count = 0
     if (gathered.length > 0) this.#flushed = this.#flushed.then(() => this.#enqueue(gathered))
     return this.#flushed
+  }
+
+  /** Makes leads of what this node has gathered of an organization, and of what waits in jobs, for a caller that must know all rows of a person now. The jobs find it done. */
+  async settle(organization: string): Promise<void> {
+    const { store, follower } = this.#deps
+    await this.flush()
+    const jobs = store.open(JobCollection).stream({ organization, type: followRef.type, state: "queued" }, { limit: maxSettled })
+    for await (const { payload } of jobs) await follower.follow(organization, followRef.payload.parse(payload).rows)
   }
 
   async #enqueue(gathered: readonly { organization: string; rows: RowRef[] }[]): Promise<void> {
@@ -66,3 +81,5 @@ export class RowBuffer {
 function chunksOf(rows: readonly RowRef[]): RowRef[][] {
   return Array.from({ length: Math.ceil(rows.length / maxPerJob) }, (_, n) => rows.slice(n * maxPerJob, (n + 1) * maxPerJob))
 }
+
+export const LeadRowsToken = token<RowBuffer>("LeadRows")

@@ -6,6 +6,7 @@ import { Collections } from "../../../core/contract/collection.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { removeOldMessages } from "../../../plugins/conversations/removal/jobs.ts"
 import { LeadRowCollection } from "../../../plugins/leads/collections.ts"
+import { LeadsToken } from "../../../plugins/leads/index.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { json } from "../conversations/providers.ts"
@@ -134,6 +135,23 @@ onBothStores("what is left of people", ({ start }) => {
     expect((await messagesOf(host, "chatapp", both)).map(({ text }) => text)).to.deep.equal(["Young"])
     const left = await conversationOf(host, "chatapp", both)
     expect(left).to.include({ message_count: 1 })
+  })
+
+  it("of an erased person is no row, also of those that were written just before, while the lead changes", async () => {
+    await call("POST", "/v1/datasets", { slug: "moments", name: "Moments" })
+    const email = "moment@elsewhere.test"
+    const given = (name: string) => call("POST", "/v1/datasets/moments/rows", { rows: [{ email, name }] })
+    await given("First")
+    await until("the lead", async () => (await call<{ leads: { id: string }[] }>("GET", `/v1/leads?email=${email}`)).leads[0])
+    await given("Last")
+    const race = host.get(LeadsToken).seen(host.organization.id, { email, name: "", at: new Date(Date.now() + day).toISOString() })
+    const [{ rows }] = await Promise.all([
+      call<Erased>("POST", "/v1/consents/erase", { reason: "Article 17", email, rows: "delete" }),
+      race,
+    ])
+    expect(rows).to.have.length(2)
+    await idle()
+    expect((await call<{ rows: object[] }>("GET", "/v1/datasets/moments/rows")).rows).to.deep.equal([])
   })
 
   it("of an erased person is a digest, on every channel, and rows as long as nobody deletes them", async () => {
