@@ -162,7 +162,7 @@ describe("approvals, attacked", () => {
     expect(performed.get("Repeated")).to.equal(1)
   })
 
-  it("by an agent, which has no tool to decide", async () => {
+  it("by an agent, which has no tool to decide, or to lift what holds it back", async () => {
     const mcp = async (name: string, input: object) => {
       const headers = { accept: "application/json, text/event-stream" }
       const params = { name, arguments: input }
@@ -175,6 +175,10 @@ describe("approvals, attacked", () => {
     expect(await mcp("approvals_decide", { id, decision: "approve" })).to.match(/error|not found|unknown/i)
     expect((await approval(id)).state).to.equal("pending")
     await decide(id, { decision: "reject" })
+    const holding = async () => (await host.api("GET", "/v1/autonomy-gates")).body
+    const before = await holding()
+    expect(await mcp("autonomy_gates_set", { gates: [] })).to.match(/error|not found|unknown/i)
+    expect(await holding()).to.deep.equal(before)
   })
 
   it("from another organization, by its own admin or under its name", async () => {
