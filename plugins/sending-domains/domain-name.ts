@@ -17,7 +17,13 @@ const maxLength = 220
 /** Throws `invalid_argument` for what is not a domain that somebody can own. */
 export function readDomain(text: string): DomainName {
   const name = asciiOf(text)
-  if (name.length > maxLength || !name.includes(".") || !name.split(".").every((part) => label.test(part)))
+  // The conversion ends a name at these, and decodes what follows a %.
+  if (
+    /[/\\?#%@:\s]/.test(text.trim()) ||
+    name.length > maxLength ||
+    !name.includes(".") ||
+    !name.split(".").every((part) => label.test(part))
+  )
     throw refused(text, "is not a domain name; give it without scheme, path or address, such as example.com")
   const { domain, publicSuffix, isIcann, isPrivate, isIp } = parse(name, { allowPrivateDomains: true })
   if (isIp) throw refused(text, "is an IP address, not a domain name")
@@ -32,7 +38,7 @@ export function asciiOf(text: string): string {
 }
 
 function refused(text: string, problem: string): AppError {
-  return new AppError("invalid_argument", `domain: "${text.slice(0, 100)}" ${problem}.`, {
+  return new AppError("invalid_argument", `domain: ${JSON.stringify(text.slice(0, 100))} ${problem}.`, {
     reason: "domain_refused",
     fields: [{ path: "domain", message: problem }],
   })

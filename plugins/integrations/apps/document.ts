@@ -3,6 +3,7 @@
 import { getDomain } from "tldts"
 import { z } from "zod"
 import { Name, Slug } from "#core"
+import { refusedHeaders } from "../../outgoing-http/index.ts"
 import { isSecureUrl } from "../oauth/provider.ts"
 
 const parameterName = /^[a-z][a-z0-9_]*$/
@@ -27,12 +28,18 @@ const BaseUrl = z
 
 const HeaderName = z.string().regex(/^[A-Za-z0-9-]{1,100}$/, "expected a header name: letters, digits and hyphens")
 
+const SecretHeader = HeaderName.refine(
+  (name) => !refusedHeaders.has(name.toLowerCase()),
+  "expected a header that the connection does not set itself",
+)
+const Visible = z.string().regex(/^[\x20-\x7e]*$/, "expected visible ASCII characters and spaces")
+
 /** How a secret is put into a request. */
 const Authorise = z
   .discriminatedUnion("in", [
     z.strictObject({ in: z.literal("bearer") }),
-    z.strictObject({ in: z.literal("header"), name: HeaderName, prefix: z.string().max(50).default("") }),
-    z.strictObject({ in: z.literal("basic"), username: z.string().max(100).describe("The user name; the secret is the password.") }),
+    z.strictObject({ in: z.literal("header"), name: SecretHeader, prefix: Visible.max(50).default("") }),
+    z.strictObject({ in: z.literal("basic"), username: Visible.max(100).describe("The user name; the secret is the password.") }),
     z.strictObject({ in: z.literal("query"), name: z.string().min(1).max(100) }),
   ])
   .describe("How the secret is sent: `bearer`, a `header`, the password of `basic`, or a `query` parameter.")

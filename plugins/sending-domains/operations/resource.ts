@@ -22,7 +22,11 @@ export const identityFields = {
     .string()
     .trim()
     .max(200)
-    .refine((text) => !/[\p{Cc}\u2028\u2029]/u.test(text), "expected a name without line breaks or control characters")
+    .refine((text) => !/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(text), "expected a name without line breaks or control characters")
+    .refine(
+      (text) => !/[^\s@]@[^\s@]+\.[^\s@]/.test(text),
+      "expected a name without a mail address, which readers would take for the sender's",
+    )
     .describe("Sender's name; empty: the address shows alone."),
 }
 

@@ -106,6 +106,12 @@ describe("an organization's own apps and OAuth clients", () => {
     for (const url of ["http://169.254.169.254", "http://10.0.0.1/v1", "http://[::1]:9/v1"]) {
       expect(await post({ base_url: url }), url).to.deep.equal([400, "app_destination_refused", "document.base_url"])
     }
+    for (const [authorise, field] of [
+      [{ in: "header", name: "X-Key", prefix: "a\r\nX-B: " }, "prefix"],
+      [{ in: "header", name: "Transfer-Encoding" }, "name"],
+      [{ in: "basic", username: "a\r\n" }, "username"],
+    ] as const)
+      expect((await post({ auth: { api_key: { authorise } } })).at(-1)).to.equal(`document.auth.api_key.authorise.${field}`)
     const elsewhere = { oauth2: { ...granted("wrong").auth.oauth2, token_url: "https://192.168.0.1/token" } }
     expect(await post({ auth: elsewhere })).to.deep.equal([400, "app_destination_refused", "document.auth.oauth2.token_url"])
     expect(

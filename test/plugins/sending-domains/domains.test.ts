@@ -85,6 +85,9 @@ onBothStores("sending domains", ({ start }) => {
       ["from_local_part", "a b"],
       ["forward_to_email", "nobody"],
       ["from_name", "a\r\nBcc: eve@example.com"],
+      ["from_name", "ceo@bank.example"],
+      ["from_name", '"Ada" <ceo@bank.example>'],
+      ["from_name", "\u202eadA"],
     ] as const) {
       const { status, body } = await host.api<Refusal>("PATCH", `${path}/change.com`, { [field]: value })
       expect([field, status, body.details.fields?.[0]?.path]).to.deep.equal([field, 400, field])

@@ -36,6 +36,9 @@ describe("names of sending domains", () => {
       "localhost",
       "https://example.com",
       "a@example.com",
+      "example.com/..",
+      "example.com#x",
+      "%65xample.com",
       "no.such-suffix-here",
       "-a.com",
     ]) {
