@@ -79,14 +79,26 @@ export function FilterBar({ filters, resets = ["cursor"] }: { readonly filters: 
   )
 }
 
+interface TabsArgs {
+  readonly name: string
+  readonly tabs: readonly (readonly [key: string, title: string])[]
+  /** What of the address is of the part that is left. */
+  readonly drops?: readonly string[]
+}
+
 /** Parts of a screen, of which one is shown; which one is in the address. */
-export function Tabs({ name, tabs }: { readonly name: string; readonly tabs: readonly (readonly [key: string, title: string])[] }) {
+export function Tabs({ name, tabs, drops = [] }: TabsArgs) {
   const [first] = tabs
   const current = query()[name] || first?.[0]
+  const without = Object.fromEntries(drops.map((dropped) => [dropped, ""]))
   return (
     <nav class="tabs" aria-label="Views">
       {tabs.map(([key, title]) => (
-        <a key={key} href={hrefWith({ [name]: key === first?.[0] ? "" : key })} aria-current={key === current ? "page" : undefined}>
+        <a
+          key={key}
+          href={hrefWith({ ...without, [name]: key === first?.[0] ? "" : key })}
+          aria-current={key === current ? "page" : undefined}
+        >
           {title}
         </a>
       ))}

@@ -28,11 +28,11 @@ interface Watched {
 }
 
 /** Registers the hooks of the file's `describe`; every page that is opened is closed and judged after its test. */
-export function consoleUnderTest(options: TestHostOptions = {}): ConsoleUnderTest {
+export function consoleUnderTest(options: TestHostOptions | (() => Promise<TestHostOptions>) = {}): ConsoleUnderTest {
   const own = new ConsoleUnderTest()
   before(async function () {
     this.timeout(testMs)
-    await own.start(options)
+    await own.start(typeof options === "function" ? await options() : options)
   })
   beforeEach(function () {
     this.currentTest?.timeout(testMs)

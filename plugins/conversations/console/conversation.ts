@@ -1,0 +1,72 @@
+// Conversations as the screens read them, and the operations of each channel.
+
+export interface Conversation {
+  readonly session_id: string
+  readonly address: string
+  readonly phone_number: string
+  readonly display_name?: string
+  readonly lead_reference: string
+  readonly sender_kind: string
+  readonly message_count: number
+  readonly last_inbound_at: string | null
+  readonly last_outbound_at: string | null
+  readonly suppressed: boolean
+  readonly contact: Readonly<Record<string, string>>
+  readonly summary: string
+  readonly topics: readonly string[] | null
+  readonly idle_closed_at: string | null
+}
+
+export interface Message {
+  readonly id: string
+  readonly direction: "in" | "out"
+  readonly at: string
+  readonly provider_message_id: string
+  readonly kind: string
+  readonly text: string
+  readonly media: readonly Media[]
+  readonly state: string
+  readonly error: { readonly code: string; readonly message: string } | null
+  // Of the chat app alone.
+  readonly location?: { readonly latitude: number; readonly longitude: number; readonly name: string; readonly address: string } | null
+  readonly context?: { readonly provider_message_id: string; readonly forwarded: boolean } | null
+  readonly referral?: { readonly source_type: string; readonly headline: string; readonly source_url: string } | null
+  readonly reaction?: { readonly provider_message_id: string; readonly emoji: string } | null
+  readonly template?: { readonly name: string; readonly language: string } | null
+  readonly content?: unknown
+}
+
+export interface Media {
+  readonly media_type: string
+  readonly file_name: string
+  readonly state: string
+  readonly problem: string
+  readonly size: number
+  readonly url: string
+}
+
+export interface MailConversation {
+  readonly id: string
+  readonly address: string
+  readonly name: string
+  readonly subject: string
+  readonly domain: string
+  readonly message_count: number
+  readonly answered: boolean
+  readonly last_message_at: string
+  readonly last_direction: string
+  readonly last_preview: string
+}
+
+/** By the word in the address. */
+export const channels = {
+  chat: { channel: "chat_app", title: "Chat app", list: "chatapp_conversations.list", get: "chatapp_conversations.get" },
+  text: { channel: "sms", title: "Text messages", list: "text_conversations.list", get: "text_conversations.get" },
+} as const
+
+export type ChannelWord = keyof typeof channels
+
+export const isChannel = (word: string): word is ChannelWord => Object.hasOwn(channels, word)
+
+/** Neither the chat app nor text messages have a channel of live updates: their screens read again so often. */
+export const everyMs = 5_000

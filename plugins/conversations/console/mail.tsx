@@ -1,0 +1,150 @@
+// One conversation by mail: what was written, how each message proved where it is from, and its files by link.
+import "./conversations.css"
+import { useSignal } from "@preact/signals"
+import { Answered, Badge, Foreign, formatNumber, hrefWith, query, SameAs, type ScreenProps, Time, useAnswer, useLive } from "#console"
+import type { MailConversation } from "./conversation.ts"
+
+interface Message {
+  readonly id: string
+  readonly direction: "inbound" | "outbound"
+  readonly from: { readonly name: string; readonly address: string }
+  readonly subject: string
+  readonly text: string
+  readonly attachments: readonly { readonly filename: string; readonly media_type: string; readonly size: number }[]
+  readonly at: string
+  readonly inbound: {
+    readonly authentication: { readonly spf: string; readonly dkim: string; readonly dmarc: string }
+    readonly quarantined: boolean
+    readonly automatic: boolean
+    readonly problem: string
+  } | null
+}
+
+interface Read {
+  readonly conversation: MailConversation
+  readonly messages: readonly Message[]
+  readonly next_cursor: string
+}
+
+const maxShown = 4_000
+
+export default function MailScreen({ params }: ScreenProps) {
+  const { id = "" } = params
+  const { cursor = "" } = query()
+  const input = { id, limit: 20, ...(cursor === "" ? {} : { cursor }) }
+  const read = useAnswer<Read>("email_conversations.get", input)
+  useLive("email_conversations", {
+    onMessage({ data }) {
+      if ((data as { readonly conversation_id?: unknown }).conversation_id === id) read.reload()
+    },
+    onGap: read.reload,
+  })
+  return (
+    <>
+      <p>
+        <a href="/console/conversations?channel=mail">Conversations</a>
+      </p>
+      <Answered of={read}>
+        {({ conversation, messages, next_cursor }) => (
+          <>
+            <h1>
+              <Foreign text={conversation.name || conversation.address} />
+            </h1>
+            <p class="about">
+              <a href={`mailto:${encodeURIComponent(conversation.address)}`}>
+                <Foreign text={conversation.address} />
+              </a>
+              , by {conversation.domain}: <Foreign text={conversation.subject} otherwise="no subject" />
+            </p>
+            <p>
+              {next_cursor !== "" && <a href={hrefWith({ cursor: next_cursor })}>Older messages</a>}{" "}
+              {cursor !== "" && <a href={hrefWith({ cursor: "" })}>Newest messages</a>}
+            </p>
+            <ol class="messages" aria-label="Messages">
+              {[...messages].reverse().map((message) => (
+                <Mail key={message.id} conversation={id} message={message} />
+              ))}
+            </ol>
+          </>
+        )}
+      </Answered>
+      <SameAs name="email_conversations.get" input={input} />
+    </>
+  )
+}
+
+function Mail({ conversation, message }: { readonly conversation: string; readonly message: Message }) {
+  const { direction, from, subject, text, at, inbound } = message
+  const isWhole = useSignal(false)
+  return (
+    <li class={direction === "inbound" ? "in" : "out"}>
+      <p>
+        <strong>
+          <Foreign text={subject} otherwise="no subject" />
+        </strong>
+      </p>
+      <Foreign text={isWhole.value ? text : text.slice(0, maxShown)} isParagraph otherwise={<p class="about">no text</p>} />
+      {text.length > maxShown && !isWhole.value && (
+        <button
+          type="button"
+          onClick={() => {
+            isWhole.value = true
+          }}
+        >
+          Show all {formatNumber(text.length)} characters
+        </button>
+      )}
+      <p class="about">
+        <Foreign text={from.name === "" ? from.address : `${from.name} <${from.address}>`} />, <Time value={at} />
+      </p>
+      {inbound && (
+        <p>
+          <Badge tone={inbound.authentication.dmarc === "pass" ? "good" : "warning"}>DMARC {inbound.authentication.dmarc}</Badge>{" "}
+          <Badge>SPF {inbound.authentication.spf}</Badge> <Badge>DKIM {inbound.authentication.dkim}</Badge>{" "}
+          {inbound.quarantined && <Badge tone="bad">quarantined</Badge>} {inbound.automatic && <Badge>automatic</Badge>}{" "}
+          {inbound.problem !== "" && <Badge tone="warning">{inbound.problem.replaceAll("_", " ")}</Badge>}
+        </p>
+      )}
+      {inbound && <Files conversation={conversation} message={message} />}
+    </li>
+  )
+}
+
+interface Linked {
+  readonly files: readonly { readonly filename: string; readonly media_type: string; readonly size: number; readonly url: string }[]
+}
+
+/** Links hold for a quarter of an hour, so that they are asked for when somebody wants one. */
+function Files({ conversation, message }: { readonly conversation: string; readonly message: Message }) {
+  const isOpen = useSignal(false)
+  const listed = useAnswer<Linked>(isOpen.value ? "email_conversations.list_files" : undefined, { id: conversation, message: message.id })
+  const { length } = message.attachments
+  return (
+    <details
+      onToggle={(event) => {
+        isOpen.value = event.currentTarget.open
+      }}
+    >
+      <summary>{length === 0 ? "The message as it came" : `The message as it came, and ${formatNumber(length)} files`}</summary>
+      {isOpen.value && (
+        <Answered of={listed}>
+          {({ files }) => (
+            <ul class="lines">
+              {files.length === 0 && <li>They are kept no longer.</li>}
+              {files.map(({ filename, media_type, size, url }) => (
+                <li key={url}>
+                  <a href={url} download rel="noreferrer">
+                    <Foreign text={filename} otherwise="without a name" />
+                  </a>{" "}
+                  <small>
+                    {media_type}, {formatNumber(Math.ceil(size / 1_024))} KB
+                  </small>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Answered>
+      )}
+    </details>
+  )
+}

@@ -1,0 +1,26 @@
+// Conversations by chat app, text message and mail: the inbox, and one conversation with what can be answered.
+import type { Contribution } from "#console"
+
+export default {
+  screens: [
+    {
+      path: "conversations",
+      title: "Conversations",
+      needs: ["chatapp_conversations.list", "text_conversations.list"],
+      navigation: { group: "Now", order: 30 },
+      load: () => import("./list.tsx"),
+    },
+    {
+      path: "conversations/mail/{id}",
+      title: "Conversation by mail",
+      needs: ["email_conversations.get"],
+      load: () => import("./mail.tsx"),
+    },
+    {
+      path: "conversations/{channel}/{id}",
+      title: "Conversation",
+      needs: ["chatapp_conversations.get", "text_conversations.get"],
+      load: () => import("./one.tsx"),
+    },
+  ],
+} satisfies Contribution
