@@ -29,7 +29,7 @@ export default function Pictures() {
                 as of <Ago value={as_of} />.
               </>
             )}{" "}
-            <a href={hrefOf(["page_analytics", "query"])}>Ask in SQL</a>
+            <a href={hrefOf(["page_analytics", "query"])}>Ask in SQL</a> <a href={hrefOf(["page_analytics", "reports"])}>Reports</a>
           </p>
         )}
       </Answered>

@@ -2,8 +2,9 @@
 // is in the address, to be kept and shared.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Ago, Answered, Copy, Editor, query, SameAs, setQuery, Table, useAnswer } from "#console"
-import { Picture, type Result, Rows } from "./result.tsx"
+import { Answered, Copy, Editor, go, hrefOf, mayCall, Problem, query, SameAs, setQuery, Table, useAnswer, useSubmit } from "#console"
+import type { Report } from "./reports.tsx"
+import { Found, type Result } from "./result.tsx"
 
 interface Schema {
   readonly tables: readonly {
@@ -54,14 +55,10 @@ export default function Query() {
       {sql !== "" && (
         <Answered of={result}>
           {(found) => (
-            <section aria-label="Answer">
-              <p class="about" role="status">
-                {found.rows.length.toLocaleString("en")} rows{found.truncated ? ", and more that were cut" : ""}, as of{" "}
-                <Ago value={found.as_of} />
-              </p>
-              <Picture label="Picture of the result" result={found} kind={/^\d{4}-/.test(String(found.rows[0]?.[0])) ? "lines" : "bars"} />
-              {found.rows.length > 0 && <Rows result={found} />}
-            </section>
+            <>
+              <Found result={found} />
+              {mayCall("page_analytics.save_report") && <Save key={found.snapshot} sql={sql} snapshot={found.snapshot} />}
+            </>
           )}
         </Answered>
       )}
@@ -89,6 +86,29 @@ export default function Query() {
       </Answered>
       {sql !== "" && <SameAs name="page_analytics.query" input={{ query: sql }} />}
     </>
+  )
+}
+
+/** With a name, and with the events that the answer above is of, so that who opens it sees these rows. */
+function Save({ sql, snapshot }: { readonly sql: string; readonly snapshot: string }) {
+  const { submit, isBusy, error } = useSubmit<Report>("page_analytics.save_report")
+  const save = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const name = String(new FormData(event.currentTarget as HTMLFormElement).get("name") ?? "").trim()
+    const report = name === "" ? undefined : await submit({ name, query: sql, snapshot })
+    if (report) go(hrefOf(["page_analytics", "reports", report.slug]))
+  }
+  return (
+    <form class="filters" aria-label="Save" onSubmit={(event) => void save(event)}>
+      <div>
+        <label for="report-name">Name of a report</label>
+        <input id="report-name" name="name" required maxLength={200} autocomplete="off" />
+      </div>
+      <button type="submit" disabled={isBusy}>
+        Save these rows
+      </button>
+      {error && <Problem text={error.message} />}
+    </form>
   )
 }
 

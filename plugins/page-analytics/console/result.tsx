@@ -1,5 +1,5 @@
 // The answer to a question: a picture where it has one, and every row as a table.
-import { brief, Chart, type Column, formatNumber, formatShare, Nothing, VirtualTable } from "#console"
+import { Ago, brief, Chart, type Column, formatNumber, formatShare, Nothing, VirtualTable } from "#console"
 
 export interface Result {
   readonly columns: readonly string[]
@@ -8,6 +8,7 @@ export interface Result {
   readonly truncated: boolean
   readonly enabled: boolean
   readonly as_of: string | null
+  readonly snapshot: string
 }
 
 interface PictureArgs {
@@ -31,7 +32,21 @@ export function Picture({ label, result: { columns, types, rows }, kind, shares 
   return <Chart label={label} names={names} series={series} kind={kind} format={isShare ? formatShare : formatNumber} />
 }
 
-export function Rows({ result: { columns, types, rows } }: { readonly result: Result }) {
+/** How many rows, of when, drawn where that is possible, and all of them. */
+export function Found({ result }: { readonly result: Result }) {
+  const { rows, truncated, as_of } = result
+  return (
+    <section aria-label="Answer">
+      <p class="about" role="status">
+        {formatNumber(rows.length)} rows{truncated ? ", and more that were cut" : ""}, as of <Ago value={as_of} />
+      </p>
+      <Picture label="Picture of the result" result={result} kind={/^\d{4}-/.test(String(rows[0]?.[0])) ? "lines" : "bars"} />
+      {rows.length > 0 && <Rows result={result} />}
+    </section>
+  )
+}
+
+function Rows({ result: { columns, types, rows } }: { readonly result: Result }) {
   const shown = columns.map(
     (name, index): Column<readonly unknown[]> => ({
       name: `${index} ${name}`,

@@ -16,5 +16,17 @@ export default {
       needs: ["page_analytics.query", "page_analytics.schema"],
       load: () => import("./query.tsx"),
     },
+    {
+      path: "page_analytics/reports",
+      title: "Reports of analytics",
+      needs: ["page_analytics.list_reports"],
+      load: () => import("./reports.tsx"),
+    },
+    {
+      path: "page_analytics/reports/{slug}",
+      title: "Report",
+      needs: ["page_analytics.get_report", "page_analytics.run_report"],
+      load: () => import("./report.tsx"),
+    },
   ],
 } satisfies Contribution

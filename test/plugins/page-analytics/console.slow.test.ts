@@ -49,4 +49,28 @@ describe("the screens of analytics", () => {
       "SELECT nothing FROM nowhere",
     )
   })
+
+  it("save an answer with a name, show the same rows later and those of now, and delete it", async () => {
+    const sql = "SELECT count(*) AS sessions FROM sessions"
+    const page = await shown.signedIn(`/console/page_analytics/query?${new URLSearchParams({ sql })}`)
+    await page.getByRole("table", { name: "Result" }).getByText("40").waitFor()
+    await shown.tabTo(page, "Name of a report")
+    await page.keyboard.type("Sessions of the launch")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Sessions of the launch" }).waitFor()
+    const analytics = new AnalyticsHost(shown.host)
+    await analytics.write([event("pageview", { session_id: "later", variant: "a", at: analytics.now })])
+    await analytics.caughtUp()
+    await page.reload()
+    await page.getByRole("table", { name: "Result" }).getByText("40").waitFor()
+    await shown.looksRight(page, "analytics-report")
+    await shown.tabTo(page, "As of now")
+    await page.keyboard.press("Enter")
+    await page.getByRole("table", { name: "Result" }).getByText("41").waitFor()
+    await page.getByRole("link", { name: "Reports" }).press("Enter")
+    await page.getByRole("link", { name: "Sessions of the launch" }).press("Enter")
+    await page.getByRole("button", { name: "Delete" }).press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).press("Enter")
+    await page.getByText("can be saved with a name").waitFor()
+  })
 })

@@ -1,0 +1,54 @@
+// Saved reports: questions with a name, each with the events that it was asked of.
+import { Answered, hrefOf, hrefWith, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+
+export interface Report {
+  readonly slug: string
+  readonly name: string
+  readonly query: string
+  readonly snapshot: string
+  readonly as_of: string | null
+  readonly created_at: string
+}
+
+export default function Reports() {
+  const { cursor = "" } = query()
+  const input = cursor === "" ? {} : { cursor }
+  const listed = useAnswer<{ reports: readonly Report[]; next_cursor: string }>("page_analytics.list_reports", input)
+  return (
+    <>
+      <p>
+        <a href="/console/page_analytics">Analytics</a>
+      </p>
+      <h1>Reports</h1>
+      <Answered of={listed}>
+        {({ reports, next_cursor }) => (
+          <>
+            {reports.length === 0 ? (
+              <Nothing>
+                A <a href={hrefOf(["page_analytics", "query"])}>question in SQL</a> can be saved with a name, and with the events that it
+                was asked of.
+              </Nothing>
+            ) : (
+              <Table
+                label="Reports"
+                rows={reports}
+                keyOf={({ slug }) => slug}
+                columns={[
+                  { name: "name", show: ({ slug, name }) => <a href={hrefOf(["page_analytics", "reports", slug])}>{name}</a> },
+                  { name: "of events until", show: ({ as_of }) => <Time value={as_of} /> },
+                  { name: "saved", show: ({ created_at }) => <Time value={created_at} /> },
+                ]}
+              />
+            )}
+            {next_cursor !== "" && (
+              <p>
+                <a href={hrefWith({ cursor: next_cursor })}>Next page</a>
+              </p>
+            )}
+          </>
+        )}
+      </Answered>
+      <SameAs name="page_analytics.list_reports" input={input} />
+    </>
+  )
+}
