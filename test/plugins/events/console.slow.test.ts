@@ -1,6 +1,8 @@
 // The screens of events in Chromium: found, filtered and live, held without losing any, and one event with all that is known of
 // it, also where every field of it is hostile.
 import { expect } from "chai"
+import { UnitsOfWork } from "#core"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
@@ -120,10 +122,64 @@ describe("the screens of events", () => {
     await shown.looksRight(page, "replay-plans")
   })
 
+  it("offer a guest and a member nothing that is denied, and another organization nothing at all", async () => {
+    const id = await send("people", { email: "Private@Example.com", name: "Private" })
+    const keyOf = async (role: string) =>
+      (await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: role, role })).body.secret
+    for (const [role, offered, hidden] of [
+      ["guest", [], ["Command", "Test", "Report", "Replay", "Retry"]],
+      ["member", ["Command", "Test", "Report", "Replay"], []],
+    ] as const) {
+      const page = await shown.signedIn(`/console/events/${id}`, { key: await keyOf(role) })
+      const denied: string[] = []
+      page.on("response", (answer) => void (answer.status() === 403 && denied.push(answer.url())))
+      await page.reload()
+      await page.getByRole("heading", { name: "Event of people" }).waitFor()
+      for (const name of hidden) expect(await page.getByRole("button", { name, exact: true }).count(), `${role} ${name}`).to.equal(0)
+      for (const name of offered) await page.getByRole("button", { name, exact: true }).press("Enter")
+      if (offered.length > 0) await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter")
+      if (role === "member") await page.getByText("replay of").waitFor()
+      else expect(await page.locator("main").textContent()).to.not.match(/private@/i)
+      await page.goto(`${shown.host.url}/console/events?pipeline=people`)
+      await page.getByRole("region", { name: "Events" }).getByRole("link").first().waitFor()
+      expect(await page.getByRole("link", { name: "Replay these" }).count()).to.equal(role === "guest" ? 0 : 1)
+      expect(denied, role).to.deep.equal([])
+    }
+
+    const { host } = shown
+    const key = await host.get(UnitsOfWork).run((work) => {
+      const other = host.get(Organizations).create(work, { name: "Other", slug: "other" })
+      return host.get(ApiKeys).mint(work, other.id, { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null }).text
+    })
+    const elsewhere = await shown.signedIn("/console/events", { key, mayFail: true })
+    await elsewhere.getByText("Nothing came in yet.").waitFor()
+    await send("people", { email: "Private2@Example.com", name: "Private" })
+    for (const place of [`events/${id}`, "events?find=Private", "events?pipeline=people", "replay_plans"]) {
+      await elsewhere.goto(`${host.url}/console/${place}`)
+      await elsewhere.getByText(/does not exist|No event that is kept|A plan runs events/).waitFor()
+      expect(await elsewhere.locator("main").textContent(), place).to.not.match(/private\d?@/i)
+    }
+  })
+
   it("show a large and hostile event as what it is, by its id alone", async () => {
-    const id = await send("plain", { [hostile]: hostile, email: hostile, list: [hostile], text: "x".repeat(300_000) })
+    const given = { name: "Open", state: "active", auth_mode: "none", pipeline: [] }
+    const { inbound_url } = await shown.host.invoke<{ inbound_url: string }>("event_pipelines.create", given)
+    const header = "<img src=x onerror=\"document.title='hit'\">"
+    const event = { [hostile]: hostile, email: hostile, list: [hostile], text: "x".repeat(1_000_000) }
+    const answer = await shown.host.send<{ execution_id: string }>({ inbound_url }, event, { headers: { "x-source": header } })
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+    const id = answer.body.execution_id
     const page = await shown.signedIn(`/console/events/${id}`)
-    await page.getByRole("heading", { name: "Event of plain" }).waitFor()
+    await page.getByRole("heading", { name: "Event of open" }).waitFor()
+    await page.getByText("Headers").press("Enter")
+    await page.getByText(header).waitFor()
+    for (const kind of ["Command", "Test", "Report"]) {
+      await page.getByRole("button", { name: kind, exact: true }).press("Enter")
+      await page
+        .getByRole("region", { name: kind === "Test" ? /test\.yaml$/ : kind, exact: true })
+        .getByText("onerror")
+        .waitFor()
+    }
     const payload = page.getByRole("region", { name: "Payload" })
     await payload.getByText("\\u202eevil").waitFor()
     expect(await page.locator("main img").count()).to.equal(0)

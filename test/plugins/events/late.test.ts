@@ -1,0 +1,57 @@
+// Events that are committed long after they were received: who reads the journal on in the order of receipt would pass them by.
+import { expect } from "chai"
+import { Store, timestamp } from "#core"
+import { LateEntryCollection, lateMs } from "#core/engine"
+import { type TestHost, testHost } from "#core/testing"
+import { EventIndexCollection } from "../../../plugins/events/collections.ts"
+import { BuilderToken } from "../../../plugins/events/finding/builder.ts"
+
+const dayMs = 86_400_000
+
+describe("events that are committed late", () => {
+  let host: TestHost
+  let waitMs = 0
+  before(async () => {
+    host = await testHost()
+    host.outgoing.fixtures.push(() => {
+      host.clock.move(waitMs)
+      return { status: 200, headers: {}, body: "{}" }
+    })
+    const ask = { type: "http.request", await: true, url: "https://slow.example.com/" }
+    await host.invoke("event_pipelines.create", { name: "Slow", state: "active", source_kind: "internal", pipeline: [ask] })
+  })
+  after(() => host.stop())
+
+  const sent = async (order: string, ms: number) => {
+    waitMs = ms
+    const { execution_id } = await host.invoke<{ execution_id: string }>("event_pipelines.send_event", { slug: "slow", payload: { order } })
+    return execution_id
+  }
+  const noted = async () => (await host.get(Store).open(LateEntryCollection, host.organization.id).find({})).map(({ id }) => id)
+  const found = async (text: string) =>
+    (await host.invoke<{ events: { id: string }[] }>("events.find", { text })).events.map(({ id }) => id)
+
+  it("are noted, and others are not", async () => {
+    await sent("P-1", lateMs - 1_000)
+    const late = await sent("L-1", lateMs)
+    expect(await noted()).to.deep.equal([late])
+  })
+
+  it("are found where the index has passed their receipt, and in the index afterwards", async () => {
+    const [late = ""] = await noted()
+    const { id } = host.organization
+    // As an index that was written while the events waited: of both, the late one alone is known.
+    const index = { id, through: timestamp(host.clock.now()), segments: [], revision: 1 }
+    await host
+      .get(Store)
+      .commit({ id: "passed", writes: [{ kind: "insert", collection: EventIndexCollection, organization: id, doc: index }] })
+    expect(await found("P-1")).to.be.empty
+    expect(await found("L-1")).to.deep.equal([late])
+    const punctual = await sent("P-2", 0)
+    host.clock.move(1.5 * dayMs)
+    await host.get(BuilderToken).turn()
+    expect(await noted()).to.be.empty
+    expect(await found("L-1")).to.deep.equal([late])
+    expect(await found("P-2")).to.deep.equal([punctual])
+  })
+})
