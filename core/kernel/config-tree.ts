@@ -16,7 +16,7 @@ export function readTree(file: string, problems: string[]): Tree {
     return {}
   }
   try {
-    const value: unknown = parse(readFileSync(file, "utf8"), { prettyErrors: true })
+    const value = parsedOnce(readFileSync(file, "utf8"))
     if (value === null || value === undefined) return {}
     if (isRecord(value)) return value
     problems.push(`${file}: a configuration is an object of sections, not ${Array.isArray(value) ? "a list" : `a ${typeof value}`}.`)
@@ -24,6 +24,19 @@ export function readTree(file: string, problems: string[]): Tree {
     problems.push(`${file}: ${(error as Error).message.trimEnd()}`)
   }
   return {}
+}
+
+const maxTexts = 8
+const parsedTexts = new Map<string, unknown>()
+
+/** A copy of what the text says: a command reads the defaults several times, and to parse them takes longer than all else. */
+function parsedOnce(text: string): unknown {
+  if (!parsedTexts.has(text)) {
+    const value: unknown = parse(text, { prettyErrors: true })
+    if (parsedTexts.size === maxTexts) parsedTexts.clear()
+    parsedTexts.set(text, value)
+  }
+  return structuredClone(parsedTexts.get(text))
 }
 
 /** Lays one tree over another: sections merge, everything else replaces. */

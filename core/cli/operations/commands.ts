@@ -30,14 +30,17 @@ interface OwnOptions {
   readonly organization?: string
 }
 
-export function addOperationCommands(program: Command, registry: Registry, context: CommandContext): void {
+/** With `named`, the first word of the command line, the verbs of that area alone: those of all areas take half of a command's start. */
+export function addOperationCommands(program: Command, registry: Registry, context: CommandContext, named?: string): void {
   const operations = byName(
     registry.items(Operations).filter(({ cli }) => !cli),
     ({ name }) => name,
   )
-  for (const [area, inArea] of Map.groupBy(operations, ({ name }) => dashed(name.split(".")[0] ?? name))) {
+  const areas = Map.groupBy(operations, ({ name }) => dashed(name.split(".")[0] ?? name))
+  for (const [area, inArea] of areas) {
     const verbs = inArea.map(({ name }) => verbOf(name))
     const group = program.commands.find((command) => command.name() === area) ?? program.command(area).description(`${verbs.join(", ")}.`)
+    if (named !== undefined && areas.has(named) && named !== area) continue
     for (const operation of inArea) addCommand(group, operation, context)
   }
 }
