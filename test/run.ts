@@ -46,7 +46,7 @@ const longest = [
 
 const environment: Readonly<Record<Tier, () => Readonly<Record<string, string>>>> = {
   fast: () => ({ MILLRACE_TEST_RUNS: "3" }),
-  slow: () => ({ MILLRACE_TEST_RUNS: "16" }),
+  slow: () => ({ MILLRACE_TEST_RUNS: "6" }),
   soak: () => ({ MILLRACE_TEST_RUNS: "200", MILLRACE_TEST_SEED: String(randomInt(2 ** 31)), MILLRACE_TEST_KILLS: "100" }),
 }
 
@@ -56,9 +56,9 @@ function tierOf(file: string): Tier {
 
 function filesOf(tier: Tier): string[] {
   const all = globSync("test/**/*.test.ts", { cwd: projectRoot })
-  const judged = (file: string) => /fast-check|\b(drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+  const judged = (file: string) => /fast-check|\b(byTier|drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const sampled = (file: string) =>
-    file.startsWith("test/surface/parity/") || /\b(isFast|sampleOf)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+    file.startsWith("test/surface/parity/") || /\b(byTier|isFast|sampleOf)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const again = (file: string) => (tier !== "fast" && sampled(file)) || (tier === "soak" && judged(file))
   const files = all.filter((file) => tierOf(file) === tier || again(file))
   return files.sort((a, b) => rankOf(a) - rankOf(b) || statSync(join(projectRoot, b)).size - statSync(join(projectRoot, a)).size)

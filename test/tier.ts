@@ -3,7 +3,7 @@
 import { expect } from "chai"
 
 /** Drawn inputs of each operation, and of whatever else a test draws often. */
-export const drawnRuns = Number(process.env["MILLRACE_TEST_RUNS"] ?? 16)
+export const drawnRuns = Number(process.env["MILLRACE_TEST_RUNS"] ?? 6)
 
 export const seed = Number(process.env["MILLRACE_TEST_SEED"] ?? 20_260_929)
 
@@ -16,6 +16,12 @@ export const isFast = process.env["MILLRACE_TEST_TIER"] === "fast"
 /** Of many cases alike: every third in the first tier, all elsewhere. */
 export function sampleOf<T>(cases: readonly T[]): readonly T[] {
   return isFast ? cases.filter((_, index) => index % 3 === 0) : cases
+}
+
+/** How many of a thing each tier has; a file that is run by itself has what the slow tier has. */
+export function byTier(of: { readonly fast: number; readonly slow: number; readonly soak: number }): number {
+  if (isFast) return of.fast
+  return isSoak ? of.soak : of.slow
 }
 
 /** The soak has the machine to itself. */

@@ -25,7 +25,7 @@ describe("a service killed under load", () => {
   it("is found out when it answers before the commit", async function () {
     this.timeout(300_000)
     // One kill may come when nothing waits to be committed.
-    const { problems } = await killRound({ kills: 4, faults: ["reply-early"] })
+    const { problems } = await killRound({ kills: 8, faults: ["reply-early"], untilProblem: true })
     expect(problems.join("\n")).to.include("acknowledged events without their entry")
   })
 })

@@ -2,8 +2,11 @@
 // kept, and events are taken again once there is a primary.
 import { expect } from "chai"
 import { mongoStartable, startSet } from "../mongodb-server.ts"
+import { isSoak } from "../tier.ts"
 import { until } from "../waiting.ts"
 import { acknowledged, type UnderLoad, underLoad } from "./under-load.ts"
+
+const deaths = isSoak ? 10 : 2
 
 const suite = mongoStartable ? describe : describe.skip
 
@@ -14,18 +17,18 @@ function expectBalanced({ sender, findings }: UnderLoad): void {
 }
 
 suite("events while MongoDB dies (mongodb)", function () {
-  this.timeout(300_000)
+  this.timeout(deaths * 300_000)
 
-  it("the only member is stopped and started, three times", async () => {
+  it("the only member is stopped and started, again and again", async () => {
     const set = await startSet(1)
     try {
       const result = await underLoad({
         env: { MILLRACE_STORAGE_URL: set.freshUrl() },
         async happens(_service, load) {
-          for (let death = 0; death < 3; death++) {
+          for (let death = 0; death < deaths; death++) {
             await set.killPrimary()
             await set.startAll()
-            await acknowledged(load, 100, 60_000)
+            await acknowledged(load, 100)
           }
         },
       })
@@ -41,9 +44,9 @@ suite("events while MongoDB dies (mongodb)", function () {
       const result = await underLoad({
         env: { MILLRACE_STORAGE_URL: set.freshUrl() },
         async happens(_service, load) {
-          for (let death = 0; death < 4; death++) {
+          for (let death = 0; death < deaths; death++) {
             await set.killPrimary()
-            await acknowledged(load, 100, 60_000)
+            await acknowledged(load, 100)
             await set.startAll()
           }
         },
@@ -67,9 +70,9 @@ suite("events while MongoDB dies (mongodb)", function () {
           }
           const primary = await set.pause("primary")
           // Another is elected; the one that hung finds that out when it goes on.
-          await acknowledged(load, 100, 60_000)
+          await acknowledged(load, 100)
           primary.resume()
-          await acknowledged(load, 100, 60_000)
+          await acknowledged(load, 100)
           for (const who of ["secondaries", "all"] as const) {
             const hung = await set.pause(who)
             const { reason } = await until(`503 while ${who} hang`, async () => {
@@ -82,7 +85,7 @@ suite("events while MongoDB dies (mongodb)", function () {
             for (let look = 0; look < 20; look++) expect((await ready()).status).to.equal(503)
             expect(load.acknowledged.size).to.equal(before)
             hung.resume()
-            await acknowledged(load, 100, 60_000)
+            await acknowledged(load, 100)
             await until("ready again", async () => (await ready()).status === 200)
           }
         },

@@ -14,6 +14,8 @@ export interface RoundOptions {
   /** Of the instants of the kills. */
   readonly seed?: number
   readonly connections?: number
+  /** No further kill once a problem was found. */
+  readonly untilProblem?: boolean
   /** Told after each kill. */
   readonly observe?: (kill: KillReport) => void
 }
@@ -70,7 +72,8 @@ export function makePipeline(api: Api, peerUrl: string): Promise<MadePipeline> {
   return api<{ endpoint_id: string; secret: string }>("POST", "/v1/event-pipelines", document(peerUrl))
 }
 
-export async function killRound({ kills, faults = [], seed = fixedSeed, connections = 64, observe }: RoundOptions): Promise<RoundReport> {
+export async function killRound(round: RoundOptions): Promise<RoundReport> {
+  const { kills, faults = [], seed = fixedSeed, connections = 64, untilProblem = false, observe } = round
   const random = randomFrom(seed)
   const folder = freshFolder()
   const peer = await startPeer()
@@ -100,12 +103,13 @@ export async function killRound({ kills, faults = [], seed = fixedSeed, connecti
       service = await start()
       const restart_ms = Math.round(performance.now() - began)
       const api = apiOf(service, folder.path)
-      const troubles = await jobsSettled(api, 30_000)
+      const troubles = await jobsSettled(api)
       const checked = await checkBooks(api, shelves, sent, peer)
       const findings = { ...checked, problems: [...troubles, ...checked.problems] }
       const report = { kill, unanswered, acknowledged: sender.acknowledged.size, restart_ms, findings }
       reports.push(report)
       observe?.(report)
+      if (untilProblem && findings.problems.length > 0) break
     }
   } finally {
     for (const one of started) await one.kill()

@@ -16,7 +16,8 @@ export interface SenderArgs {
 /** Every so many events one asks for a call to the peer. */
 export const notifyEvery = 20
 
-const pauseMs = 25
+/** After a 503, or a lost connection: what only asks again takes the processor from what is to recover. */
+const pauseMs = 100
 
 export class Sender {
   readonly acknowledged = new Map<number, string>()
@@ -105,7 +106,7 @@ export class Sender {
 
   #after(waitMs = 0): void {
     if (!this.#stopped) {
-      if (this.#args.keepsOn && waitMs > 0) setTimeout(() => this.#send(), waitMs)
+      if (waitMs > 0) setTimeout(() => this.#send(), waitMs)
       else this.#send()
     } else if (this.#open.size === 0) this.#whenIdle?.()
   }

@@ -55,7 +55,7 @@ export async function underLoad({ connections = 32, env = {}, dataDir, keepsOn =
     await sender.stop()
     if (over) await start()
     const api = apiOf(started.at(-1) ?? service, folder.path)
-    const troubles = await jobsSettled(api, 30_000)
+    const troubles = await jobsSettled(api)
     const checked = await checkBooks(api, shelves, sender, peer)
     return { sender, findings: { ...checked, problems: [...troubles, ...checked.problems] } }
   } finally {
@@ -66,7 +66,7 @@ export async function underLoad({ connections = 32, env = {}, dataDir, keepsOn =
 }
 
 /** Resolves when that many more events were answered 2xx; throws when none is for that long. */
-export async function acknowledged(sender: Sender, more: number, patienceMs = 20_000): Promise<void> {
+export async function acknowledged(sender: Sender, more: number, patienceMs = 100_000): Promise<void> {
   const wanted = sender.acknowledged.size + more
   let seen = sender.acknowledged.size
   let since = performance.now()

@@ -7,7 +7,7 @@ import type { TestHost } from "#core/testing"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { type Channel, channels, collections } from "../../../plugins/conversations/channels.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
-import { isFast, seed } from "../../tier.ts"
+import { byTier, seed } from "../../tier.ts"
 import { patiently, until } from "../../waiting.ts"
 import { connect, type Providers, providerEnv, startProviders } from "./providers.ts"
 import {
@@ -223,6 +223,6 @@ onBothStores("webhooks in any order", (leg) => {
       const differing = found.map((line, at) => `${at}: ${line} instead of ${wanted[at]}`).filter((_, at) => found[at] !== wanted[at])
       expect(differing.slice(0, 10)).to.deep.equal([])
     })
-    await fc.assert(property, { numRuns: isFast ? 2 : 25, seed })
-  }).timeout(600_000)
+    await fc.assert(property, { numRuns: byTier({ fast: 2, slow: 8, soak: 100 }), seed })
+  }).timeout(3_600_000)
 })

@@ -7,7 +7,7 @@ import type { TestHost } from "#core/testing"
 import { ReceiverToken } from "../../../plugins/conversations/index.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
 import { refusalOf } from "../../refusal.ts"
-import { isFast } from "../../tier.ts"
+import { isSoak } from "../../tier.ts"
 import { until } from "../../waiting.ts"
 import {
   chatMessage,
@@ -125,8 +125,8 @@ onBothStores("inbound conversations", (leg) => {
       expect(rest).to.include({ suppressed: true, display_name: "Name 5", sender_kind: "person" })
       expect(ledger.map(({ kind }) => kind)).to.deep.equal(["opt_out", "opt_in", "opt_out"])
     })
-    await fc.assert(property, { numRuns: isFast ? 1 : 5 })
-  }).timeout(120_000)
+    await fc.assert(property, { numRuns: isSoak ? 50 : 1 })
+  }).timeout(600_000)
 
   it("read the profile name from the newest message, and none where it has none", async () => {
     const person = "+4915133333333"
