@@ -56,7 +56,8 @@ function tierOf(file: string): Tier {
 
 function filesOf(tier: Tier): string[] {
   const all = globSync("test/**/*.test.ts", { cwd: projectRoot })
-  const judged = (file: string) => /fast-check|\b(byTier|drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+  const judged = (file: string) =>
+    /fast-check|\b(byTier|drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const sampled = (file: string) =>
     file.startsWith("test/surface/parity/") || /\b(byTier|isFast|sampleOf)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const again = (file: string) => (tier !== "fast" && sampled(file)) || (tier === "soak" && judged(file))

@@ -50,8 +50,19 @@ export function offered(operation: AnyOperation, surface: SurfaceName): boolean 
 
 /** Those to call the operation over: in the first tier one of them, another for each number; elsewhere all. */
 export function surfacesToTry(operation: AnyOperation, number: number): SurfaceName[] {
+  return isFast ? surfaceToTry(operation, number) : surfaceNames.filter((surface) => offered(operation, surface))
+}
+
+/** One of those, another for each number. */
+export function surfaceToTry(operation: AnyOperation, number: number): SurfaceName[] {
   const there = surfaceNames.filter((surface) => offered(operation, surface))
-  return isFast ? there.slice(number % there.length).slice(0, 1) : there
+  return there.slice(number % there.length).slice(0, 1)
+}
+
+/** Those that the audit log tells apart: the command and the client send what REST takes; in the first tier one of all. */
+export function surfacesToAudit(operation: AnyOperation, number: number): SurfaceName[] {
+  const told = (["rest", "mcp"] as const).filter((surface) => offered(operation, surface))
+  return isFast ? surfaceToTry(operation, number) : told
 }
 
 /** Those to hold against REST, and it: in the first tier one, another for each number; elsewhere all. */
