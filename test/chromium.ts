@@ -5,6 +5,9 @@ import bundled from "@sparticuz/chromium"
 import { type Browser, chromium } from "playwright-core"
 import { chromiumOf } from "../plugins/screenshots/render/chromium.ts"
 
+/** As long as `until`: Playwright's own 30 s pass on a busy machine. */
+const patienceMs = 300_000
+
 /** Where it is unpacked, for all runs. */
 export const browserFolder = resolve(import.meta.dirname, "../node_modules/.cache/millrace/chromium")
 
@@ -13,5 +16,13 @@ export const testChromium = chromiumOf({ executable: undefined, folder: browserF
 
 export async function launchChromium(args: readonly string[] = bundled.args): Promise<Browser> {
   const { executable } = await testChromium()
-  return await chromium.launch({ executablePath: executable, args: [...args], headless: true })
+  const browser = await chromium.launch({ executablePath: executable, args: [...args], headless: true, timeout: patienceMs })
+  const open = browser.newContext.bind(browser)
+  // Pages that are opened without a context have it from here too.
+  browser.newContext = async (options) => {
+    const context = await open(options)
+    context.setDefaultTimeout(patienceMs)
+    return context
+  }
+  return browser
 }

@@ -126,7 +126,7 @@ describe("README", () => {
     } finally {
       await host.stop()
     }
-  }).timeout(300_000)
+  })
 
   it("shows an action that compiles, and whose test passes", async () => {
     const shown = page.blocks.filter(({ language }) => language === "ts").map(({ file = "", text }) => ({ path: file, text }))
@@ -144,5 +144,5 @@ describe("README", () => {
     expect(compiled).to.deep.equal({ code: 0, output: "" })
     expect(ran.code, ran.output).to.equal(0)
     expect(ran.output).to.match(/^([5-9]|\d{2,}) passed, 0 failed$/m)
-  }).timeout(300_000)
+  })
 })

@@ -18,7 +18,7 @@ export function until<T>(first: string | Look<T>, second?: Look<T> | Waiting, th
   return sought(String(first), first, second as Waiting | undefined)
 }
 
-async function sought<T>(what: string, look: Look<T>, { withinMs = 100_000, everyMs = 10 }: Waiting = {}): Promise<T> {
+async function sought<T>(what: string, look: Look<T>, { withinMs = 300_000, everyMs = 10 }: Waiting = {}): Promise<T> {
   const end = performance.now() + withinMs
   for (;;) {
     const found = await look()

@@ -53,7 +53,7 @@ describe("operations as commands", () => {
       expect(out.replaceAll(/\s+/g, " "), name).to.include(summary.slice(0, 40))
       for (const [, parameter] of http.path.matchAll(/\{(\w+)\}/g)) expect(out, name).to.include(`[${parameter}]`)
     }
-  }).timeout(120_000)
+  })
 
   it("take flags of each type, lists again and again, objects as JSON", async () => {
     const made = await json(["datasets", "create", "--name", "Flags", "--class", "events"])

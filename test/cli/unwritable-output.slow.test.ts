@@ -9,7 +9,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { projectRoot } from "../import-graph.ts"
 
 describe("operations as commands", function () {
-  this.timeout(300_000)
+  this.timeout(900_000)
   let host: TestHost
   let folder: string
   before(async () => {

@@ -27,7 +27,7 @@ onMongo("two workers (mongodb)", () => {
   let key: string
 
   before(async function () {
-    this.timeout(300_000)
+    this.timeout(900_000)
     folder = freshFolder()
     peer = await startPeer()
     const env = {

@@ -102,7 +102,7 @@ export async function checkBooks(api: Api, shelves: Shelves, sent: Sent, peer: P
 }
 
 /** Resolves when no deferred work waits any more, with what is wrong with it: a dead job, or no job done for that long. */
-export async function jobsSettled(api: Api, patienceMs = 100_000): Promise<string[]> {
+export async function jobsSettled(api: Api, patienceMs = 300_000): Promise<string[]> {
   let fewest = Number.POSITIVE_INFINITY
   let since = performance.now()
   for (;;) {

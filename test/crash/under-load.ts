@@ -66,7 +66,7 @@ export async function underLoad({ connections = 32, env = {}, dataDir, keepsOn =
 }
 
 /** Resolves when that many more events were answered 2xx; throws when none is for that long. */
-export async function acknowledged(sender: Sender, more: number, patienceMs = 100_000): Promise<void> {
+export async function acknowledged(sender: Sender, more: number, patienceMs = 300_000): Promise<void> {
   const wanted = sender.acknowledged.size + more
   let seen = sender.acknowledged.size
   let since = performance.now()

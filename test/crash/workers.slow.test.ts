@@ -11,7 +11,7 @@ import { acknowledged, childrenOf, underLoad } from "./under-load.ts"
 const onMongo = mongoAvailable && process.platform === "linux" ? describe : describe.skip
 
 onMongo("two workers under load (mongodb)", function () {
-  this.timeout(300_000)
+  this.timeout(900_000)
   const env = async () => ({ MILLRACE_WORKERS: "2", MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() })
 
   it("a killed worker is replaced, the other goes on meanwhile, and nothing acknowledged is lost", async () => {

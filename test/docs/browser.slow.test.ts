@@ -14,7 +14,7 @@ const { blocks } = readPage("docs/browser.md")
 const only = (language: string) => blocks.find((block) => block.language === language)?.text ?? ""
 
 describe("docs/browser.md", function () {
-  this.timeout(300_000)
+  this.timeout(900_000)
 
   it("shows a page that sends, is told what is wrong, and hears what others wrote", async () => {
     const host = await testHost()

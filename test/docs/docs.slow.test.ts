@@ -4,7 +4,7 @@ import { isAsShown, pageOf, pages, readPage, references } from "./page.ts"
 
 describe("documentation", function () {
   // Each command of a page is a process of its own.
-  this.timeout(300_000)
+  this.timeout(900_000)
 
   for (const path of [...pages, ...references]) {
     it(`${path}: every file, command and output is as shown`, async () => {

@@ -109,7 +109,7 @@ describe("a megabyte of hostile content", () => {
 
   for (const [what, document] of Object.entries(documents)) {
     it(`keeps nobody waiting where a pipeline ${what}`, async function () {
-      this.timeout(240_000)
+      this.timeout(900_000)
       const made = await new Bench(host).make({ ...rest, name: what, ...document })
       await sender.post(made.inbound_url, '{"v":1}')
       const turns: [string, number, number][] = []

@@ -16,7 +16,7 @@ describe("a flood of many pipelines", () => {
   let quietKey: string
 
   before(async function () {
-    this.timeout(120_000)
+    this.timeout(900_000)
     // Turns are what is judged: with processes of its own, as a service has them.
     host = await testHost({ ownSandbox: true })
     quietKey = await host.get(UnitsOfWork).run((work) => {
@@ -46,7 +46,7 @@ describe("a flood of many pipelines", () => {
   }
   for (const [name, { transform, events }] of Object.entries(floods)) {
     it(`${name} leaves another organization its turns`, async function () {
-      this.timeout(240_000)
+      this.timeout(900_000)
       const bench = new Bench(host)
       const urls: string[] = []
       for (let i = 0; i < pipelines; i++) urls.push((await bench.make({ ...documentOf(transform), name: `${name} ${i}` })).inbound_url)
@@ -70,7 +70,7 @@ describe("a flood of many pipelines", () => {
   }
 
   it("of slow schemas leaves another organization its turn to have a document checked", async function () {
-    this.timeout(240_000)
+    this.timeout(900_000)
     const properties = Object.fromEntries(
       Array.from({ length: 1_400 }, (_, i) => [
         `p${i}`,

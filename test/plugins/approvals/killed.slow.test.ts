@@ -132,7 +132,7 @@ describe("an approved email step", () => {
     expect([state, end?.ok, end?.digest]).to.deep.equal(["done", true, digest])
     expect(one.mail.received.map(({ recipients }) => recipients)).to.deep.equal([["ada@example.com"]])
     expect(end?.result.message_id).to.equal(one.mail.received[0]?.mail.messageId)
-  }).timeout(180_000)
+  })
 
   it("is sent again under the same Message-ID, where the service is killed after the mail server took it and before the receipt", async () => {
     let killed: Promise<void> | undefined
@@ -151,7 +151,7 @@ describe("an approved email step", () => {
     expect(state).to.equal("done")
     expect(mail.received).to.have.length(2)
     expect(new Set(mail.received.map(({ mail: { messageId } }) => messageId))).to.deep.equal(new Set([end?.result.message_id]))
-  }).timeout(180_000)
+  })
 
   const onMongo = mongoAvailable ? it : it.skip
   onMongo("is sent once by the other of two nodes, where two decide at once and the one that sends is killed (mongodb)", async () => {
@@ -175,5 +175,5 @@ describe("an approved email step", () => {
       [["ada@example.com"], end?.result.message_id],
     ])
     expect(other.mail.received).to.have.length(1)
-  }).timeout(180_000)
+  })
 })

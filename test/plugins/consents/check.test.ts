@@ -111,7 +111,7 @@ describe("asking whether a person may be written to", () => {
     await fc.assert(property, { numRuns: isFast ? 60 : 300, seed, endOnFailure: true })
     const every = ["connection", "consent", "erasure", "opt_out", "quiet_hours", "template", "test", "unanswered", "veto", "window"]
     expect([...seen].sort()).to.include.members(every)
-  }).timeout(300_000)
+  })
 
   /** The rules that forbid it. */
   async function compare(to: string, { channel, from, template: name }: Question): Promise<string[]> {

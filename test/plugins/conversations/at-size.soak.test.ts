@@ -79,7 +79,7 @@ onBothStores("conversations at size", ({ start }) => {
   }
 
   it("answers pages of lists and reads within 20 ms", async function () {
-    this.timeout(600_000)
+    this.timeout(900_000)
     const path = "/v1/voice/chatapp-conversations"
     const list = async (query: string) => (await host.api<List>("GET", `${path}?${query}`)).body
     const [newest] = (await list("limit=1")).conversations

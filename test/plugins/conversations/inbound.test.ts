@@ -126,7 +126,7 @@ onBothStores("inbound conversations", (leg) => {
       expect(ledger.map(({ kind }) => kind)).to.deep.equal(["opt_out", "opt_in", "opt_out"])
     })
     await fc.assert(property, { numRuns: isSoak ? 50 : 1 })
-  }).timeout(600_000)
+  })
 
   it("read the profile name from the newest message, and none where it has none", async () => {
     const person = "+4915133333333"

@@ -137,7 +137,7 @@ describe("experiments: a service that is killed", () => {
     expect(joined).to.deep.include({ completed: true, started: false })
     expect(joined?.ranking.failed_cells).to.deep.equal([])
     expect(server.asked).to.have.length(8)
-  }).timeout(180_000)
+  })
 
   it("ends a panel whose model answers garbage to half of the questions with these as failed cells, and the rest as they were", async () => {
     service = new Killable(server, { embeds: false })
@@ -174,7 +174,7 @@ describe("experiments: a service that is killed", () => {
     const joined = await service.post<PanelAnswer>(`/v1/experiments/${slug}/panel`, { draws: 1 }, key)
     expect(joined?.ranking.failed_cells.map(({ persona_slug }) => persona_slug)).to.deep.equal(["buyer", "buyer"])
     expect(joined?.ranking.ranking.map(({ variant_key }) => variant_key)).to.deep.equal(["two", "one"])
-  }).timeout(180_000)
+  })
 
   it("goes on with a tournament, and asks for no verdict that it kept", async () => {
     service = new Killable(server, { embeds: false })
@@ -216,7 +216,7 @@ describe("experiments: a service that is killed", () => {
       expect(times, shown).to.equal(judged.length + (content === again ? 1 : 0))
     }
     expect(await service.ledger(slug, "decision_check")).to.have.length(1)
-  }).timeout(180_000)
+  })
 
   it("ends a tournament honestly whose judge answers garbage half the time", async () => {
     service = new Killable(server, { embeds: false })
@@ -246,5 +246,5 @@ describe("experiments: a service that is killed", () => {
     expect(judged.length).to.be.greaterThan(0)
     expect(judged.every(({ variant_key, value }) => variant_key === "bold" && value === 1)).to.equal(true)
     for (const { value, details } of kept) expect(value === null).to.equal(details.seats?.some(({ winner }) => winner === ""))
-  }).timeout(180_000)
+  })
 })

@@ -34,7 +34,7 @@ describe("the report's document in Chromium", () => {
         expect(Math.min(...(seen["sizes"] ?? [])), "letters").to.be.at.least(12)
         expect(seen["outside"], "letters of pictures outside of the window").to.deep.equal([])
         await page.close()
-      }).timeout(60_000)
+      })
     }
   }
 
@@ -48,7 +48,7 @@ describe("the report's document in Chromium", () => {
     const pages = [...pdf.toString("latin1").matchAll(/\/Type\s*\/Page\b/g)].length
     expect(pages).to.be.within(2, 7)
     await page.close()
-  }).timeout(60_000)
+  })
 })
 
 /** Contrasts of texts and lines, sizes of letters, and what of a picture's letters does not lie in the window. */

@@ -89,7 +89,7 @@ describe("what models are shown of variants, with Chromium", () => {
     for (const { details } of await ledger(slug, "comparison")) {
       for (const shown of Object.values(details.shown ?? {})) expect(shown).to.deep.include({ text_from: "browser", image: true })
     }
-  }).timeout(180_000)
+  })
 
   it("asks for neither order first more often than chance has it", async () => {
     server.answer(() => ({ json: { reasoning: "Hard to say.", winner: "A", confidence: 0.5 } }))
@@ -104,7 +104,7 @@ describe("what models are shown of variants, with Chromium", () => {
       .map(({ text }) => text.indexOf("Red offer") < text.indexOf("Blue offer"))
     expect(first).to.have.length(40)
     expect(first.filter((isRed) => isRed).length).to.be.within(8, 32)
-  }).timeout(180_000)
+  })
 
   it("gives a persona the same", async () => {
     server.answer(() => ({ json: { answer: "Fine.", likelihood: 4 } }))
@@ -119,7 +119,7 @@ describe("what models are shown of variants, with Chromium", () => {
       [1, true],
     ])
     for (const { details } of await ledger(slug, "panel")) expect(details).to.deep.include({ text_from: "browser", image: true })
-  }).timeout(180_000)
+  })
 
   it("reads all of a run's variants from their HTML where the browser cannot render one, and says so", async () => {
     server.answer(() => ({ json: { answer: "Fine.", likelihood: 3 } }))
@@ -132,7 +132,7 @@ describe("what models are shown of variants, with Chromium", () => {
     for (const { details } of await ledger(slug, "panel")) expect(details).to.deep.include({ text_from: "html", image: false })
     expect(server.asked.map(({ text }) => text)).to.have.members(["<page>\n# Plain\n</page>", "<page>\n# Endless\n</page>"])
     expect(server.asked.map(({ pictures }) => pictures.length)).to.deep.equal([0, 0])
-  }).timeout(180_000)
+  })
 })
 
 describe("what models are shown of variants where no browser starts", () => {
@@ -156,7 +156,7 @@ describe("what models are shown of variants where no browser starts", () => {
       await host.stop()
       await server.close()
     }
-  }).timeout(120_000)
+  })
 })
 
 /** Kinds of a PNG's chunks that hold the picture itself. */

@@ -175,5 +175,5 @@ describe("the story of an experiment", () => {
     } finally {
       await reader.close()
     }
-  }).timeout(300_000)
+  })
 })

@@ -98,7 +98,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     })
     expect(left).to.include({ fields_touched: "email" })
     expect(await of(page, "scroll_bail")).to.deep.equal([])
-  }).timeout(60_000)
+  })
 
   it("counts nothing that scripts do, that has the focus alone, or that nobody looked at", async () => {
     const page = await publish(
@@ -129,7 +129,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await told(unseen, behind.page)
     expect(await kinds(unseen)).to.include("pageview")
     await behind.context.close()
-  }).timeout(60_000)
+  })
 
   it("sees what scrolls inside of a page, sections that come later, and the views of a page that has several", async () => {
     const inner = await publish(
@@ -166,5 +166,5 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await told(copy, tab)
     expect([(await of(copy, "pageview")).length, (await of(views, "pageview")).length]).to.deep.equal([1, before])
     await context.close()
-  }).timeout(60_000)
+  })
 })

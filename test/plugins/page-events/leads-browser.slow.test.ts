@@ -125,5 +125,5 @@ describe("leads of a page in a real browser", () => {
     })
     expect(left.map((row) => row["session_id"])).to.deep.equal([begun["session_id"]])
     expect(await leads()).to.have.length(Object.keys(ways).length)
-  }).timeout(60_000)
+  })
 })

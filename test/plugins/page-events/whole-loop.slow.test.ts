@@ -23,7 +23,7 @@ section{height:900px}#thank-you{display:none}#thank-you:target{display:block}</s
 <p id="thank-you">Thank you!</p></body></html>`
 
 describe("the whole loop", function () {
-  this.timeout(300_000)
+  this.timeout(900_000)
   const clock = new ShiftedClock()
   const heard: { channel: string; data: Values }[] = []
   let loop: Loop

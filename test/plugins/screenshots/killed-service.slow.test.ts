@@ -61,7 +61,7 @@ describe("screenshots: a service that is killed", () => {
       await site.close()
       rmSync(dataDir, { recursive: true, force: true })
     }
-  }).timeout(120_000)
+  })
 })
 
 function addressOf(service: ChildProcess): Promise<string> {
