@@ -68,6 +68,16 @@ describe("the screens of events", () => {
     expect(await input.locator("del").allTextContents()).to.deep.equal(['  "extra": 1'])
     await page.getByText("steps up to the reply").waitFor()
     expect(await page.getByRole("region", { name: "Rows" }).getByRole("link").count()).to.be.at.least(2)
+    // All steps are settled: it is not read again.
+    await page.clock.install()
+    await page.reload()
+    await page.getByText("steps up to the reply").waitFor()
+    const again: string[] = []
+    page.on("request", (request) => void (/\/v1\/events\/[0-9a-f-]{36}$/.test(request.url()) && again.push(request.url())))
+    await page.clock.runFor(20_000)
+    await page.getByRole("button", { name: "Report", exact: true }).press("Enter")
+    await page.getByRole("region", { name: "Report", exact: true }).waitFor()
+    expect(again).to.deep.equal([])
     await page.locator("details.step summary").press("Enter")
     await page.getByRole("region", { name: "Result" }).getByText("row_id").waitFor()
     for (const [kind, holds] of [
