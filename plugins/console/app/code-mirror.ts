@@ -1,6 +1,6 @@
 // CodeMirror in a shadow root: there it adopts its styles as sheets, which the page's policy lets in, in place of the
 // `<style>` elements that it refuses.
-import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete"
+import { autocompletion, completionKeymap } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
 import { yaml } from "@codemirror/lang-yaml"
 import { bracketMatching, HighlightStyle, indentOnInput, StreamLanguage, syntaxHighlighting } from "@codemirror/language"
@@ -68,7 +68,6 @@ export function openEditor(box: HTMLElement, args: { readonly current: EditorArg
         highlightActiveLine(),
         bracketMatching(),
         indentOnInput(),
-        closeBrackets(),
         languages[language](),
         syntaxHighlighting(colours),
         theme,

@@ -4,8 +4,7 @@ import "uplot/dist/uPlot.min.css"
 import type { Drawing, RatesArgs } from "./rates.tsx"
 
 export function draw(box: HTMLElement, { names, height, data }: Required<Pick<RatesArgs, "names" | "height" | "data">>): Drawing {
-  const style = getComputedStyle(box)
-  const colour = (name: string) => style.getPropertyValue(name)
+  const colour = (name: string) => colourOf(box, name)
   const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" }
   const plot = new uPlot(
     {
@@ -15,7 +14,12 @@ export function draw(box: HTMLElement, { names, height, data }: Required<Pick<Ra
       cursor: { show: false },
       series: [
         {},
-        ...names.map((label, index) => ({ label, stroke: colour(`--tone-${["one", "two", "three", "bad"][index % 4]}`), width: 1.5 })),
+        ...names.map((label, index) => ({
+          label,
+          stroke: colour(`--tone-${["one", "two", "three", "bad"][index % 4]}`),
+          width: 1.5,
+          points: { show: false },
+        })),
       ],
       axes: [axis, { ...axis, size: 44 }],
       scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most)] } },
@@ -32,4 +36,12 @@ export function draw(box: HTMLElement, { names, height, data }: Required<Pick<Ra
       plot.destroy()
     },
   }
+}
+
+/** As a canvas takes it: a property that differs by light and dark is resolved only where it is used. */
+function colourOf(box: HTMLElement, name: string): string {
+  box.style.color = `var(${name})`
+  const { color } = getComputedStyle(box)
+  box.style.color = ""
+  return color
 }

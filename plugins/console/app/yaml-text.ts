@@ -1,0 +1,74 @@
+// The text of a document, YAML 1.2 or JSON, whose every part knows its line; and documents as YAML. Read in the browser, so that
+// a text which takes long to read keeps nobody but its author waiting.
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar, stringify } from "yaml"
+import type { Finding } from "./editor.tsx"
+
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+export interface DocumentText {
+  /** undefined where the text cannot be read; the findings say why. */
+  readonly value: unknown
+  readonly findings: readonly Finding[]
+  /** Where a pointer stands, or a line and column within the text value there; of what is missing, the part that would hold it. */
+  readonly locate: (pointer: string, inside?: Position) => Position
+}
+
+const maxAliasCount = 100
+
+export function read(text: string): DocumentText {
+  const lines = new LineCounter()
+  const at = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset)
+    return { line: Math.max(1, line), column: Math.max(1, col) }
+  }
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" })
+  const refused = (message: string, offset: number) => ({
+    value: undefined,
+    findings: [{ severity: "error" as const, message, ...at(offset) }],
+    locate: () => at(offset),
+  })
+  const [fault] = document.errors
+  if (fault) return refused(fault.message, fault.pos[0])
+  try {
+    return { value: document.toJS({ maxAliasCount }) as unknown, findings: [], locate: locator(document.contents as Node | null, at) }
+  } catch (error) {
+    return refused((error as Error).message, 0)
+  }
+}
+
+export function write(value: object): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+function locator(contents: Node | null, at: (offset: number) => Position): DocumentText["locate"] {
+  return (pointer, inside) => {
+    const { node, start } = find(contents, pointer)
+    const place = at(start)
+    if (!inside || !isScalar(node)) return place
+    if (node.type === Scalar.BLOCK_LITERAL) return { line: at(node.range?.[0] ?? start).line + inside.line, column: 1 }
+    return at(node.range?.[0] ?? start)
+  }
+}
+
+function find(contents: Node | null, pointer: string): { readonly node: Node | null; readonly start: number } {
+  let node = contents
+  let start = node?.range?.[0] ?? 0
+  for (const part of pointer.split("/").slice(1)) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~")
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === name)
+      if (!pair) break
+      start = (pair.key as Node).range?.[0] ?? start
+      node = pair.value as Node | null
+    } else if (isSeq(node)) {
+      const item = node.items[Number(name)] as Node | undefined
+      if (!item) break
+      start = item.range?.[0] ?? start
+      node = item
+    } else break
+  }
+  return { node, start }
+}

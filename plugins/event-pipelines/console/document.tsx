@@ -1,0 +1,96 @@
+// The document of a pipeline in an editor: what the service finds in it, what saving it would change, and saving it.
+import { useSignal } from "@preact/signals"
+import { useEffect } from "preact/hooks"
+import { call, Editor, mayCall, Problem, readDocument, useSubmit } from "#console"
+import { drafts, setDraft } from "./drafts.ts"
+import type { ViewProps } from "./pipeline.tsx"
+import { type Planned, PlanShown } from "./plan.tsx"
+import { changesTo, textOf, useHelp } from "./text.ts"
+
+export default function EditDocument({ pipeline, reload }: ViewProps) {
+  const { slug, revision } = pipeline
+  const help = useHelp()
+  const stored = useSignal<string | undefined>(undefined)
+  const planned = useSignal<{ readonly text: string; readonly plan: Planned; readonly document: Record<string, unknown> } | undefined>(
+    undefined,
+  )
+  const problem = useSignal("")
+  const saved = useSignal(0)
+  const { submit, isBusy, error } = useSubmit<{ revision: number; warnings: readonly string[] }>("event_pipelines.update")
+  const { schema } = help
+  useEffect(() => {
+    if (schema) void textOf(pipeline, schema).then((text) => (stored.value = text))
+  }, [schema, revision])
+  if (stored.value === undefined || schema === undefined) return <p role="status">Loading</p>
+  const text = drafts.value[slug] ?? stored.value
+  const isChanged = text !== stored.value
+
+  const plan = async () => {
+    problem.value = ""
+    planned.value = undefined
+    const read = await readDocument(text)
+    if (typeof read.value !== "object" || read.value === null) {
+      const [first] = read.findings
+      problem.value = first ? `Line ${first.line}: ${first.message}` : "A document is an object with fields."
+      return
+    }
+    const document = read.value as Record<string, unknown>
+    try {
+      const answer = await call<{ changes: readonly Planned[] }>("event_pipelines.plan", {
+        documents: [{ path: `pipelines/${slug}.yaml`, document }],
+      })
+      const [first] = answer.changes
+      if (first) planned.value = { text, plan: first, document }
+    } catch (cause) {
+      problem.value = (cause as Error).message
+    }
+  }
+  const save = async () => {
+    const now = planned.value
+    if (!now) return
+    const done = await submit({ slug, expected_revision: revision, ...changesTo(pipeline, now.document, schema) })
+    if (!done) return
+    saved.value = done.revision
+    planned.value = undefined
+    setDraft(slug, undefined)
+    reload()
+  }
+
+  const ready = planned.value?.text === text ? planned.value : undefined
+  const renamed = ready && ready.document["slug"] !== undefined && ready.document["slug"] !== slug
+  return (
+    <section aria-label="Document">
+      <Editor
+        label="Document"
+        language="yaml"
+        text={text}
+        lint={help.lint}
+        complete={help.complete}
+        isReadOnly={!mayCall("event_pipelines.update")}
+        onChange={(next) => setDraft(slug, next === stored.value ? undefined : next)}
+        onRun={() => void plan()}
+      />
+      <div class="verbs">
+        <button type="button" onClick={() => void plan()}>
+          Plan
+        </button>
+        <kbd>Ctrl Enter</kbd>
+        {isChanged && (
+          <button type="button" onClick={() => setDraft(slug, undefined)}>
+            Discard changes
+          </button>
+        )}
+      </div>
+      {problem.value !== "" && <Problem text={problem.value} />}
+      {saved.value > 0 && !isChanged && <p role="status">Saved as revision {saved.value}.</p>}
+      {ready && <PlanShown planned={ready.plan} />}
+      {renamed && <Problem text={`A pipeline keeps its slug, "${slug}"; another slug is another pipeline.`} />}
+      {ready && !renamed && ready.plan.action === "change" && mayCall("event_pipelines.update") && (
+        <button type="button" class="primary" disabled={isBusy} onClick={() => void save()}>
+          Apply as revision {revision + 1}
+        </button>
+      )}
+      {error && <Problem text={error.message} />}
+    </section>
+  )
+}

@@ -1,0 +1,86 @@
+// What the pipeline does, as a picture of the service's making, and in a table what became of each step lately.
+import { Answered, formatNumber, SameAs, Table, Time, useAnswer } from "#console"
+import type { ViewProps } from "./pipeline.tsx"
+
+interface Graph {
+  readonly events: { readonly accepted: number; readonly rejected: number; readonly failed: number }
+  readonly since: string | null
+  readonly steps: readonly {
+    readonly id: string
+    readonly type: string
+    readonly side: string
+    readonly is_handler: boolean
+    readonly needs: readonly string[]
+    readonly on_error: string
+    readonly done: number
+    readonly skipped: number
+    readonly failed: number
+    readonly pending: number
+  }[]
+  readonly svg: string
+}
+
+type Step = Graph["steps"][number]
+
+const everyMs = 5_000
+
+export default function Drawn({ pipeline: { slug, revision } }: ViewProps) {
+  const read = useAnswer<Graph>("event_pipelines.graph", { slug }, { everyMs })
+  return (
+    <section aria-label="Graph" key={revision}>
+      <Answered of={read}>
+        {(graph) => (
+          <>
+            <p class="about">
+              {graph.since === null ? (
+                "No event came in yet."
+              ) : (
+                <>
+                  Of the newest events, since <Time value={graph.since} />: {formatNumber(graph.events.accepted)} accepted,{" "}
+                  {formatNumber(graph.events.rejected)} rejected, {formatNumber(graph.events.failed)} failed.
+                </>
+              )}
+            </p>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+            <section class="scroll drawn" tabIndex={0} aria-label="Picture of the steps">
+              {/* An image: nothing in it can run, or load anything. */}
+              <img
+                alt="The steps and what they wait for; the table below has the same."
+                src={`data:image/svg+xml,${encodeURIComponent(graph.svg)}`}
+              />
+            </section>
+            <Steps steps={graph.steps} />
+          </>
+        )}
+      </Answered>
+      <SameAs name="event_pipelines.graph" input={{ slug }} />
+    </section>
+  )
+}
+
+function Steps({ steps }: { readonly steps: readonly Step[] }) {
+  if (steps.length === 0) return null
+  const count = (name: "done" | "skipped" | "failed" | "pending") => ({
+    name,
+    isNumber: true,
+    show: (step: Step) => formatNumber(step[name]),
+  })
+  return (
+    <Table<Step>
+      label="Steps"
+      rows={steps}
+      keyOf={({ id }) => id}
+      columns={[
+        { name: "step", show: ({ id }) => <code>{id}</code> },
+        { name: "does", show: ({ type }) => type },
+        { name: "runs", show: ({ side, is_handler }) => `${side.replace("_", " the ")}${is_handler ? ", when a step fails" : ""}` },
+        { name: "after", show: ({ needs }) => needs.join(", ") },
+        { name: "when it fails", show: ({ on_error }) => on_error },
+        count("done"),
+        count("skipped"),
+        count("failed"),
+        count("pending"),
+      ]}
+    />
+  )
+}

@@ -1,0 +1,88 @@
+// A new pipeline, written in the editor; its secret is shown once.
+import "./pipelines.css"
+import { useSignal } from "@preact/signals"
+import { Editor, hrefOf, Problem, readDocument, useSubmit } from "#console"
+import { Once } from "./secret.tsx"
+import { useHelp } from "./text.ts"
+
+const first = `name: Website lead
+state: active
+source_kind: custom_http
+auth_mode: hmac_sha256
+request_schema:
+  type: object
+  required: [email]
+  properties:
+    email: { type: string, format: email }
+pipeline:
+  - id: save
+    type: dataset.write
+    dataset_slug: leads
+    key: email
+`
+
+interface Made {
+  readonly slug: string
+  readonly name: string
+  readonly secret?: string
+  readonly inbound_url: string | null
+  readonly warnings: readonly string[]
+}
+
+export default function NewPipeline() {
+  const help = useHelp()
+  const text = useSignal(first)
+  const problem = useSignal("")
+  const { submit, isBusy, answer, error } = useSubmit<Made>("event_pipelines.create")
+  const create = async () => {
+    problem.value = ""
+    const { value, findings } = await readDocument(text.value)
+    const [fault] = findings
+    if (typeof value !== "object" || value === null)
+      problem.value = fault ? `Line ${fault.line}: ${fault.message}` : "A document is an object with fields."
+    else await submit(value)
+  }
+  return (
+    <>
+      <p>
+        <a href="/console/event_pipelines">Pipelines</a>
+      </p>
+      <h1>New pipeline</h1>
+      {answer ? (
+        <section aria-label="Made">
+          <p role="status">
+            <a href={hrefOf(["event_pipelines", answer.slug])}>{answer.name}</a> was made.
+          </p>
+          {answer.warnings.map((one) => (
+            <p key={one} class="problem">
+              {one}
+            </p>
+          ))}
+          {answer.secret && <Once secret={answer.secret} />}
+        </section>
+      ) : (
+        <>
+          <Editor
+            label="Document"
+            language="yaml"
+            text={text.value}
+            lint={help.lint}
+            complete={help.complete}
+            onChange={(next) => {
+              text.value = next
+            }}
+            onRun={() => void create()}
+          />
+          <div class="verbs">
+            <button type="button" class="primary" disabled={isBusy} onClick={() => void create()}>
+              Create
+            </button>
+            <kbd>Ctrl Enter</kbd>
+          </div>
+          {problem.value !== "" && <Problem text={problem.value} />}
+          {error && <Problem text={error.message} />}
+        </>
+      )}
+    </>
+  )
+}

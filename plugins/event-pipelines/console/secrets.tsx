@@ -1,0 +1,179 @@
+// The secrets of a pipeline with the evidence of their use; rotating them, and ending an old one once it has gone quiet.
+import { useSignal } from "@preact/signals"
+import {
+  Ago,
+  Answered,
+  Badge,
+  confirmed,
+  formatNumber,
+  mayCall,
+  Nothing,
+  Problem,
+  SameAs,
+  Table,
+  Time,
+  useAnswer,
+  useSubmit,
+} from "#console"
+import type { ViewProps } from "./pipeline.tsx"
+import { Once } from "./secret.tsx"
+
+interface Secret {
+  readonly id: string
+  readonly state: string
+  readonly created_at: string
+  readonly ends_at: string | null
+  readonly last_verified_at: string | null
+  readonly verified_events: number
+  readonly verified_last_hour: number
+  readonly addresses: readonly { readonly address: string; readonly last_at: string; readonly events: number }[]
+  readonly more_addresses: boolean
+  readonly quiet_since: string | null
+  readonly may_end: boolean
+}
+
+const everyMs = 10_000
+
+export default function Secrets({ pipeline: { slug } }: ViewProps) {
+  const listed = useAnswer<{ secrets: readonly Secret[] }>("event_pipelines.list_secrets", { slug }, { everyMs })
+  return (
+    <section aria-label="Secrets">
+      <Answered of={listed}>
+        {({ secrets }) =>
+          secrets.length === 0 ? (
+            <Nothing>It has no secret: its auth mode needs none, or its sender's was not given yet.</Nothing>
+          ) : (
+            <>
+              <Table<Secret>
+                label="Secrets"
+                rows={secrets}
+                keyOf={({ id }) => id}
+                columns={[
+                  { name: "secret", show: ({ id }) => <code>{id.slice(0, 8)}</code> },
+                  { name: "state", show: (one) => <Stands secret={one} /> },
+                  { name: "made", show: ({ created_at }) => <Time value={created_at} /> },
+                  { name: "last verified", show: ({ last_verified_at }) => <Ago value={last_verified_at} /> },
+                  { name: "last hour", isNumber: true, show: ({ verified_last_hour }) => formatNumber(verified_last_hour) },
+                  { name: "events", isNumber: true, show: ({ verified_events }) => formatNumber(verified_events) },
+                  {
+                    name: "from",
+                    show: ({ addresses, more_addresses }) =>
+                      addresses.map(({ address }) => address).join(", ") + (more_addresses ? ", and more" : ""),
+                  },
+                  { name: "end", title: "", show: (one) => <End slug={slug} secret={one} onDone={listed.reload} /> },
+                ]}
+              />
+              <Rotate slug={slug} onDone={listed.reload} />
+            </>
+          )
+        }
+      </Answered>
+      <SameAs name="event_pipelines.list_secrets" input={{ slug }} />
+    </section>
+  )
+}
+
+function Stands({ secret: { state, ends_at, quiet_since, may_end } }: { readonly secret: Secret }) {
+  if (state === "current") return <Badge tone="good">current</Badge>
+  return (
+    <>
+      <Badge tone={may_end ? "good" : "warning"}>{quiet_since === null ? "may still be in use" : "has gone quiet"}</Badge> ends{" "}
+      <Ago value={ends_at} />
+      {quiet_since !== null && (
+        <>
+          , quiet since <Time value={quiet_since} />
+        </>
+      )}
+    </>
+  )
+}
+
+function End({ slug, secret: { id, state, verified_last_hour, may_end, addresses }, onDone }: EndArgs) {
+  const { submit, isBusy, error } = useSubmit("event_pipelines.end_secret")
+  if (state === "current" || !mayCall("event_pipelines.end_secret")) return null
+  const end = async () => {
+    const from = addresses.length > 0 ? ` They came from ${addresses.map(({ address }) => address).join(", ")}.` : ""
+    const events = verified_last_hour === 1 ? "1 event" : `${formatNumber(verified_last_hour)} events`
+    const text =
+      verified_last_hour > 0
+        ? `${events} of the last hour would have failed without it.${from}`
+        : `No event of the last hour would have failed without it.${may_end ? "" : " Whether its senders have moved is not known yet."}`
+    if (!(await confirmed({ title: "End this secret now?", text, verb: "End it", isDangerous: true }))) return
+    if (await submit({ slug, secret_id: id, force: verified_last_hour > 0 })) onDone()
+  }
+  return (
+    <>
+      <button type="button" class={may_end ? "" : "danger"} disabled={isBusy} onClick={() => void end()}>
+        End
+      </button>
+      {error && <Problem text={error.message} />}
+    </>
+  )
+}
+
+interface EndArgs {
+  readonly slug: string
+  readonly secret: Secret
+  readonly onDone: () => void
+}
+
+const overlaps = [
+  ["24h", "for 24 hours"],
+  ["7d", "for 7 days"],
+  ["1h", "for an hour"],
+  ["", "no longer"],
+] as const
+
+function Rotate({ slug, onDone }: { readonly slug: string; readonly onDone: () => void }) {
+  const overlap = useSignal("24h")
+  const given = useSignal("")
+  const { submit, isBusy, answer, error } = useSubmit<{ secret?: string }>("event_pipelines.rotate_secret")
+  if (!mayCall("event_pipelines.rotate_secret")) return null
+  const rotate = async () => {
+    const text =
+      overlap.value === "" ? "The old one ends at once: senders that still use it are refused." : "The old one holds on until then."
+    if (!(await confirmed({ title: "Rotate the secret?", text, verb: "Rotate", isDangerous: overlap.value === "" }))) return
+    const own = given.value === "" ? {} : { secret: given.value }
+    if (!(await submit({ slug, ...(overlap.value && { overlap: overlap.value }), ...own }))) return
+    given.value = ""
+    onDone()
+  }
+  return (
+    <section aria-label="Rotate">
+      <h2>Rotate</h2>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void rotate()
+        }}
+      >
+        <div>
+          <label for="overlap">the old one holds</label>
+          <select id="overlap" value={overlap.value} onChange={(event) => (overlap.value = event.currentTarget.value)}>
+            {overlaps.map(([value, title]) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div>
+          <label for="own-secret">new secret, if the sender made it</label>
+          <input
+            id="own-secret"
+            type="password"
+            autocomplete="off"
+            value={given.value}
+            onInput={(event) => (given.value = event.currentTarget.value)}
+          />
+        </div>
+        <button type="submit" disabled={isBusy}>
+          Rotate
+        </button>
+      </form>
+      {error && <Problem text={error.message} />}
+      {answer?.secret && <Once secret={answer.secret} />}
+    </section>
+  )
+}

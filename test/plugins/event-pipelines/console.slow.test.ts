@@ -1,0 +1,168 @@
+// The screens of pipelines in Chromium: the list, one drawn, edited, tried, its secrets and its drift, a new one, and what comes in.
+import { createHmac } from "node:crypto"
+import { expect } from "chai"
+import type { Page } from "playwright-core"
+import { Bench, type Made, post } from "../../pipelines/bench.ts"
+import { until } from "../../waiting.ts"
+import { consoleUnderTest } from "../console/browser.ts"
+
+const hostile = `<img src=x onerror="document.title='hit'">\u202Eevil`
+const sign = (secret: string, body: string) => ({
+  "x-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+})
+
+describe("the screens of pipelines", () => {
+  const shown = consoleUnderTest()
+  let leads: Made
+  let orders: Made
+  before(async () => {
+    const bench = new Bench(shown.host)
+    leads = await bench.make({
+      name: "Website leads",
+      request_schema: { type: "object", required: ["email"], properties: { email: { type: "string" } }, additionalProperties: false },
+      transform_js: "function transform(event) { return event }",
+      pipeline: [
+        { id: "save", type: "dataset.write", dataset_slug: "leads", key: "email" },
+        { id: "tell", type: "live.broadcast", channel: "leads", data: { email: "{{ event.email }}" } },
+      ],
+    })
+    orders = await bench.make({ name: hostile, slug: "orders", auth_mode: "hmac_sha256", pipeline: [] })
+    expect((await post(leads.inbound_url, '{"email":"ada@example.com"}')).status).to.equal(200)
+    for (const n of [1, 2]) expect((await post(leads.inbound_url, `{"email":"ada@example.com","coupon":"C${n}"}`)).status).to.equal(400)
+    const body = '{"n":1}'
+    expect((await post(orders.inbound_url, body, sign(orders.secret ?? "", body))).status).to.equal(200)
+  })
+
+  it("list them with what came, and draw one", async () => {
+    const page = await shown.signedIn("/console/event_pipelines")
+    const row = page.getByRole("row").filter({ hasText: "Website leads" })
+    await until("the counts", async () => ((await row.textContent()) ?? "").includes("12") || undefined)
+    await page.getByText("onerror").waitFor()
+    await shown.looksRight(page, "pipelines")
+    await shown.tabTo(page, "Website leads")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Website leads" }).waitFor()
+    const picture = page.locator("img")
+    await picture.waitFor()
+    const width = "document.querySelector('main img').decode().then(() => document.querySelector('main img').naturalWidth)"
+    expect(await page.evaluate(width)).to.be.greaterThan(200)
+    await page.getByRole("row").filter({ hasText: "dataset.write" }).waitFor()
+    await shown.looksRight(page, "pipeline-graph")
+    expect(await page.title()).to.not.equal("hit")
+  })
+
+  it("edit one with the service's own findings, show what would change, and apply it", async () => {
+    const page = await shown.signedIn("/console/event_pipelines/website-leads")
+    await shown.tabTo(page, "Document")
+    await page.keyboard.press("Enter")
+    const editor = page.getByRole("textbox", { name: "Document" })
+    await editor.waitFor()
+    await rewrite(page, "Document", (text) => text.replace("type: dataset.write", "type: dataset.wriet"))
+    await until("a finding at its line", async () => (await page.locator(".cm-lint-marker-error").count()) > 0 || undefined)
+    await rewrite(page, "Document", (text) =>
+      text.replace("dataset.wriet", "dataset.write").replace("name: Website leads", "name: Leads of the site"),
+    )
+    await editor.press("Control+Enter")
+    const plan = page.getByRole("region", { name: "Plan", exact: true })
+    await plan.getByText("1 field changes: name.").waitFor()
+    await plan.getByRole("region", { name: "name after" }).getByText("Leads of the site").waitFor()
+    await shown.looksRight(page, "pipeline-plan")
+    await shown.tabTo(page, "Apply as revision 2")
+    await page.keyboard.press("Enter")
+    await page.getByText("Saved as revision 2.").waitFor()
+    const { body } = await shown.host.api<{ name: string; revision: number; pipeline: unknown[] }>(
+      "GET",
+      "/v1/event-pipelines/website-leads",
+    )
+    expect([body.name, body.revision, body.pipeline.length]).to.deep.equal(["Leads of the site", 2, 2])
+  })
+
+  it("complete fields by the schema", async () => {
+    const page = await shown.signedIn("/console/new-pipeline")
+    const editor = page.getByRole("textbox", { name: "Document" })
+    await editor.waitFor()
+    await editor.press("Control+End")
+    await page.keyboard.insertText("  - type: respond\n    ")
+    await page.keyboard.type("sta")
+    await page.locator(".cm-tooltip-autocomplete").getByText("status", { exact: true }).waitFor()
+    await page.keyboard.press("Escape")
+    await rewrite(page, "Document", () => "name: Shop\nauth_mode: hmac_sha256\npipeline: []\n")
+    await shown.tabTo(page, "Create")
+    await page.keyboard.press("Enter")
+    await page.getByText("The secret, shown this once:").waitFor()
+    await shown.looksRight(page, "pipeline-new")
+    await page.getByRole("link", { name: "Shop" }).press("Enter")
+    await page.getByRole("heading", { name: "Shop" }).waitFor()
+    expect(await page.getByText("shown this once").count()).to.equal(0)
+  })
+
+  it("try an earlier event, and change nothing", async () => {
+    const page = await shown.signedIn("/console/event_pipelines/website-leads?view=test")
+    await page.getByRole("combobox", { name: "an earlier event" }).selectOption({ index: 1 })
+    await shown.tabTo(page, "Run")
+    const executions = async () => {
+      const { body } = await shown.host.api<{ executions: unknown[] }>("GET", "/v1/event-pipelines/website-leads/executions")
+      return body.executions.length
+    }
+    const before = await executions()
+    await page.keyboard.press("Enter")
+    await page.getByRole("region", { name: "Outcome" }).waitFor()
+    await shown.looksRight(page, "pipeline-test")
+    expect(await executions()).to.equal(before)
+  })
+
+  it("take drift into the schema, over the editor", async () => {
+    const page = await shown.signedIn("/console/event_pipelines/website-leads?view=drift")
+    await page.getByRole("row").filter({ hasText: "/coupon" }).first().waitFor()
+    await shown.looksRight(page, "pipeline-drift")
+    await shown.tabTo(page, "Take it into the schema")
+    await page.keyboard.press("Enter")
+    const editor = page.getByRole("textbox", { name: "Document" })
+    await editor.getByText("coupon:").waitFor()
+    await editor.press("Control+Enter")
+    await page.getByRole("region", { name: "Plan", exact: true }).getByText("request_schema").first().waitFor()
+  })
+
+  it("rotate a secret, and end the old one with what that would have cost", async () => {
+    const page = await shown.signedIn("/console/event_pipelines/orders?view=secrets")
+    const rotate = page.getByRole("region", { name: "Rotate" })
+    await rotate.waitFor()
+    await rotate.getByRole("button", { name: "Rotate" }).press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).press("Enter")
+    await page.getByText("The secret, shown this once:").waitFor()
+    await page.getByText("may still be in use").waitFor()
+    await shown.looksRight(page, "pipeline-secrets")
+    await page.getByRole("button", { name: "End", exact: true }).press("Enter")
+    await page.getByRole("dialog").getByText("1 event of the last hour would have failed without it.").waitFor()
+    await page.getByRole("dialog").getByRole("button", { name: "End it" }).press("Enter")
+    await page.getByText("may still be in use").waitFor({ state: "detached" })
+    await page.goto(`${shown.host.url}/console/event_pipelines/orders?view=sender`)
+    await page.getByText(orders.inbound_url).first().waitFor()
+    await shown.looksRight(page, "pipeline-sender")
+  })
+
+  it("show a member no button that is refused", async () => {
+    const { body } = await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Member", role: "member" })
+    const page = await shown.signedIn("/console/event_pipelines/orders", { key: body.secret })
+    const views = page.getByRole("navigation", { name: "Views" })
+    await views.waitFor()
+    expect(await views.getByRole("link").allTextContents()).to.deep.equal(["Graph", "Document", "Test", "Drift", "Sending", "Send"])
+  })
+
+  it("show what comes in on the overview", async () => {
+    const page = await shown.signedIn("/console")
+    const card = page.getByRole("region", { name: "Events a minute" })
+    await card.getByText("rejected in the last hour").waitFor()
+    await card.locator("canvas").waitFor()
+    await card.getByRole("link", { name: "website-leads" }).waitFor()
+    await shown.looksRight(page, "overview-events")
+  })
+})
+
+/** Types a whole new text, as somebody does who selects all. */
+async function rewrite(page: Page, name: string, change: (text: string) => string): Promise<void> {
+  const editor = page.getByRole("textbox", { name })
+  const text = (await editor.locator(".cm-line").allInnerTexts()).map((line) => (line === "\n" ? "" : line)).join("\n")
+  await editor.press("Control+a")
+  await page.keyboard.insertText(change(text))
+}
