@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
+import type { AppError } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
 import { until } from "../../waiting.ts"
@@ -75,8 +76,8 @@ describe("bucket in a folder", () => {
     const reading = async () => {
       for await (const _ of read?.chunks ?? []) break
     }
-    const error = await reading().catch((cause: NodeJS.ErrnoException) => cause)
-    expect(error?.code).to.equal("ENOENT")
+    const error = await reading().catch((cause: AppError) => cause)
+    expect(error?.code).to.equal("unavailable")
   })
 
   it("tells a forged link from one that is over, and no link opens another service's objects", async () => {

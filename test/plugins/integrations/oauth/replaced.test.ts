@@ -38,7 +38,7 @@ describe("grants that are replaced", () => {
   }
   const nothingQueued = () =>
     until("no job being left", async () => {
-      const { body } = await service.host.api<{ jobs: { type: string }[] }>("GET", "/v1/jobs")
+      const { body } = await service.host.api<{ jobs: { type: string }[] }>("GET", "/v1/jobs?state=queued&limit=200")
       return body.jobs.every(({ type }) => type !== "integrations.revoke_grant")
     })
 
