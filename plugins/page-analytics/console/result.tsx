@@ -38,7 +38,8 @@ export function Found({ result }: { readonly result: Result }) {
   return (
     <section aria-label="Answer">
       <p class="about" role="status">
-        {formatNumber(rows.length)} rows{truncated ? ", and more that were cut" : ""}, as of <Ago value={as_of} />
+        {rows.length === 1 ? "1 row" : `${formatNumber(rows.length)} rows`}
+        {truncated ? ", and more that were cut" : ""}, as of <Ago value={as_of} />
       </p>
       <Picture label="Picture of the result" result={result} kind={/^\d{4}-/.test(String(rows[0]?.[0])) ? "lines" : "bars"} />
       {rows.length > 0 && <Rows result={result} />}
