@@ -1,6 +1,16 @@
-// The card of experiments that run, and of those that can be decided.
+// Experiments: the list, one with its whole report, and a card of those that run or can be decided.
 import type { Contribution } from "#console"
 
 export default {
+  screens: [
+    {
+      path: "experiments",
+      title: "Experiments",
+      needs: ["experiments.list"],
+      navigation: { group: "Growth", order: 20 },
+      load: () => import("./list.tsx"),
+    },
+    { path: "experiments/{slug}", title: "Experiment", needs: ["experiments.report"], load: () => import("./one.tsx") },
+  ],
   cards: [{ title: "Experiments", needs: ["experiments.list", "experiments.live"], order: 50, load: () => import("./card.tsx") }],
 } satisfies Contribution

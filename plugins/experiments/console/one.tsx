@@ -1,0 +1,186 @@
+// One experiment: all evidence on it side by side, and what can be done with it.
+import { useSignal } from "@preact/signals"
+import {
+  Answered,
+  Badge,
+  Facts,
+  Foreign,
+  hrefOf,
+  mayCall,
+  Nothing,
+  OperationButton,
+  OperationForm,
+  SameAs,
+  type ScreenProps,
+  Table,
+  Time,
+  useAnswer,
+} from "#console"
+import { Decision } from "./decision.tsx"
+import { PanelSection, TournamentSection } from "./judged.tsx"
+import { type Experiment, type Report, score, share, statusTones } from "./report.ts"
+import { Said } from "./said.tsx"
+import { Visitors } from "./visitors.tsx"
+
+const everyMs = 60_000
+
+export default function ExperimentScreen({ params }: ScreenProps) {
+  const { slug = "" } = params
+  const read = useAnswer<Report>("experiments.report", { slug }, { everyMs })
+  const warnings = useSignal<readonly string[]>([])
+  return (
+    <>
+      <p>
+        <a href={hrefOf(["experiments"])}>Experiments</a>
+      </p>
+      <Answered of={read}>
+        {({ experiment, summary, live, panel, tournament, feedback }) => (
+          <>
+            <h1>
+              <Foreign text={experiment.name} />
+            </h1>
+            <About experiment={experiment} />
+            {warnings.value.map((text) => (
+              <p key={text} class="problem">
+                {text}
+              </p>
+            ))}
+            <Actions experiment={experiment} onDone={read.reload} />
+            <section aria-label="All evidence">
+              <h2>All evidence</h2>
+              <Summary rows={summary} />
+            </section>
+            <section aria-label="Visitors">
+              <h2>Visitors</h2>
+              <Visitors experiment={experiment} live={live} />
+            </section>
+            <section aria-label="Panel">
+              <h2>Panel</h2>
+              <PanelSection panel={panel} />
+            </section>
+            <section aria-label="Tournament">
+              <h2>Tournament</h2>
+              <TournamentSection tournament={tournament} />
+            </section>
+            <section aria-label="What people said">
+              <h2>What people said</h2>
+              {feedback.length === 0 && <Nothing>Nobody has said anything.</Nothing>}
+              {feedback.map(({ observation_id, variant_key, judge_slug, feedback: text, image_bucket_key, at }) => (
+                <Said key={observation_id} variant={variant_key} text={text}>
+                  <Foreign text={judge_slug} />, <Time value={at} /> <Foreign text={image_bucket_key} />
+                </Said>
+              ))}
+            </section>
+            {experiment.status === "running" && mayCall("experiments.decide") && (
+              <Decision
+                experiment={experiment}
+                onDone={(against) => {
+                  warnings.value = against
+                  read.reload()
+                }}
+              />
+            )}
+          </>
+        )}
+      </Answered>
+      <SameAs name="experiments.report" input={{ slug }} />
+    </>
+  )
+}
+
+function About({ experiment }: { readonly experiment: Experiment }) {
+  const { slug, status, hypothesis, goal, started_at, ended_at, decision } = experiment
+  return (
+    <>
+      <p>
+        <Badge tone={statusTones[status]}>{status}</Badge> <code>{slug}</code>
+      </p>
+      <Foreign text={hypothesis} isParagraph />
+      <Facts
+        of={[
+          [
+            "goal",
+            Object.values(goal)
+              .map((one) => (typeof one === "string" ? one.replaceAll("_", " ") : JSON.stringify(one)))
+              .join(", "),
+          ],
+          ["started", <Time key="started" value={started_at} />],
+          ["ended", <Time key="ended" value={ended_at} />],
+        ]}
+      />
+      {decision && (
+        <section aria-label="Decision">
+          <h2>{decision.variant_key === "" ? "Decided for none of them" : `Decided for ${decision.variant_key}`}</h2>
+          <p class="about">
+            <Foreign text={decision.decided_by} />, <Time value={decision.decided_at} />
+          </p>
+          <Foreign text={decision.reason} isParagraph />
+        </section>
+      )}
+    </>
+  )
+}
+
+interface ActionsArgs {
+  readonly experiment: Experiment
+  readonly onDone: () => void
+}
+
+function Actions({ experiment: { slug, name, status }, onDone }: ActionsArgs) {
+  const input = { slug }
+  const isOpen = status === "draft" || status === "running"
+  return (
+    <>
+      <div class="verbs">
+        {status === "draft" && (
+          <OperationButton operation="experiments.start" input={input} onDone={onDone}>
+            Start
+          </OperationButton>
+        )}
+        {status !== "archived" && (
+          <OperationButton operation="experiments.archive" input={input} ask={`Archive ${name}?`} isDangerous onDone={onDone}>
+            Archive
+          </OperationButton>
+        )}
+        <a href={`/v1/experiments/${encodeURIComponent(slug)}/report/export`} download>
+          Report to keep and print
+        </a>
+      </div>
+      {isOpen &&
+        actions
+          .filter(([operation]) => mayCall(operation))
+          .map(([operation, title]) => (
+            <details key={operation}>
+              <summary>{title}</summary>
+              <OperationForm name={operation} known={input} onDone={onDone} />
+            </details>
+          ))}
+    </>
+  )
+}
+
+const actions = [
+  ["experiments.start_panel", "Ask a panel"],
+  ["experiments.run_tournament", "Run a tournament"],
+  ["experiments.update", "Change"],
+] as const
+
+function Summary({ rows }: { readonly rows: Report["summary"] }) {
+  if (rows.length === 0) return <Nothing>The experiment has no variants yet; name its page, or the variants themselves.</Nothing>
+  return (
+    <Table
+      label="What each kind of evidence says of each variant"
+      rows={rows}
+      keyOf={({ variant_key }) => variant_key}
+      columns={[
+        { name: "variant", show: ({ variant_key }) => <code>{variant_key}</code> },
+        { name: "conversion rate", isNumber: true, show: ({ conversion_rate }) => share(conversion_rate) },
+        { name: "panel score", isNumber: true, show: ({ panel_score }) => score(panel_score) },
+        { name: "panel rank", isNumber: true, show: ({ panel_rank }) => panel_rank ?? "–" },
+        { name: "tournament strength", isNumber: true, show: ({ tournament_strength }) => score(tournament_strength) },
+        { name: "tournament rank", isNumber: true, show: ({ tournament_rank }) => tournament_rank ?? "–" },
+        { name: "remarks", isNumber: true, show: ({ feedback }) => feedback },
+      ]}
+    />
+  )
+}
