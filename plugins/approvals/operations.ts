@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { Actions, Declarations, fieldProblems, Jobs, literalConfig, Operations, risks } from "#core/engine"
+import { ApiKeys } from "../organizations/index.ts"
 import { ApprovalsToken } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
 import { restored } from "./restore.ts"
@@ -138,14 +139,15 @@ export const decideApproval = defineOperation({
   examples: [{ ...thatOne, input: { ...thatOne.input, decision: "approve", note: "Go ahead." } }],
   mcp: { absent: "An agent cannot approve what agents ask for." },
   auditSize: ["input"],
-  inject: { approvals: ApprovalsToken, declarations: Declarations },
+  inject: { approvals: ApprovalsToken, declarations: Declarations, keys: ApiKeys },
   async handle({ input: { id, decision, note, digest, input }, caller, deps, work }) {
     const organization = caller.organization.id
     const { approvals, declarations } = deps
     const approval = await approvals.require(organization, id)
     const { credential_id: credential, user_id: member } = approval.requester
-    if (credential === caller.credential.id || (member !== null && member === caller.user?.id))
-      throw new AppError("permission_denied", "The one who asked cannot decide, with any key; another admin has to.", {
+    const own = credential !== null && (await deps.keys.stemsFrom(organization, caller.credential.id, credential))
+    if (own || (member !== null && member === caller.user?.id))
+      throw new AppError("permission_denied", "The one who asked cannot decide, with any key or one made with it; another admin has to.", {
         reason: "own_request",
       })
     const state = approvals.stateOf(approval)

@@ -16,7 +16,7 @@ export const reasons = defineReasons({
   },
   own_request: {
     code: "permission_denied",
-    summary: "The one who asked may not decide, with any of their keys.",
+    summary: "The one who asked may not decide, with any of their keys or a key made with one.",
     remedy: "Let another admin decide.",
   },
 })

@@ -3,7 +3,7 @@
 import { AppError, type CacheInvalidation, type Clock, type Ids, isUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { credentialsTopic, type Role } from "#core/engine"
 import { reach } from "./authenticator.ts"
-import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
+import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { generateKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
 
@@ -18,6 +18,8 @@ export interface NewKey {
   readonly user: string | null
   /** The managing organization whose credential makes it. */
   readonly managerId?: string | undefined
+  /** Id of the credential that makes it. */
+  readonly createdBy?: string
   /** RFC 3339. */
   readonly expiresAt?: string | null
   /** Of a session: public part of the key that signed in. */
@@ -34,6 +36,8 @@ export interface ApiKeys {
   get(organization: string, id: string): Promise<StoredKey>
   /** What a key that was valid once may do in the organization now. Its expiry does not count: what it asked for was asked in time. */
   standing(organization: string, id: string): Promise<Standing>
+  /** Whether the credential `id` is `origin`, or was made with it, directly or by others; a session counts as the key that signed in. */
+  stemsFrom(organization: string, id: string, origin: string): Promise<boolean>
   /** Stages the end of a key, effective on every node when the work's caller is answered. Repeating it changes nothing. */
   revoke(work: UnitOfWork, organization: string, key: StoredKey): StoredKey
 }
@@ -49,6 +53,15 @@ interface ApiKeysDeps {
 }
 
 export function createApiKeys({ store, invalidation, clock, ids, organizations }: ApiKeysDeps): ApiKeys {
+  /** A key of the organization, or of the one that manages it. */
+  async function usedIn({ id, managed_by }: Organization, keyId: string): Promise<{ key: StoredKey; owner: string } | undefined> {
+    for (const owner of managed_by ? [id, managed_by.id] : [id]) {
+      const key = await store.open(KeysCollection, owner).get(keyId)
+      if (key) return { key, owner }
+    }
+    return undefined
+  }
+
   return {
     mint(work, organization, wanted, given = generateKey(wanted.kind)) {
       const stored: StoredKey = {
@@ -61,6 +74,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations }
         scopes: wanted.scopes ? [...wanted.scopes] : null,
         manager: wanted.manager ?? false,
         user_id: wanted.user,
+        created_by: wanted.createdBy ?? null,
         ...(wanted.signedInWith === undefined ? {} : { signed_in_with: wanted.signedInWith }),
         manager_id: wanted.managerId ?? null,
         created_at: timestamp(clock.now()),
@@ -82,14 +96,24 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations }
     },
     async standing(id, keyId) {
       const organization = await organizations.byId(id)
-      for (const owner of organization ? [id, organization.managed_by?.id] : []) {
-        const key = owner && (await store.open(KeysCollection, owner).get(keyId))
-        if (!organization || !key) continue
+      const found = organization && (await usedIn(organization, keyId))
+      if (organization && found) {
+        const { key, owner } = found
         if (key.revoked_at !== null) return { role: undefined, lost: `The key that asked for it was revoked at ${key.revoked_at}.` }
         const role = await reach(organizations, { key, owner }, organization)
         return role ? { role } : { role: undefined, lost: "The member whose key asked for it is not a member any longer." }
       }
       return { role: undefined, lost: "The key that asked for it has no access to the organization any longer." }
+    },
+    async stemsFrom(id, keyId, origin) {
+      const organization = await organizations.byId(id)
+      if (!organization) return false
+      const asked = (await usedIn(organization, origin))?.key
+      const key = (asked?.kind === "session" && asked.created_by) || origin
+      let next: string | null = keyId
+      // A key is made by one that is there already: the way ends.
+      while (next !== null && next !== key) next = (await usedIn(organization, next))?.key.created_by ?? null
+      return next === key
     },
     revoke(work, organization, key) {
       const revoked_at = key.revoked_at ?? timestamp(clock.now())

@@ -42,6 +42,8 @@ export interface StoredKey extends Document {
   manager: boolean
   /** Maker; null for service principals. */
   user_id: string | null
+  /** Id of the key, or of the session, that made this one; null for a first key, and where it is not known. */
+  created_by: string | null
   /** Of a session: public part of the key that signed in, whose end ends it. */
   signed_in_with?: string
   /** The managing organization whose credential made it here; it ends with that management. */
@@ -97,7 +99,7 @@ export const KeysCollection = defineCollection<StoredKey>()({
   scope: "organization",
   times: ["created_at", "expires_at", "last_used_at", "revoked_at"],
   indexes: [{ fields: ["key_id"], unique: true }],
-  restore: (key) => ({ ...key, manager_id: key.manager_id ?? null }),
+  restore: (key) => ({ ...key, manager_id: key.manager_id ?? null, created_by: key.created_by ?? null }),
 })
 
 /** An offer to manage an organization; any owner of one takes it by its code, from whose hash `id` follows. */

@@ -52,9 +52,9 @@ export function createSessions({ store, works, clock, keys, authenticator }: Ses
       const ends = Math.min(clock.now() + maxMs, key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at))
       const expires_at = timestamp(ends)
       const text = await works.run((work) => {
-        const { name, role, scopes, manager, user_id: user, key_id: signedInWith } = key
-        return keys.mint(work, organization.id, { name, kind: "session", role, scopes, manager, user, expiresAt: expires_at, signedInWith })
-          .text
+        const { id: createdBy, name, role, scopes, manager, user_id: user, key_id: signedInWith } = key
+        const rights = { name, role, scopes, manager, user }
+        return keys.mint(work, organization.id, { ...rights, kind: "session", expiresAt: expires_at, createdBy, signedInWith }).text
       })
       return { text, expires_at }
     },

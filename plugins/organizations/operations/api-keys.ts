@@ -20,6 +20,7 @@ const ApiKey = z.object({
   scopes: z.array(z.string()).nullable().describe("Scopes of a token; null: everything that the role allows."),
   manager: z.boolean(),
   user_id: Uuid.nullable().describe("Owner; null for a service principal."),
+  created_by: Uuid.nullable().describe("The key or session that made it; null for a first key, and where it is not known."),
   created_at: Timestamp,
   expires_at: Timestamp.nullable(),
   last_used_at: Timestamp.nullable().describe("Accurate to the minute."),
@@ -72,6 +73,7 @@ export const createKey = defineOperation({
       scopes: input.scopes ? [...new Set(input.scopes)] : null,
       manager: input.manager,
       user: member?.user_id ?? null,
+      createdBy: caller.credential.id,
       expiresAt: input.expires_at ?? null,
       managerId: caller.manager?.id,
     })

@@ -1,12 +1,12 @@
 // Attempts to have something done that nobody approved, twice, or otherwise than it was approved.
 import { expect } from "chai"
 import { z } from "zod"
-import { definePlugin, Store, UnitsOfWork } from "#core"
+import { definePlugin, Log, Store, UnitsOfWork } from "#core"
 import { EntryCollection } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
 import { ApprovalCollection } from "../../../plugins/approvals/collections.ts"
 import { ApprovalLinks } from "../../../plugins/approvals/index.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations, Sessions } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { gatedNotes, memberOf, NoteCollection, performed } from "./gated-notes.ts"
 
@@ -94,6 +94,32 @@ describe("approvals, attacked", () => {
       expect([status, body.details.reason]).to.deep.equal([403, "own_request"])
     }
     expect((await decide(id, { decision: "reject" })).status).to.equal(200)
+  })
+
+  it("by a session of the key of no member that asked, by a key made with it, or by the key where its session asked", async () => {
+    const secretOf = async (key: string) =>
+      (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Made", role: "admin" }, { key })).body.secret
+    const signedIn = { organization: undefined, surface: "rest", requestId: "r", log: host.get(Log) } as const
+    const session = async (bearer: string) => (await host.get(Sessions).signIn({ ...signedIn, bearer })).text
+    const serviceKey = (name: string) =>
+      host.get(UnitsOfWork).run((work) => {
+        const wanted = { name, kind: "api_key", role: "admin", scopes: null, user: null } as const
+        return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      })
+    const reasonOf = async (answer: ReturnType<typeof decide>) => (await answer).body.details?.reason
+    const service = await serviceKey("service")
+    const made = await secretOf(service)
+    const id = await asked("By a service", { key: service })
+    for (const key of [service, await session(service), made, await secretOf(made), await session(made)])
+      expect(await reasonOf(decide(id, { decision: "approve" }, { key }))).to.equal("own_request")
+    const again = await asked("In a browser", { key: await session(service) })
+    for (const key of [service, made, await session(service)])
+      expect(await reasonOf(decide(again, { decision: "approve" }, { key }))).to.equal("own_request")
+    // Who made a key decides what it asks for, and so does a key of somebody else.
+    const below = await asked("By an agent", { key: made })
+    expect((await decide(below, { decision: "reject" }, { key: service })).status).to.equal(200)
+    for (const one of [id, again])
+      expect((await decide(one, { decision: "reject" }, { key: await serviceKey("other") })).status).to.equal(200)
   })
 
   it("by a key that was revoked, or whose member may not ask any longer, while it waited", async () => {
