@@ -6,6 +6,9 @@
 const unspaced =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\u30fc\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}"
 const runs = new RegExp(`[${unspaced}]+|(?:(?![${unspaced}])[\\p{L}\\p{N}\\p{M}_])+(?:['’](?:(?![${unspaced}])[\\p{L}])+)?`, "gu")
+/** What `runs` finds in a text of ASCII alone, in less time. */
+const asciiRuns = /[A-Za-z0-9_]+(?:'[A-Za-z]+)?/g
+const isAscii = /^[\0-\x7f]*$/
 const isUnspaced = new RegExp(`^[${unspaced}]`, "u")
 const ascii = /^[a-z0-9_'’]+$/
 
@@ -28,12 +31,23 @@ export function words(text: string): string[] {
   return found
 }
 
-export function* places(text: string): Generator<Place> {
-  for (const match of text.matchAll(runs)) {
+/** Where these words stand in a text. */
+export function placesOf(text: string, asked: ReadonlySet<string>): Place[] {
+  const found: Place[] = []
+  // Folding leaves the first letter of an ASCII word as it is, so a word that begins otherwise than all that are asked for is not folded.
+  const firsts = new Set([...asked].map((word) => word.charCodeAt(0)))
+  for (const match of text.matchAll(isAscii.test(text) ? asciiRuns : runs)) {
     const [run] = match
-    if (isUnspaced.test(run)) yield* unspacedWords(run, match.index)
-    else if (run.length <= maxWord) yield { word: folded(run), from: match.index, to: match.index + run.length }
+    const first = run.charCodeAt(0)
+    const from = match.index
+    if (first < 128 && !firsts.has(first) && !firsts.has(first | 32)) continue
+    if (isUnspaced.test(run)) found.push(...unspacedWords(run, from).filter(({ word }) => asked.has(word)))
+    else if (run.length <= maxWord) {
+      const word = folded(run)
+      if (asked.has(word)) found.push({ word, from, to: from + run.length })
+    }
   }
+  return found
 }
 
 function unspacedWords(run: string, from: number): Place[] {

@@ -1,5 +1,5 @@
 // Where an item's text answers a query: the piece of it that holds most of the query's words, with those words marked.
-import { places } from "../indexing/tokens.ts"
+import { placesOf } from "../indexing/tokens.ts"
 
 const pieceCharacters = 240
 /** Of a text; what comes after is not looked at. */
@@ -13,7 +13,7 @@ export interface Highlight {
 }
 
 export function highlights(text: string, asked: ReadonlySet<string>): Highlight[] {
-  const hits = [...places(text.slice(0, maxCharacters))].filter(({ word }) => asked.has(word)).sort((a, b) => a.from - b.from)
+  const hits = placesOf(text.slice(0, maxCharacters), asked).sort((a, b) => a.from - b.from)
   const pieces: { from: number; to: number; worth: number }[] = []
   for (const [at, { from }] of hits.entries()) {
     const within = new Set<string>()
