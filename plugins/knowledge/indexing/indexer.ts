@@ -94,10 +94,9 @@ export class Indexer {
     const embedded = await this.#embedded(organization, fresh, log)
     let kept = [...index.segments]
     const replace = async (which: readonly Listed[]) => {
-      const open = await segments.open(organization, { ...index, segments: [...which] })
       // An entry that was replaced stays in one of them alone.
       const items = new Map<string, IndexedItem>()
-      for (const segment of open.values())
+      for (const segment of await segments.some(organization, [...which]))
         for (const item of await segment.items((id) => !removed.has(id), pause)) {
           if ((items.get(item.id)?.entry ?? -1) < item.entry) items.set(item.id, item)
         }

@@ -6,6 +6,8 @@ import { Segment } from "./segment.ts"
 
 const partCharacters = 1_048_576
 
+class MissingPart extends Error {}
+
 export class Segments {
   readonly #store: Store
   readonly #maxBytes: number
@@ -23,6 +25,26 @@ export class Segments {
     return found ?? { id: organization, segments: [], revision: 0 }
   }
 
+  /** Those of the index as it is now, by id. */
+  async current(organization: string): Promise<Map<string, Segment>> {
+    for (let before = -1; ; ) {
+      const index = await this.index(organization)
+      try {
+        return await this.open(organization, index)
+      } catch (error) {
+        // Segments that were replaced since the list was read are gone; the list has others then.
+        if (!(error instanceof MissingPart) || index.revision === before) throw error
+        before = index.revision
+      }
+    }
+  }
+
+  /** These alone, and none is kept in memory for it. */
+  some(organization: string, listed: StoredIndex["segments"]): Promise<Segment[]> {
+    const held = this.#held.get(organization)
+    return Promise.all(listed.map(({ id, parts }) => held?.get(id) ?? this.#read(organization, id, parts)))
+  }
+
   /** Those of the index, by id. */
   async open(organization: string, { segments }: StoredIndex): Promise<Map<string, Segment>> {
     const before = this.#held.get(organization)
@@ -31,8 +53,9 @@ export class Segments {
     this.#held.delete(organization)
     this.#held.set(organization, held)
     try {
-      const open = new Map<string, Segment>()
-      for (const [id, segment] of held) open.set(id, await segment)
+      // Together, so that no failure but the first is left without a handler.
+      const all = await Promise.all(held.values())
+      const open = new Map([...held.keys()].map((id, at) => [id, all[at] as Segment]))
       this.#sizes.set(
         organization,
         [...open.values()].reduce((sum, { bytes }) => sum + bytes, 0),
@@ -65,7 +88,7 @@ export class Segments {
     const texts: string[] = []
     for (let part = 0; part < parts; part++) {
       const found = await this.#store.open(PartCollection, organization).get(partId(id, part))
-      if (!found) throw new Error(`A part of the segment ${id} is not stored.`)
+      if (!found) throw new MissingPart(`A part of the segment ${id} is not stored.`)
       texts.push(found.base64)
     }
     return Segment.read(Buffer.from(texts.join(""), "base64"))

@@ -48,7 +48,7 @@ export class Searcher {
 
   async search(organization: string, q: string, selection: Selection, context: { signal: AbortSignal; log: Logger }): Promise<Search> {
     const { segments: kept } = this.#deps
-    const open = await kept.open(organization, await kept.index(organization))
+    const open = await kept.current(organization)
     const segments = [...open.values()]
     const asked = words(q).slice(0, maxQueryWords)
     const query = new WordQuery(segments, asked)

@@ -1,7 +1,7 @@
 // A service with knowledge, and what tests ask of it.
 import { expect } from "chai"
-import type { TestHost } from "#core/testing"
-import { until } from "../../waiting.ts"
+import type { ApiResponse, TestHost } from "#core/testing"
+import { patiently, until } from "../../waiting.ts"
 
 export interface Item {
   readonly id: string
@@ -43,14 +43,19 @@ export class KnowledgeBench {
     this.host = host
   }
 
+  /** Asks again while the node says that it cannot answer now, as on a machine so busy that its lease ends. */
+  api<T = Record<string, unknown>>(...call: Parameters<TestHost["api"]>): Promise<ApiResponse<T>> {
+    return patiently(() => this.host.api<T>(...call))
+  }
+
   async made(given: object): Promise<Item> {
-    const { status, body } = await this.host.api<Item>("POST", "/v1/knowledge", given)
+    const { status, body } = await this.api<Item>("POST", "/v1/knowledge", given)
     expect(status, JSON.stringify(body)).to.equal(200)
     return body
   }
 
   async read(id: string): Promise<Item> {
-    return (await this.host.api<Item>("GET", `/v1/knowledge/${id}`)).body
+    return (await this.api<Item>("GET", `/v1/knowledge/${id}`)).body
   }
 
   /** Once its latest version is read, or could not be. */
@@ -60,7 +65,8 @@ export class KnowledgeBench {
   }
 
   async search(q: string, more = ""): Promise<Found[]> {
-    const answer = await this.host.api<{ items: Found[] }>("GET", `/v1/knowledge-search?q=${encodeURIComponent(q)}${more}`)
+    const path = `/v1/knowledge-search?q=${encodeURIComponent(q)}${more}`
+    const answer = await this.api<{ items: Found[] }>("GET", path)
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body.items
   }

@@ -71,7 +71,7 @@ onBothStores("knowledge", ({ start }) => {
     const pages: string[] = []
     for (let cursor = "", n = 0; n === 0 || cursor !== ""; n++) {
       const path = `/v1/knowledge-search?q=invoice+kestrel&category=ranking&limit=5&cursor=${cursor}`
-      const { body } = await host.api<{ items: { id: string }[]; next_cursor: string }>("GET", path)
+      const { body } = await bench.api<{ items: { id: string }[]; next_cursor: string }>("GET", path)
       pages.push(...body.items.map(({ id }) => id))
       cursor = body.next_cursor
     }
@@ -93,16 +93,16 @@ onBothStores("knowledge", ({ start }) => {
     const first = await bench.settled(id)
     expect(first.title).to.equal("First")
     await bench.found("herons", 1)
-    const same = await host.api("PATCH", `/v1/knowledge/${id}`, { ...first, id: undefined })
+    const same = await bench.api("PATCH", `/v1/knowledge/${id}`, { ...first, id: undefined })
     expect([same.status, same.body]).to.deep.equal([200, first])
-    const changed = await host.api<{ version: number; content: string }>("PATCH", `/v1/knowledge/${id}`, {
+    const changed = await bench.api<{ version: number; content: string }>("PATCH", `/v1/knowledge/${id}`, {
       content: "# Second\n\nAbout storks.",
     })
     expect([changed.status, changed.body.version, changed.body.content]).to.deep.equal([200, 2, "# First\n\nAbout herons."])
     expect((await bench.settled(id)).content).to.equal("# Second\n\nAbout storks.")
     await bench.found("storks", 1)
     expect(await bench.search("herons")).to.deep.equal([])
-    await host.api("PATCH", `/v1/knowledge/${id}`, { content: " " })
+    await bench.api("PATCH", `/v1/knowledge/${id}`, { content: " " })
     const failed = await bench.settled(id)
     expect(failed).to.include({
       content_state: "failed",
@@ -110,16 +110,18 @@ onBothStores("knowledge", ({ start }) => {
       content_version: 2,
       content: "# Second\n\nAbout storks.",
     })
-    const versions = await host.api<{ versions: { version: number; content_state: string }[] }>("GET", `/v1/knowledge/${id}/versions`)
+    const versions = await bench.api<{ versions: { version: number; content_state: string }[] }>("GET", `/v1/knowledge/${id}/versions`)
     expect(versions.body.versions.map(({ version, content_state }) => [version, content_state])).to.deep.equal([
       [3, "failed"],
       [2, "ready"],
       [1, "ready"],
     ])
-    expect((await host.api<{ content: string }>("GET", `/v1/knowledge/${id}/versions/1`)).body.content).to.equal("# First\n\nAbout herons.")
-    const none = await host.api<Refused>("GET", `/v1/knowledge/${id}/versions/9`)
+    expect((await bench.api<{ content: string }>("GET", `/v1/knowledge/${id}/versions/1`)).body.content).to.equal(
+      "# First\n\nAbout herons.",
+    )
+    const none = await bench.api<Refused>("GET", `/v1/knowledge/${id}/versions/9`)
     expect([none.status, none.body.details.reason]).to.deep.equal([404, "knowledge_version_not_found"])
-    await host.api("PATCH", `/v1/knowledge/${id}`, { category: "birds" })
+    await bench.api("PATCH", `/v1/knowledge/${id}`, { category: "birds" })
     await bench.found("storks", 1, "&category=birds")
   })
 
@@ -128,7 +130,7 @@ onBothStores("knowledge", ({ start }) => {
     const failing = await bench.made({ title: "Zyzzogeton too", type: "text", content: "\0" })
     await bench.settled(failing.id)
     await bench.found("zyzzogeton", 1)
-    for (const one of [id, failing.id]) expect((await host.api("DELETE", `/v1/knowledge/${one}`)).status).to.equal(200)
+    for (const one of [id, failing.id]) expect((await bench.api("DELETE", `/v1/knowledge/${one}`)).status).to.equal(200)
     expect(await bench.search("zyzzogeton")).to.deep.equal([])
     const organization = host.organization.id
     const store = host.get(Store)
@@ -138,7 +140,7 @@ onBothStores("knowledge", ({ start }) => {
         kept.push(await store.open(collection as typeof ItemCollection, organization).find({}, { limit: 1_000 }))
       for (const { base64 } of await store.open(PartCollection, organization).find({}, { limit: 1_000 }))
         kept.push(Buffer.from(base64, "base64").toString("latin1"))
-      const audit = await host.api("GET", "/v1/audit-log?limit=200")
+      const audit = await bench.api("GET", "/v1/audit-log?limit=200")
       return JSON.stringify([kept, audit.body])
     }
     await until("the index being written again", async () => !(await everything()).includes("zyzzogeton"))
@@ -162,17 +164,17 @@ onBothStores("knowledge", ({ start }) => {
       ["GET", "/versions"],
       ["GET", "/versions/1"],
     ] as const) {
-      const answer = await host.api<Refused>(method, `/v1/knowledge/${id}${path}`, method === "PATCH" ? { title: "Mine" } : undefined, {
+      const answer = await bench.api<Refused>(method, `/v1/knowledge/${id}${path}`, method === "PATCH" ? { title: "Mine" } : undefined, {
         key,
       })
       expect([answer.status, answer.body.details.reason], method + path).to.deep.equal([404, "knowledge_not_found"])
     }
-    const search = await host.api<{ items: unknown[] }>("GET", "/v1/knowledge-search?q=ours", undefined, { key })
+    const search = await bench.api<{ items: unknown[] }>("GET", "/v1/knowledge-search?q=ours", undefined, { key })
     expect(search.body.items).to.deep.equal([])
-    const foreign = await host.api<{ next_cursor: string }>("GET", "/v1/knowledge?limit=1")
-    expect((await host.api("GET", `/v1/knowledge?limit=1&cursor=${foreign.body.next_cursor}`, undefined, { key })).status).to.equal(400)
+    const foreign = await bench.api<{ next_cursor: string }>("GET", "/v1/knowledge?limit=1")
+    expect((await bench.api("GET", `/v1/knowledge?limit=1&cursor=${foreign.body.next_cursor}`, undefined, { key })).status).to.equal(400)
     for (const given of [{}, { content: "x", url: "https://example.com/" }, { type: "pdf", content: "x" }]) {
-      const { status, body } = await host.api<Refused>("POST", "/v1/knowledge", given)
+      const { status, body } = await bench.api<Refused>("POST", "/v1/knowledge", given)
       expect([status, body.details.reason], JSON.stringify(given)).to.deep.equal([400, "knowledge_content_refused"])
     }
   })

@@ -1,0 +1,69 @@
+// What a search is made of, where callers cannot see it: places of words, and segments that are replaced while they are read.
+import { expect } from "chai"
+import fc from "fast-check"
+import type { Collection, Document, Store } from "#core"
+import { IndexCollection, type PartCollection } from "../../../plugins/knowledge/collections.ts"
+import { Segment } from "../../../plugins/knowledge/indexing/segment.ts"
+import { Segments } from "../../../plugins/knowledge/indexing/segments.ts"
+import { placesOf, words } from "../../../plugins/knowledge/indexing/tokens.ts"
+import { seed } from "../../tier.ts"
+
+const pieces = [
+  "Library's",
+  "libraries",
+  "Öffnungszeiten",
+  "STRASSE",
+  "Straße",
+  "東京都庁舎",
+  "ทุกวัน",
+  "e\u0301te\u0301s",
+  "ﬁsh",
+  "K",
+  "o’clock",
+  "_x1",
+  "'",
+  "ｶﾞｽ",
+  "a".repeat(70),
+]
+const text = fc
+  .array(fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: "grapheme" }), fc.string()), { maxLength: 12 })
+  .chain((all) => fc.constantFrom(" ", "").map((between) => all.join(between)))
+
+describe("what a search of knowledge is made of", () => {
+  it("finds the words asked for where the index has them, and no other", () => {
+    fc.assert(
+      fc.property(text, fc.infiniteStream(fc.boolean()), (given, chosen) => {
+        const all = words(given)
+        const asked = new Set(all.filter(() => chosen.next().value))
+        const found = placesOf(given, asked)
+        expect(found.map(({ word }) => word)).to.deep.equal(all.filter((word) => asked.has(word)))
+        for (const { word, from, to } of found) if (/^[a-z]+$/.test(word)) expect(words(given.slice(from, to))).to.include(word)
+      }),
+      { seed, numRuns: 500 },
+    )
+  })
+
+  it("reads the index again where a segment was replaced meanwhile, and fails where one is missing", async () => {
+    const made = await Segment.make(
+      [{ id: "00000000-0000-4000-8000-000000000001", entry: 1, category: "", type: "text", words: new Map([["heron", 1]]) }],
+      async () => {},
+    )
+    const kept = new Map([["new:0", { id: "new:0", base64: made.stored().toString("base64") }]])
+    const lists = [["gone", "gone too", "new"], ["new"]].map((ids, at) => ({
+      id: "o",
+      revision: at + 1,
+      segments: ids.map((id) => ({ id, count: 1, parts: 1 })),
+    }))
+    let reads = 0
+    const opened = (spec: { name: string }) => ({
+      get: async (id: string) => (spec.name === IndexCollection.name ? lists[Math.min(reads++, lists.length - 1)] : kept.get(id)),
+    })
+    const store = { open: (spec: typeof PartCollection) => opened(spec) as unknown as Collection<Document> } as unknown as Store
+    const segments = new Segments(store, 2 ** 20)
+    expect([...(await segments.current("o")).keys()]).to.deep.equal(["new"])
+    expect(reads).to.equal(2)
+    kept.clear()
+    const failed = await new Segments(store, 2 ** 20).current("o").catch((error: Error) => error.message)
+    expect(failed).to.equal("A part of the segment new is not stored.")
+  })
+})
