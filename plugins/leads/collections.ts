@@ -12,6 +12,8 @@ export interface StoredLead extends Document {
   merged_into: string | null
   /** Leads that a row named together with this one. */
   possible_duplicates: string[]
+  /** By what it was first seen, and when; absent of one that was split off, or whose history tells it. */
+  created_with?: { at: string } & Pick<StoredLead, "emails" | "phones">
   first_seen_at: string
   last_seen_at: string
   revision: number
@@ -37,12 +39,19 @@ export const IdentityCollection = defineCollection<StoredIdentity>()({
   name: "lead_identities",
   scope: "organization",
   times: [],
-  indexes: [{ fields: ["lead_id"] }],
+  indexes: [],
   audit: "size",
 })
 
 export function identityId(organization: string, { kind, value }: Identity): string {
   return derivedUuid("lead identity", organization, kind, value)
+}
+
+export function identityIds(organization: string, { emails, phones }: Readonly<Record<"emails" | "phones", readonly string[]>>): string[] {
+  return [
+    ...emails.map((value) => identityId(organization, { kind: "email", value })),
+    ...phones.map((value) => identityId(organization, { kind: "phone", value })),
+  ]
 }
 
 export const changeKinds = ["created", "merged", "merged_into", "split", "split_off"] as const
@@ -84,7 +93,7 @@ export const LeadRowCollection = defineCollection<LeadRow>()({
   name: "lead_rows",
   scope: "organization",
   times: ["at"],
-  indexes: [{ fields: ["identity_id", "-at"] }, { fields: ["row_id"] }],
+  indexes: [{ fields: ["identity_id", "-at"] }],
   audit: "none",
 })
 

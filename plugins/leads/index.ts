@@ -17,7 +17,7 @@ import { createLead, getLead, getTimeline, listLeads } from "./operations/leads.
 import { reasons } from "./reasons.ts"
 import { LeadRecords, LeadRecordsToken } from "./records.ts"
 import { LeadsSettings } from "./settings.ts"
-import { changeSource, rowSource } from "./timeline/own.ts"
+import { beginningSource, changeSource, rowSource } from "./timeline/own.ts"
 import { createLeadTimeline, LeadTimeline } from "./timeline/sources.ts"
 
 export { LeadRowsToken } from "./follow/row-buffer.ts"
@@ -49,6 +49,7 @@ export default definePlugin({
       create({ store }) {
         const timeline = createLeadTimeline()
         timeline.use(rowSource(store))
+        timeline.use(beginningSource(store))
         timeline.use(changeSource(store))
         return timeline
       },

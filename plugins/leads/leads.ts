@@ -208,11 +208,12 @@ export class Leads {
   ): StoredLead {
     const { name, time_zone, at, until, identities } = given
     const now = this.#records.now()
-    const empty = { emails: [], phones: [] }
+    const known = withIdentities({ emails: [], phones: [] }, identities)
     const lead: StoredLead = {
       id: this.#records.newId(),
       name,
-      ...withIdentities(empty, identities),
+      ...known,
+      created_with: { at, ...known },
       time_zone: time_zone ?? "",
       merged_into: null,
       possible_duplicates: [],
@@ -224,7 +225,6 @@ export class Leads {
     }
     work.in(LeadCollection, organization).insert(lead)
     for (const identity of identities) this.#records.attach(work, organization, lead.id, identity)
-    this.#records.note(work, organization, { lead_id: lead.id, kind: "created", at, ...withIdentities(empty, identities) })
     return lead
   }
 
@@ -235,13 +235,16 @@ export class Leads {
     if (!lead) return
     const field = identity.kind === "email" ? "emails" : "phones"
     const others = lead.emails.length + lead.phones.length - 1
+    const nameless = others === 0 ? { name: "", time_zone: "" } : {}
     const kept = { [field]: lead[field].filter((value) => value !== identity.value) }
-    this.#records.change(work, organization, lead, { ...kept, ...(others === 0 ? { name: "", time_zone: "" } : {}) })
+    this.#records.change(work, organization, lead, { ...kept, ...nameless })
     work.in(IdentityCollection, organization).remove(identityId(organization, identity))
     const family = await this.family(organization, lead)
-    if (others === 0)
-      for (const id of family.slice(1))
-        work.in(LeadCollection, organization).update(id, { $set: { name: "", time_zone: "" } }, { optional: true })
+    const $pull = { [`created_with.${field}`]: identity.value }
+    for (const id of family) {
+      const $set = id === lead.id ? {} : nameless
+      work.in(LeadCollection, organization).update(id, { $set, $pull }, { optional: true })
+    }
     const changes = store.open(ChangeCollection, organization).stream({ lead_id: { $in: family } })
     for await (const { id } of changes) work.in(ChangeCollection, organization).update(id, { $pull: { [field]: identity.value } })
   }

@@ -21,7 +21,7 @@ export async function mergeInto(
   const emails = [...new Set([...into.emails, ...from.emails])]
   const phones = [...new Set([...into.phones, ...from.phones])]
   if (emails.length + phones.length > maxIdentities) throw mergeRefused(`would give it more than ${maxIdentities} addresses and numbers`)
-  for (const { id } of await records.identities(organization, from.id)) {
+  for (const { id } of await records.identities(organization, from)) {
     work.in(IdentityCollection, organization).update(id, { $set: { lead_id: into.id } }, { where: { lead_id: from.id } })
   }
   records.change(work, organization, from, { merged_into: into.id, emails: [], phones: [], possible_duplicates: [] })
@@ -62,8 +62,9 @@ export async function splitOff(
   if (taken.emails.length + taken.phones.length === 0) throw splitRefused("emails", "and phones are empty; name what to split off")
   if (rest.emails.length + rest.phones.length === 0) throw splitRefused("emails", "and phones are all that the lead has")
   const at = records.now()
+  const { created_with: _, ...unmade } = lead
   const split_off: StoredLead = {
-    ...lead,
+    ...unmade,
     ...taken,
     id: records.newId(),
     name: "",
@@ -74,7 +75,7 @@ export async function splitOff(
     updated_at: at,
   }
   work.in(LeadCollection, organization).insert(split_off)
-  for (const { id, kind, value } of await records.identities(organization, lead.id)) {
+  for (const { id, kind, value } of await records.identities(organization, lead)) {
     if (!(kind === "email" ? taken.emails : taken.phones).includes(value)) continue
     work.in(IdentityCollection, organization).update(id, { $set: { lead_id: split_off.id } }, { where: { lead_id: lead.id } })
   }

@@ -5,6 +5,7 @@ import {
   type changeKinds,
   IdentityCollection,
   identityId,
+  identityIds,
   type LeadChange,
   LeadCollection,
   type StoredIdentity,
@@ -35,8 +36,9 @@ export class LeadRecords {
   }
 
   /** By which a lead is found. */
-  identities(organization: string, lead_id: string): Promise<StoredIdentity[]> {
-    return this.#deps.store.open(IdentityCollection, organization).find({ lead_id }, { limit: maxIdentities })
+  identities(organization: string, { id, emails, phones }: StoredLead): Promise<StoredIdentity[]> {
+    const ids = identityIds(organization, { emails, phones })
+    return this.#deps.store.open(IdentityCollection, organization).find({ id: { $in: ids }, lead_id: id }, { limit: maxIdentities })
   }
 
   /** By which the lead is found from then on. */

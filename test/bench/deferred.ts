@@ -20,7 +20,7 @@ export async function* deferredRows(options: BenchOptions): AsyncGenerator<Row> 
   const service = await startService({ env: { MILLRACE_OUTGOING_ALLOW_HOSTS: new URL(receiver.url).host } })
   const load = new Load()
   try {
-    const call = { id: "call", type: "http.request", url: receiver.url, body: { email: "{{ event.email }}" } }
+    const call = { id: "call", type: "http.request", url: receiver.url, body: { email: "{{ event.customer }}" } }
     const request = signedRequest(await makePipeline(service, { name: "Bench call", steps: [saveStep, call] }))
     const once = async (prefix: string, perSecond: number | undefined) => {
       await load.prepare({ ...request, prefix }, (perSecond ?? 8_000) * (seconds + 1))

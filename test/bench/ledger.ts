@@ -2,7 +2,7 @@
 // which tells more than a rate on a machine that others use too. From the least that is durable on, each pipeline has one
 // thing more than the one that it names; all are of one service and take turns.
 import { Contest, type Contestant } from "./contest.ts"
-import { makePipeline, type PipelineOptions, plainTransform, saveStep, signedRequest } from "./inbound/pipelines.ts"
+import { makePipeline, ofPerson, type PipelineOptions, plainTransform, saveStep, signedRequest } from "./inbound/pipelines.ts"
 import { indexCosts } from "./ledger/indexes.ts"
 import { Load } from "./load/load.ts"
 import type { BenchOptions } from "./options.ts"
@@ -18,34 +18,31 @@ interface Line {
   readonly rows: number
 }
 
-/** Columns that name nobody, so that no lead follows. */
-const customer = plainTransform("customer")
-const keyed = { ...saveStep, dataset_slug: "customers", key: "customer" }
-const { key: _, ...unkeyed } = { ...keyed, dataset_slug: "visits" }
+const { key: _, ...unkeyed } = { ...saveStep, dataset_slug: "visits" }
 const row = { customer: "{{ event.customer }}", name: "{{ event.name }}", budget: "{{ event.budget }}" }
 
 const lines: readonly Line[] = [
   { name: "journal entry", base: "", rows: 0, pipeline: { auth_mode: "none", schema: false, transform: false, steps: [] } },
   { name: "hmac", base: "journal entry", rows: 0, pipeline: { schema: false, transform: false, steps: [] } },
   { name: "schema", base: "hmac", rows: 0, pipeline: { transform: false, steps: [] } },
-  { name: "transform", base: "schema", rows: 0, pipeline: { transform: customer, steps: [] } },
+  { name: "transform", base: "schema", rows: 0, pipeline: { steps: [] } },
   {
     name: "transform in the sandbox",
     base: "transform",
     rows: 0,
-    pipeline: { transform: customer.replace("{ return", "{ const sandboxed = true; return"), steps: [] },
+    pipeline: { transform: plainTransform("customer").replace("{ return", "{ const sandboxed = true; return"), steps: [] },
   },
-  { name: "row", base: "transform", rows: 1, pipeline: { transform: customer, steps: [unkeyed] } },
-  { name: "keyed row", base: "transform", rows: 1, pipeline: { transform: customer, steps: [keyed] } },
-  { name: "row of templates", base: "keyed row", rows: 1, pipeline: { transform: customer, steps: [{ ...keyed, row }] } },
+  { name: "row", base: "transform", rows: 1, pipeline: { steps: [unkeyed] } },
+  { name: "keyed row", base: "transform", rows: 1, pipeline: { steps: [saveStep] } },
+  { name: "row of templates", base: "keyed row", rows: 1, pipeline: { steps: [{ ...saveStep, row }] } },
   {
     name: "deduplication",
     base: "keyed row",
     rows: 1,
-    pipeline: { transform: customer, steps: [keyed], dedupe: { key: "{{ payload.email }}" } },
+    pipeline: { steps: [saveStep], dedupe: { key: "{{ payload.email }}" } },
   },
-  { name: "response", base: "keyed row", rows: 1, pipeline: { transform: customer, steps: [keyed, { id: "answer", type: "respond" }] } },
-  { name: "lead", base: "keyed row", rows: 1, pipeline: { steps: [{ ...saveStep, dataset_slug: "people" }] } },
+  { name: "response", base: "keyed row", rows: 1, pipeline: { steps: [saveStep, { id: "answer", type: "respond" }] } },
+  { name: "lead", base: "keyed row", rows: 1, pipeline: ofPerson },
 ]
 
 const connections = 64

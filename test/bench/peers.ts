@@ -35,7 +35,7 @@ async function* keepingRows(options: BenchOptions): AsyncGenerator<Row> {
     }
     if (peers.length === 0) return
     service = await startService()
-    const own = signedRequest(await makePipeline(service, { name: "Bench lead" }))
+    const own = signedRequest(await makePipeline(service, { name: "Bench" }))
     const contest = new Contest(load, [...peers.map(({ peer }) => peer.contestant), { name: "full", request: own, keeps: service }])
     note(`peers that keep: warming up, then ${runs} runs of ${seconds} s each`)
     await contest.warm(connections)
@@ -58,7 +58,7 @@ async function* nodeRedRows(options: BenchOptions): AsyncGenerator<Row> {
   const service = await startService()
   const load = new Load()
   try {
-    const own = signedRequest(await makePipeline(service, { name: "Bench lead" }))
+    const own = signedRequest(await makePipeline(service, { name: "Bench" }))
     const contest = new Contest(load, [
       { name: "Node-RED", request: { url: nodeRed.url, body: own.body } },
       { name: "full", request: own, keeps: service },

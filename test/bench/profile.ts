@@ -22,7 +22,7 @@ export async function profileFullRun(seconds: number): Promise<string[]> {
   const service = await startService({ preload: ["profiled.ts"], env: { BENCH_PROFILES: folder } })
   const load = new Load()
   try {
-    const request = signedRequest(await makePipeline(service, { name: "Bench lead" }))
+    const request = signedRequest(await makePipeline(service, { name: "Bench" }))
     const run = async (prefix: string, seconds: number, rate: number) => {
       await load.prepare({ ...request, prefix }, rate * (seconds + 1))
       return load.run({ url: request.url, connections, seconds, repeat: false })

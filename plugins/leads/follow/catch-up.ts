@@ -3,7 +3,6 @@
 import { type Clock, type Document, defineCollection, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import { type Dataset, type Datasets, DatasetsCollection, executionOf } from "../../datasets/index.ts"
 import type { Organizations } from "../../organizations/index.ts"
-import { LeadRowCollection } from "../collections.ts"
 import { mayNamePerson } from "../identity.ts"
 import type { Follower } from "./follower.ts"
 
@@ -68,12 +67,9 @@ export class CatchUp {
       const found = await rows.find(filter, { sort: { created_at: 1, id: 1 }, limit: page, ...(after ? { after } : {}) })
       const last = found.at(-1)
       if (last) {
-        const kept = store.open(LeadRowCollection, organization)
-        const known = new Set((await kept.find({ row_id: { $in: found.map((row) => row.id) } })).map(({ row_id }) => row_id))
-        const unknown = found.filter((row) => !known.has(row.id))
         await follower.follow(
           organization,
-          unknown.map((row) => ({ dataset: slug, row_id: row.id, execution_id: executionOf(row) ?? row.id, at: row.created_at })),
+          found.map((row) => ({ dataset: slug, row_id: row.id, execution_id: executionOf(row) ?? row.id, at: row.created_at })),
         )
         until = last.created_at
         after = [last.created_at, last.id]

@@ -1,6 +1,6 @@
 // Makes leads of rows that were written: each about one person, kept once however often it is seen. A job's rows are read
 // and committed together: one by one, leads cost more than the events that brought the rows.
-import { type Collection, type Document, derivedUuid, type Store, token, type UnitOfWork } from "#core"
+import { type Collection, type Document, derivedUuidInOrder, type Store, token, type UnitOfWork } from "#core"
 import { EntryCollection, type JournalEntry } from "#core/engine"
 import { type Datasets, executionOf, type Row } from "../../datasets/index.ts"
 import { type LeadRow, LeadRowCollection } from "../collections.ts"
@@ -50,9 +50,9 @@ export class Follower {
     const found = refs.flatMap((ref): Fresh[] => {
       const row = rows.get(ref.row_id)
       if (!row) return []
-      // A row without a key is written once; the catch-up does not know by which event.
-      const writes = row.position === undefined ? [ref.row_id] : [ref.row_id, ref.execution_id]
-      return [{ id: derivedUuid("lead row", organization, ...writes), ref, row }]
+      // A row without a key is written once; the catch-up does not know by which event. Either id is in order of time.
+      const write = row.position === undefined ? ref.row_id : ref.execution_id
+      return [{ id: derivedUuidInOrder(write, "lead row", organization, ref.row_id), ref, row }]
     })
     const known = await allOf(
       store.open(LeadRowCollection, organization),

@@ -1,8 +1,8 @@
 // What this area itself tells of a lead: rows that were written about it, and what was done to it by hand.
 import type { Store } from "#core"
-import { ChangeCollection, identityId, type LeadChange, type LeadRow, LeadRowCollection } from "../collections.ts"
+import { ChangeCollection, identityIds, type LeadChange, LeadCollection, type LeadRow, LeadRowCollection } from "../collections.ts"
 import { referenceOf } from "../reference.ts"
-import type { LeadTimelineSource, TimelineEntry, TimelineQuery } from "./sources.ts"
+import { type LeadTimelineSource, newestFirst, type TimelineEntry, type TimelineQuery } from "./sources.ts"
 
 /** As every source asks its store. */
 export function findOptions({ limit, after }: Pick<TimelineQuery, "limit" | "after">) {
@@ -11,11 +11,8 @@ export function findOptions({ limit, after }: Pick<TimelineQuery, "limit" | "aft
 
 export function rowSource(store: Store): LeadTimelineSource {
   return async (query) => {
-    const { organization, emails, phones } = query
-    const identities = [
-      ...emails.map((value) => identityId(organization, { kind: "email", value })),
-      ...phones.map((value) => identityId(organization, { kind: "phone", value })),
-    ]
+    const { organization } = query
+    const identities = identityIds(organization, query)
     if (identities.length === 0) return []
     const rows = await store.open(LeadRowCollection, organization).find({ identity_id: { $in: identities } }, findOptions(query))
     return rows.map(shownRow)
@@ -29,6 +26,20 @@ export function changeSource(store: Store): LeadTimelineSource {
     return changes.map(shownChange)
   }
 }
+
+/** A lead that a row made keeps its beginning itself: one document fewer for each person. */
+export function beginningSource(store: Store): LeadTimelineSource {
+  return async ({ organization, leadIds, limit, after }) => {
+    const leads = await store.open(LeadCollection, organization).find({ id: { $in: [...leadIds] } }, { limit: leadIds.length })
+    const begun = leads.flatMap(({ id, created_with }) =>
+      created_with ? [shownChange({ ...unchanged, ...created_with, id, lead_id: id })] : [],
+    )
+    const rest = after ? begun.filter((one) => newestFirst(one, { at: after[0], id: after[1] }) > 0) : begun
+    return rest.sort(newestFirst).slice(0, limit)
+  }
+}
+
+const unchanged = { kind: "created", other_lead_id: null, note: "", credential_id: null } as const
 
 function shownRow({ id, at, dataset, row_id, execution_id, pipeline }: LeadRow): TimelineEntry {
   const evidence = { dataset, row_id, ...(execution_id === null ? {} : { execution_id, pipeline }) }

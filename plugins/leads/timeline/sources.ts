@@ -50,7 +50,8 @@ export function createLeadTimeline(): LeadTimeline {
   }
 }
 
-function newestFirst(one: TimelineEntry, other: TimelineEntry): number {
+export function newestFirst(one: Pick<TimelineEntry, "at" | "id">, other: Pick<TimelineEntry, "at" | "id">): number {
   if (one.at !== other.at) return one.at < other.at ? 1 : -1
+  if (one.id === other.id) return 0
   return one.id < other.id ? 1 : -1
 }

@@ -6,10 +6,12 @@ import { type BenchOptions, wanted } from "../options.ts"
 import { express, http, startPeer } from "../peers/peers.ts"
 import { startService } from "../service/service.ts"
 import { median, type Row, rowOf } from "../table.ts"
-import { lead, makePipeline, signedRequest } from "./pipelines.ts"
+import { lead, makePipeline, ofPerson, signedRequest } from "./pipelines.ts"
 import { tailRows, wantsTail } from "./tail.ts"
 
 const own = "full"
+const person = "person"
+const withLead = "inbound/full/c64/lead"
 const halfLoad = "inbound/full/half-load/p99"
 
 export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
@@ -19,7 +21,7 @@ export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
   const peers = [await startPeer(express), await startPeer(http)]
   const load = new Load()
   try {
-    const made = await makePipeline(service, { name: "Bench lead" })
+    const made = await makePipeline(service, { name: "Bench" })
     const contestants: Contestant[] = [
       ...peers.map(({ name, url }) => ({ name, request: { url, body: lead() } })),
       { name: own, request: signedRequest(made), keeps: service },
@@ -60,6 +62,14 @@ export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
       yield rowOf(halfLoad, "ms", measured(own, "p99"), express, peer, detail)
     }
     yield* tailRows(options, load, { ...contestants.at(-1), name: own } as Contestant, capacity)
+    if (!wanted(options, withLead)) return
+    const named = signedRequest(await makePipeline(service, { ...ofPerson, name: "Bench lead" }))
+    const people = new Contest(load, [...contestants.slice(0, 1), { name: person, request: named, keeps: service }])
+    await people.warm(64)
+    note(`${withLead}: ${runs} runs of ${seconds} s each`)
+    const measured = await people.runs({ connections: 64, seconds, runs })
+    const detail = `p99 ${ms(median(measured(person, "p99")))}; ${Math.round(median(measured(person, "server_us")))} µs CPU an event, with most of its lead`
+    yield rowOf(withLead, "events/s", measured(person), express, measured(express), detail)
   } finally {
     load.stop()
     for (const peer of peers) peer.stop()

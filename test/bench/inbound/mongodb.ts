@@ -28,8 +28,8 @@ export async function* mongodbRows(options: BenchOptions): AsyncGenerator<Row> {
   try {
     const contestants: Contestant[] = [
       { name: express, request: { url: peer.url, body: lead() } },
-      { name: "mongodb", request: signedRequest(await makePipeline(onMongo, { name: "Bench lead" })), keeps: onMongo },
-      { name: "sqlite", request: signedRequest(await makePipeline(embedded, { name: "Bench lead" })), keeps: embedded },
+      { name: "mongodb", request: signedRequest(await makePipeline(onMongo, { name: "Bench" })), keeps: onMongo },
+      { name: "sqlite", request: signedRequest(await makePipeline(embedded, { name: "Bench" })), keeps: embedded },
     ]
     const contest = new Contest(load, contestants)
     note(`${rateRow}: warming up, then ${runs} runs of ${seconds} s each`)

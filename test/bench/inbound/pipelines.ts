@@ -39,8 +39,11 @@ export function plainTransform(column: string): string {
   return `function transform(event) { return { ${column}: event.email.trim().toLowerCase(), name: event.name, budget: Number(event.budget) || 0 } }`
 }
 
-/** One row an event: keyed, so that a repeat would show. */
-export const saveStep = { id: "save", type: "dataset.write", dataset_slug: "leads", key: "email" }
+/** One row an event: keyed, so that a repeat would show, and of columns that name nobody, so that no lead follows. */
+export const saveStep = { id: "save", type: "dataset.write", dataset_slug: "customers", key: "customer" }
+
+/** A row that names a person, whose lead follows. */
+export const ofPerson = { transform: plainTransform("email"), steps: [{ ...saveStep, dataset_slug: "leads", key: "email" }] }
 
 /** Verified by HMAC, checked by a schema, transformed, written as a row, stamped and journalled, unless told otherwise. */
 export function makePipeline(service: Service, options: PipelineOptions): Promise<Made> {
@@ -61,7 +64,7 @@ export function makePipeline(service: Service, options: PipelineOptions): Promis
     ...(auth_config === undefined ? {} : { auth_config }),
     ...(owner_artifact_id === undefined ? {} : { owner_artifact_id }),
     ...(schema ? { request_schema } : {}),
-    ...(transform === false ? {} : { transform_js: transform === true ? plainTransform("email") : transform }),
+    ...(transform === false ? {} : { transform_js: transform === true ? plainTransform("customer") : transform }),
     ...(dedupe === undefined ? {} : { dedupe }),
     pipeline: steps,
   })

@@ -29,7 +29,10 @@ function variants(): Variant[] {
   const withoutTransform: Variant = {
     ...plain,
     names: ["inbound/transform/without"],
-    request: async (service) => signedRequest(await makePipeline(service, { name: "No transform", transform: false })),
+    async request(service) {
+      const row = { customer: "{{ event.email }}", name: "{{ event.name }}", budget: "{{ event.budget }}" }
+      return signedRequest(await makePipeline(service, { name: "No transform", transform: false, steps: [{ ...saveStep, row }] }))
+    },
   }
   const byActions = [3, 10].map((count): Variant => {
     const steps = Array.from({ length: count }, (_, index) => ({

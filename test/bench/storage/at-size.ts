@@ -30,7 +30,7 @@ export async function* sizeRows(options: SizeOptions): AsyncGenerator<Row> {
   const load = new Load()
   const empty: Service[] = []
   try {
-    const request = signedRequest(await makePipeline(service, { name: "Bench lead" }))
+    const request = signedRequest(await makePipeline(service, { name: "Bench" }))
     const memory = await fill(service, load, request, options)
     yield memoryRow(memory, rows)
     for (const [name, path] of Object.entries(await pages(service))) {
@@ -43,7 +43,7 @@ export async function* sizeRows(options: SizeOptions): AsyncGenerator<Row> {
     empty.push(other)
     const contest = new Contest(load, [
       { name: "full", request, keeps: service, warmSeconds: 0 },
-      { name: "empty", request: signedRequest(await makePipeline(other, { name: "Bench lead" })), keeps: other, warmSeconds },
+      { name: "empty", request: signedRequest(await makePipeline(other, { name: "Bench" })), keeps: other, warmSeconds },
     ])
     note(`storage/size/throughput: warming up, then ${runs} runs of ${seconds} s each`)
     await contest.warm(connections)
