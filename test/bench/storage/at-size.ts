@@ -113,10 +113,10 @@ function memoryRow(samples: readonly Sample[], rows: number): Row {
 }
 
 async function pages(service: Service): Promise<Record<string, string>> {
-  const rows = "/v1/datasets/leads/rows?limit=50"
-  const executions = "/v1/event-pipelines/bench-lead/executions?limit=50"
+  const rows = "/v1/datasets/customers/rows?limit=50"
+  const executions = "/v1/event-pipelines/bench/executions?limit=50"
   const list = (path: string) =>
-    service.api<{ rows: { created_at: string; values: { email: string } }[]; next_cursor: string }>("GET", path)
+    service.api<{ rows: { created_at: string; values: { customer: string } }[]; next_cursor: string }>("GET", path)
   const oldest = (await list(`${rows}&sort=created_at`)).rows[0]
   const newest = await list(rows)
   const [first, last] = [oldest?.created_at ?? "", newest.rows[0]?.created_at ?? ""]
@@ -127,7 +127,7 @@ async function pages(service: Service): Promise<Record<string, string>> {
     rows,
     "rows-next": `${rows}&cursor=${encodeURIComponent(newest.next_cursor)}`,
     "rows-from-the-middle": filtered({ created_at: { $lte: middle } }),
-    "rows-by-key": filtered({ email: oldest?.values.email ?? "" }),
+    "rows-by-key": filtered({ customer: oldest?.values.customer ?? "" }),
     executions,
     "executions-next": `${executions}&cursor=${encodeURIComponent(entries.next_cursor)}`,
     "executions-from-the-middle": `${executions}&until=${middle}`,
@@ -141,7 +141,7 @@ async function refusalRow(service: Service, rows: number): Promise<Row> {
   const taken: number[] = []
   for (let call = 0; call < 10; call++) {
     const began = performance.now()
-    const said = await service.api("GET", "/v1/datasets/leads/rows?sort=-budget").catch((error: unknown) => String(error))
+    const said = await service.api("GET", "/v1/datasets/customers/rows?sort=-budget").catch((error: unknown) => String(error))
     taken.push(performance.now() - began)
     if (typeof said !== "string" || !said.includes("column_not_indexed"))
       throw new BenchProblem(`storage/size: sorting ${rows} rows by a column without an index was not refused: ${JSON.stringify(said)}`)
