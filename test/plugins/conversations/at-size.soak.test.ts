@@ -1,19 +1,13 @@
 // Lists of conversations at the size of a large organization: a million messages in 50,000 conversations.
 import { expect } from "chai"
-import { Store, timestamp } from "#core"
-import { StagedWork } from "#core/engine"
 import type { TestHost } from "#core/testing"
-import { collections, conversationId, messageId } from "../../../plugins/conversations/channels.ts"
-import { foldedFrom } from "../../../plugins/conversations/fold/fold.ts"
-import type { StoredMessage } from "../../../plugins/conversations/messages.ts"
-import { OptOutsToken } from "../../../plugins/conversations/opt-out/ledger.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
 import { expectWithin } from "../../tier.ts"
+import { addressOf, fillConversations, fillPeople, numberOf } from "./many.ts"
 import type { Conversation } from "./webhooks.ts"
 
 const conversations = 50_000
 const messagesEach = 20
-const numbers = 10
 const asks = 200
 
 onBothStores("conversations at size", ({ start }) => {
@@ -23,55 +17,9 @@ onBothStores("conversations at size", ({ start }) => {
     host = await start({
       env: { MILLRACE_RATE_LIMITS_KEY_PER_MINUTE: "1000000", MILLRACE_RATE_LIMITS_ORGANIZATION_PER_MINUTE: "1000000" },
     })
-    for (let n = 0; n < numbers; n++)
-      await host.api("POST", "/v1/voice/phone-numbers", { number: `+49301234567${n}`, agent_ref: `agent-${n}` })
-    for (let n = 0; n < conversations; n += 50) await fill(n, n + 50)
+    await fillPeople(host, { conversations, messagesEach })
+    await fillConversations(host, "chat_app", { conversations, messagesEach })
   })
-
-  const addressOf = (n: number) => `+49151${10_000_000 + n}`
-
-  async function fill(from: number, to: number): Promise<void> {
-    const organization = host.organization.id
-    const work = new StagedWork(`fill ${from}`)
-    const { messages, conversations: stored } = collections.chat_app
-    for (let n = from; n < to; n++) {
-      const of = { number: `+49301234567${n % numbers}`, address: addressOf(n) }
-      const conversation_id = conversationId(organization, "chat_app", of)
-      // Conversations overlap in time, as they do.
-      const made = Array.from({ length: messagesEach }, (_, place) => messageAt(organization, conversation_id, { n, place }))
-      for (const message of made) work.in(messages, organization).insert(message)
-      const [first, last] = [made.at(0), made.at(-2)] as [StoredMessage, StoredMessage]
-      work.in(stored, organization).insert({
-        ...foldedFrom(first, of),
-        ...{
-          message_count: messagesEach,
-          last_inbound_at: last.at,
-          last_inbound_message_id: last.id,
-          activity_at: made.at(-1)?.at ?? last.at,
-        },
-      })
-      if (n % 10 > 0) continue
-      const evidence = { source: "keyword", message_id: last.id, wording: "STOP", recorded_by: null } as const
-      const entry = { address: of.address, kind: "opt_out", at: last.at, identity: last.id, ...evidence } as const
-      host.get(OptOutsToken).stage(work, organization, "chat_app", entry)
-    }
-    await work.commitTo(host.get(Store))
-  }
-
-  function messageAt(organization: string, conversation_id: string, { n, place }: { n: number; place: number }): StoredMessage {
-    const at = timestamp(Date.parse("2026-01-01T00:00:00Z") + (((n * 7_919) % conversations) * messagesEach + place) * 10_000)
-    const provider_id = `wamid.${n}.${place}`
-    return {
-      ...{ id: messageId(organization, "chat_app", provider_id), conversation_id, at, provider_id, changed_at: at },
-      ...{
-        direction: place % 2 === 0 ? "in" : "out",
-        kind: "text",
-        text: `Message ${place} of conversation ${n}, some sixty letters long.`,
-      },
-      ...{ profile_name: place % 2 === 0 ? `Person ${n}` : "", location: null, context: null, referral: null, reaction: null },
-      ...{ content: null, media: [], template: null, state: place % 2 === 0 ? "received" : "read", error: null },
-    }
-  }
 
   interface List {
     readonly conversations: Conversation[]
@@ -92,7 +40,7 @@ onBothStores("conversations at size", ({ start }) => {
         cursor = page.next_cursor
         return page
       },
-      "of one number": (place) => list(`limit=50&phone_number=49301234567${place % numbers}`),
+      "of one number": (place) => list(`limit=50&phone_number=${encodeURIComponent(numberOf(place))}`),
       "of one person": (place) => list(`address=${encodeURIComponent(addressOf((place * 211) % conversations))}`),
       "one with its messages": () => host.api("GET", `${path}/${newest?.session_id}`),
     }
