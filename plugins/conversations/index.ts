@@ -1,8 +1,9 @@
 // Conversations by chat app and text message: what people write, what they refuse, and the one way by which they are written to.
-import { Clock, definePlugin, JobQueue, Pager, PublicUrl, RateLimiter, Store, UnitsOfWork } from "#core"
+import { Clock, definePlugin, JobQueue, Live, Pager, PublicUrl, RateLimiter, Store, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { Integrations } from "../integrations/index.ts"
 import { Keys } from "../suppressions/index.ts"
+import { Announcements, AnnouncementsToken, liveChannels } from "./announcements.ts"
 import { collections } from "./channels.ts"
 import { closeConversation } from "./digest/close.ts"
 import { EgressGate, EgressGateToken } from "./egress/gate.ts"
@@ -64,6 +65,7 @@ export default definePlugin({
     registrar.operations(deleteChatAppConversation, deleteTextConversation)
     registrar.routes(askToOptOut, optOutByLink)
     registrar.operations(listOptOuts, recordOptOut, linkToOptOut, sendToPerson, refreshTemplates, listTemplates)
+    registrar.channels(...Object.values(liveChannels))
     registrar.jobs(purgeMessages, removeOldMessages)
     registrar.schedules({ name: "conversations.retention", cron: "20 3 * * *", job: removeOldMessages, payload: {} })
     registrar.jobs(foldConversation, settleMessage, sendMessage, syncTemplates, fetchMessageMedia, closeConversation)
@@ -79,10 +81,22 @@ export default definePlugin({
       inject: { store: Store, clock: Clock, integrations: Integrations },
       create: (deps) => new PhoneNumbers(deps),
     })
-    registrar.provide(OptOutsToken, { inject: { store: Store, clock: Clock }, create: (deps) => new OptOuts(deps) })
+    registrar.provide(AnnouncementsToken, { inject: { live: Live }, create: (deps) => new Announcements(deps) })
+    registrar.provide(OptOutsToken, {
+      inject: { store: Store, clock: Clock, announcements: AnnouncementsToken },
+      create: (deps) => new OptOuts(deps),
+    })
     registrar.provide(OptOutLinksToken, { inject: { keys: Keys, publicUrl: PublicUrl }, create: (deps) => new OptOutLinks(deps) })
     registrar.provide(RemovalsToken, {
-      inject: { store: Store, clock: Clock, queue: JobQueue, works: UnitsOfWork, buckets: Buckets, optOuts: OptOutsToken },
+      inject: {
+        store: Store,
+        clock: Clock,
+        queue: JobQueue,
+        works: UnitsOfWork,
+        buckets: Buckets,
+        optOuts: OptOutsToken,
+        announcements: AnnouncementsToken,
+      },
       create: (deps) => new Removals(deps),
     })
     registrar.provide(ConversationErasure, {
@@ -93,11 +107,11 @@ export default definePlugin({
           removals.erase(organization, address, signal),
     })
     registrar.provide(FoldsToken, {
-      inject: { store: Store, queue: JobQueue, removals: RemovalsToken },
+      inject: { store: Store, queue: JobQueue, removals: RemovalsToken, announcements: AnnouncementsToken },
       create: (deps) => new Folds({ ...deps, idleMs: settings.idle_minutes * 60_000 }),
     })
     registrar.provide(SettlementsToken, {
-      inject: { store: Store, clock: Clock, optOuts: OptOutsToken },
+      inject: { store: Store, clock: Clock, optOuts: OptOutsToken, announcements: AnnouncementsToken },
       create: (deps) => new Settlements(deps),
     })
     registrar.provide(ReceiverToken, {
@@ -127,6 +141,7 @@ export default definePlugin({
         numbers: PhoneNumbersToken,
         optOuts: OptOutsToken,
         gate: EgressGateToken,
+        announcements: AnnouncementsToken,
       },
       create: (deps) => new Sender({ ...deps, settings }),
     })

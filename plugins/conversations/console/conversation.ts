@@ -60,13 +60,22 @@ export interface MailConversation {
 
 /** By the word in the address. */
 export const channels = {
-  chat: { channel: "chat_app", title: "Chat app", list: "chatapp_conversations.list", get: "chatapp_conversations.get" },
-  text: { channel: "sms", title: "Text messages", list: "text_conversations.list", get: "text_conversations.get" },
+  chat: {
+    channel: "chat_app",
+    title: "Chat app",
+    live: "chatapp_conversations",
+    list: "chatapp_conversations.list",
+    get: "chatapp_conversations.get",
+  },
+  text: {
+    channel: "sms",
+    title: "Text messages",
+    live: "text_conversations",
+    list: "text_conversations.list",
+    get: "text_conversations.get",
+  },
 } as const
 
 export type ChannelWord = keyof typeof channels
 
 export const isChannel = (word: string): word is ChannelWord => Object.hasOwn(channels, word)
-
-/** Neither the chat app nor text messages have a channel of live updates: their screens read again so often. */
-export const everyMs = 5_000

@@ -15,9 +15,9 @@ import {
   Table,
   Tabs,
   useAnswer,
-  useLive,
 } from "#console"
-import { type ChannelWord, type Conversation, channels, everyMs, isChannel, type MailConversation } from "./conversation.ts"
+import { type ChannelWord, type Conversation, channels, isChannel, type MailConversation } from "./conversation.ts"
+import { useNews } from "./news.ts"
 
 const resets = ["cursor"]
 
@@ -44,9 +44,10 @@ function given(names: readonly string[]): Record<string, string> {
 }
 
 function Messages({ word }: { readonly word: ChannelWord }) {
-  const { list } = channels[word]
+  const { list, live } = channels[word]
   const input = given(["phone_number", "address", "cursor"])
-  const listed = useAnswer<{ conversations: readonly Conversation[]; next_cursor: string }>(list, input, { everyMs })
+  const listed = useAnswer<{ conversations: readonly Conversation[]; next_cursor: string }>(list, input)
+  useNews(input["cursor"] ? undefined : live, listed)
   return (
     <>
       <FilterBar
@@ -114,7 +115,7 @@ function State({ of: { suppressed, idle_closed_at, sender_kind } }: { readonly o
 function Mails() {
   const input = given(["address", "domain", "answered", "cursor"])
   const listed = useAnswer<{ conversations: readonly MailConversation[]; next_cursor: string }>("email_conversations.list", input)
-  useLive(input["cursor"] ? undefined : "email_conversations", { onMessage: listed.reload, onGap: listed.reload })
+  useNews(input["cursor"] ? undefined : "email_conversations", listed)
   return (
     <>
       <FilterBar

@@ -1,8 +1,9 @@
 // One conversation by mail: what was written, how each message proved where it is from, and its files by link.
 import "./conversations.css"
 import { useSignal } from "@preact/signals"
-import { Answered, Badge, Foreign, formatNumber, hrefWith, query, SameAs, type ScreenProps, Time, useAnswer, useLive } from "#console"
+import { Answered, Badge, Foreign, formatNumber, hrefWith, query, SameAs, type ScreenProps, Time, useAnswer } from "#console"
 import type { MailConversation } from "./conversation.ts"
+import { useNews } from "./news.ts"
 
 interface Message {
   readonly id: string
@@ -33,12 +34,7 @@ export default function MailScreen({ params }: ScreenProps) {
   const { cursor = "" } = query()
   const input = { id, limit: 20, ...(cursor === "" ? {} : { cursor }) }
   const read = useAnswer<Read>("email_conversations.get", input)
-  useLive("email_conversations", {
-    onMessage({ data }) {
-      if ((data as { readonly conversation_id?: unknown }).conversation_id === id) read.reload()
-    },
-    onGap: read.reload,
-  })
+  useNews("email_conversations", read, (data) => (data as { readonly conversation_id?: unknown }).conversation_id === id)
   return (
     <>
       <p>

@@ -16,8 +16,9 @@ import {
   Time,
   useAnswer,
 } from "#console"
-import { type ChannelWord, type Conversation, channels, everyMs, isChannel, type Message } from "./conversation.ts"
+import { type ChannelWord, type Conversation, channels, isChannel, type Message } from "./conversation.ts"
 import { Messages } from "./message.tsx"
+import { useNews } from "./news.ts"
 import { Reply, StandingLine, useStanding, type Waiting } from "./reply.tsx"
 
 interface Read {
@@ -27,6 +28,8 @@ interface Read {
 }
 
 const pageSize = 50
+/** Whether they may be written to changes with the time of day, too. */
+const standingMs = 60_000
 
 export default function ConversationScreen({ params }: ScreenProps) {
   const { channel = "", id = "" } = params
@@ -38,18 +41,22 @@ export default function ConversationScreen({ params }: ScreenProps) {
 }
 
 function One({ word, id }: { readonly word: ChannelWord; readonly id: string }) {
-  const { get, channel, title } = channels[word]
+  const { get, channel, title, live } = channels[word]
   const { cursor = "" } = query()
   const input = { session_id: id, limit: pageSize, ...(cursor === "" ? {} : { cursor }) }
-  const read = useAnswer<Read>(get, input, { everyMs })
+  const read = useAnswer<Read>(get, input)
   const conversation = read.answer?.conversation
   const ends = conversation && { channel, from: conversation.phone_number, to: conversation.address }
-  const standing = useStanding(mayCall("consents.check") ? ends : undefined, 3 * everyMs)
-  const waiting = useAnswer<Waiting>(
-    mayCall("approvals.list") ? "approvals.list" : undefined,
-    { state: "pending", limit: 200 },
-    { everyMs },
-  )
+  const standing = useStanding(mayCall("consents.check") ? ends : undefined, standingMs)
+  const waiting = useAnswer<Waiting>(mayCall("approvals.list") ? "approvals.list" : undefined, { state: "pending", limit: 200 })
+  // An opt-out names no conversation.
+  const isAbout = (data: unknown) => {
+    const { session_id } = data as { readonly session_id?: string }
+    return session_id === undefined || session_id === id
+  }
+  useNews(live, read, isAbout)
+  useNews(live, standing, isAbout)
+  useNews(mayCall("approvals.list") ? "approvals" : undefined, waiting)
   return (
     <>
       <p>

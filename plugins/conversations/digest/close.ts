@@ -2,6 +2,7 @@
 // later opens it again.
 import { Clock, defineJob, type Json, Postponed, Store, timestamp } from "#core"
 import { Models } from "../../models/index.ts"
+import { AnnouncementsToken } from "../announcements.ts"
 import { collections } from "../channels.ts"
 import { ConversationSettingsToken } from "../settings.ts"
 import { digestOf } from "./digest.ts"
@@ -15,9 +16,9 @@ export const closeConversation = defineJob({
   ...closeJob,
   summary: "Closes an idle conversation with a digest of it.",
   timeoutMs: 120_000,
-  inject: { store: Store, clock: Clock, models: Models, settings: ConversationSettingsToken },
+  inject: { store: Store, clock: Clock, models: Models, settings: ConversationSettingsToken, announcements: AnnouncementsToken },
   async run({ payload: { channel, conversation_id }, organization = "", deps, work, signal, last }) {
-    const { store, clock, models, settings } = deps
+    const { store, clock, models, settings, announcements } = deps
     const { conversations, messages } = collections[channel]
     const conversation = await store.open(conversations, organization).get(conversation_id)
     if (!conversation?.closing) return
@@ -29,5 +30,6 @@ export const closeConversation = defineJob({
     work
       .in(conversations, organization)
       .update(conversation_id, { $set: set as unknown as Record<string, Json> }, { where: { revision: conversation.revision } })
+    announcements.stage(work, { organization, channel }, "conversation", { session_id: conversation_id, state: "idle" })
   },
 })

@@ -15,6 +15,7 @@ import {
   type UnitsOfWork,
 } from "#core"
 import type { Integrations } from "../../integrations/index.ts"
+import type { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
 import { settleJob } from "../fold/job-refs.ts"
 import type { StoredMessage } from "../messages.ts"
@@ -43,6 +44,7 @@ interface Services {
   readonly numbers: PhoneNumbers
   readonly optOuts: OptOuts
   readonly gate: EgressGate
+  readonly announcements: Announcements
   readonly settings: ConversationSettings
 }
 
@@ -82,6 +84,8 @@ export class Sender {
     const error = { code: "gave_up", message: "The provider did not take the message, however often it was tried." }
     const set = { state: "failed", error, changed_at: timestamp(this.#services.clock.now()) }
     work.in(collections[channel].messages, organization).update(messageId, { $set: set }, { where: { state: "queued" }, optional: true })
+    const message = await this.#services.store.open(collections[channel].messages, organization).get(messageId)
+    if (message) this.#announce(work, { organization, channel, message }, "failed")
   }
 
   async #asked(organization: string, channel: Channel, message: StoredMessage): Promise<Asked | undefined> {
@@ -177,10 +181,18 @@ export class Sender {
   ): Promise<void> {
     const { works, clock } = this.#services
     await works.run((work) => {
+      this.#announce(work, { organization, channel, message }, change.state)
       const set = { ...change, changed_at: timestamp(clock.now()) } as unknown as Record<string, Json>
       work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where: { state: { $in: from } } })
       more(work)
     })
+  }
+
+  /** That it is being sent is told by what comes of it. */
+  #announce(work: UnitOfWork, { organization, channel, message }: Omit<Sending, "asked">, state: DeliveryState): void {
+    if (state === "sending") return
+    const told = { session_id: message.conversation_id, message_id: message.id, state }
+    this.#services.announcements.stage(work, { organization, channel }, "message", told)
   }
 }
 

@@ -2,6 +2,7 @@
 // and any repetition of deliveries leads to the same conversation. One that reads while another writes is refused by the
 // revision, and runs again.
 import { type JobQueue, type Json, type Store, token, type UnitOfWork } from "#core"
+import type { Announcements } from "../announcements.ts"
 import { type Channel, collections, type StoredConversation } from "../channels.ts"
 import { closeJob } from "../digest/job-ref.ts"
 import type { StoredMessage } from "../messages.ts"
@@ -57,6 +58,14 @@ function foldOf({ count, oldest, newestIn, newestOut }: Found): Folded {
   }
 }
 
+interface FoldDeps {
+  readonly store: Store
+  readonly queue: JobQueue
+  readonly removals: Removals
+  readonly announcements: Announcements
+  readonly idleMs: number
+}
+
 /** Between which numbers a conversation is. */
 type Ends = Pick<StoredConversation, "number" | "address">
 
@@ -64,10 +73,12 @@ export class Folds {
   readonly #store: Store
   readonly #removals: Removals
   readonly #queue: JobQueue
+  readonly #announcements: Announcements
   readonly #idleMs: number
 
-  constructor({ store, queue, removals, idleMs }: { store: Store; queue: JobQueue; removals: Removals; idleMs: number }) {
+  constructor({ store, queue, removals, announcements, idleMs }: FoldDeps) {
     this.#store = store
+    this.#announcements = announcements
     this.#removals = removals
     this.#queue = queue
     this.#idleMs = idleMs
@@ -86,8 +97,12 @@ export class Folds {
     const count = await messages.count(of)
     const [oldest, newestIn, newestOut] = await Promise.all([messages.first(of, { sort: { at: 1 } }), newest("in"), newest("out")])
     const conversations = work.in(collections[channel].conversations, organization)
+    const announce = (state: "open" | "idle" | "removed") =>
+      this.#announcements.stage(work, { organization, channel }, "conversation", { session_id: id, state })
     if (!oldest) {
-      if (stored) conversations.remove(id, { where: { revision: stored.revision } })
+      if (!stored) return
+      conversations.remove(id, { where: { revision: stored.revision } })
+      announce("removed")
       return
     }
     const folded = foldOf({ count, oldest, newestIn, newestOut })
@@ -112,6 +127,7 @@ export class Folds {
       this.#queue.enqueue(work, closeJob, { channel, conversation_id: id }, options)
     }
     conversations.update(id, { $set: set }, { where: { revision: stored.revision } })
+    announce(isClosed ? "idle" : "open")
   }
 
   /** The person of a conversation, as their newest message names them; undefined where they have not written. */

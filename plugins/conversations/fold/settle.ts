@@ -1,6 +1,7 @@
 // A sent message as the reports about it make it, whichever arrived first: also those that came before the provider's answer
 // to the call that sent it was stored.
 import { type Clock, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import type { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
 import type { StoredMessage } from "../messages.ts"
 import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
@@ -11,6 +12,7 @@ interface Services {
   readonly store: Store
   readonly clock: Clock
   readonly optOuts: OptOuts
+  readonly announcements: Announcements
 }
 
 /** A message, by the provider's id or its own. */
@@ -28,7 +30,7 @@ export class Settlements {
 
   /** Stages what the reports make of a message; nothing where it is not one of this service's, or not known yet. */
   async stage(work: UnitOfWork, organization: string, channel: Channel, { provider_id, message_id }: Settled): Promise<void> {
-    const { store, clock, optOuts } = this.#services
+    const { store, clock, optOuts, announcements } = this.#services
     const messages = store.open(collections[channel].messages, organization)
     const message = (message_id === null ? undefined : await messages.get(message_id)) ?? (await messages.first({ provider_id }))
     if (message?.direction !== "out" || (message.provider_id !== null && message.provider_id !== provider_id)) return
@@ -38,6 +40,8 @@ export class Settlements {
       const set: Record<string, Json> = { provider_id, state, error: error as Json, changed_at: timestamp(clock.now()) }
       const where = { state: message.state, provider_id: message.provider_id }
       work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where })
+      const { id: message_id, conversation_id: session_id } = message
+      announcements.stage(work, { organization, channel }, "message", { session_id, message_id, state })
     }
     for (const report of reports) {
       if (!report.error || !isCarrierOptOut(channel, report.error.code)) continue

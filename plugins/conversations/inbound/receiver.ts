@@ -1,5 +1,5 @@
-// Takes a delivery in: its messages, what they say about opting out, and reports about messages that were sent. Nothing here
-// depends on what is stored, so that a commit cannot be refused, and a delivery that is repeated changes nothing.
+// Takes a delivery in: its messages, what they say about opting out, and reports about messages that were sent. Nothing is
+// written that a commit could refuse, and a delivery that is repeated changes nothing.
 import { AppError, type Clock, type JobQueue, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { type Channel, collections, conversationId, messageId } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
@@ -71,14 +71,16 @@ export class Receiver {
         this.#services.queue.enqueue(work, mediaJob, { channel, message_id: stored.id }, { organization, id: `${stored.id}:media` })
       const kind = received.preference ?? keywordIn(received.text, channel)
       if (kind === undefined || kind === "none") continue
-      const { address, at } = received
+      const { address } = received
+      const { optOuts } = this.#services
+      const at = (await optOuts.saidAt(organization, channel, { kind, identity: stored.id })) ?? received.at
       const evidence = {
         source: received.preference ? "provider" : "keyword",
         message_id: stored.id,
         wording: received.text,
         recorded_by: null,
       } as const
-      this.#services.optOuts.stage(work, organization, channel, { address, kind, at, identity: stored.id, ...evidence })
+      optOuts.stage(work, organization, channel, { address, kind, at, identity: stored.id, ...evidence })
       entries[kind]++
     }
     for (const [conversation_id, ends] of touched)

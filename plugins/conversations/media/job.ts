@@ -2,6 +2,7 @@
 import { AppError, Clock, defineJob, type Json, Store, timestamp } from "#core"
 import { Buckets } from "../../buckets/index.ts"
 import { Integrations } from "../../integrations/index.ts"
+import { AnnouncementsToken } from "../announcements.ts"
 import { collections } from "../channels.ts"
 import type { Media } from "../messages.ts"
 import { PhoneNumbersToken } from "../numbers/numbers.ts"
@@ -21,9 +22,10 @@ export const fetchMessageMedia = defineJob({
     numbers: PhoneNumbersToken,
     integrations: Integrations,
     settings: ConversationSettingsToken,
+    announcements: AnnouncementsToken,
   },
   async run({ payload: { channel, message_id }, organization = "", deps, work, signal, last }) {
-    const { store, clock, buckets, numbers, integrations, settings } = deps
+    const { store, clock, buckets, numbers, integrations, settings, announcements } = deps
     const { messages, conversations } = collections[channel]
     const message = await store.open(messages, organization).get(message_id)
     if (!message?.media.some(({ state }) => state === "pending")) return
@@ -54,5 +56,7 @@ export const fetchMessageMedia = defineJob({
     }
     const set = { media: media as unknown as Json, changed_at: timestamp(clock.now()) }
     work.in(messages, organization).update(message_id, { $set: set })
+    const { conversation_id: session_id, state } = message
+    announcements.stage(work, { organization, channel }, "message", { session_id, message_id, state })
   },
 })

@@ -1,6 +1,7 @@
 // The opt-out ledger of a channel: entries that are only ever added, each with its evidence, and per person the state that
 // the newest entry leaves. Both are written without reading, so that entries may arrive in any order, and twice.
 import { type Clock, type Document, derivedUuid, type Json, type Store, timestamp, token, type UnitOfWork, type UnitsOfWork } from "#core"
+import type { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
 import { formsOf, personKey } from "../phone.ts"
 
@@ -44,23 +45,35 @@ const maxForgotten = 200
 export class OptOuts {
   readonly #store: Store
   readonly #clock: Clock
+  readonly #announcements: Announcements
 
-  constructor({ store, clock }: { store: Store; clock: Clock }) {
+  constructor({ store, clock, announcements }: { store: Store; clock: Clock; announcements: Announcements }) {
     this.#store = store
     this.#clock = clock
+    this.#announcements = announcements
   }
 
   /** Stages an entry; the same one again changes nothing. Of two at one time, the opt-out holds. */
   stage(work: UnitOfWork, organization: string, channel: Channel, { identity, ...entry }: NewEntry): OptOutEntry {
     const { ledger, states } = collections[channel]
     const recorded_at = timestamp(this.#clock.now())
-    const id = derivedUuid("opt-out entry", organization, channel, entry.kind, identity)
+    const id = entryId(organization, channel, entry.kind, identity)
     const stored = { id, ...entry, recorded_at }
     work.in(ledger, organization).insert(stored, { ifPresent: "keep" })
     const values = { suppressed: entry.kind === "opt_out", entry_id: id }
     const doc = { id: stateId(organization, channel, entry.address), values, created_at: recorded_at, updated_at: recorded_at }
     work.write({ kind: "newest_wins", collection: states, organization, doc, position: `${entry.at} ${values.suppressed ? 1 : 0} ${id}` })
+    this.#announcements.stage(work, { organization, channel }, entry.kind, { opt_out_id: id })
     return stored
+  }
+
+  /** When it was said, where the same was staged before: a provider that gives no times delivers again at a later one. */
+  async saidAt(
+    organization: string,
+    channel: Channel,
+    { kind, identity }: Pick<NewEntry, "kind" | "identity">,
+  ): Promise<string | undefined> {
+    return (await this.#store.open(collections[channel].ledger, organization).get(entryId(organization, channel, kind, identity)))?.at
   }
 
   /** What the channel's gate obeys of a person, and the entry that says so. */
@@ -99,6 +112,10 @@ export class OptOuts {
     const refusing = new Set(found.filter(({ values }) => values["suppressed"] === true).map(({ id }) => id))
     return new Set(addresses.filter((address) => refusing.has(idOf(address))))
   }
+}
+
+function entryId(organization: string, channel: Channel, kind: OptOutEntry["kind"], identity: string): string {
+  return derivedUuid("opt-out entry", organization, channel, kind, identity)
 }
 
 function stateId(organization: string, channel: Channel, address: string): string {

@@ -12,6 +12,7 @@ import {
   type UnitsOfWork,
 } from "#core"
 import type { Buckets } from "../../buckets/index.ts"
+import type { Announcements } from "../announcements.ts"
 import { type Channel, channels, collections } from "../channels.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import { formsOf } from "../phone.ts"
@@ -44,6 +45,7 @@ interface Services {
   readonly works: UnitsOfWork
   readonly buckets: Buckets
   readonly optOuts: OptOuts
+  readonly announcements: Announcements
 }
 
 export class Removals {
@@ -59,6 +61,8 @@ export class Removals {
     work.in(collections[channel].conversations, organization).remove(conversation_id, { optional: true })
     work.in(RemovalCollection, organization).update(conversation_id, { $set: { until, expires_at } }, { upsert: true })
     this.stagePurge(work, organization, channel, conversation_id, until)
+    const told = { session_id: conversation_id, state: "removed" } as const
+    this.#services.announcements.stage(work, { organization, channel }, "conversation", told)
   }
 
   stagePurge(work: UnitOfWork, organization: string, channel: Channel, conversation_id: string, until: string): void {

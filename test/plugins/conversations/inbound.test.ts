@@ -154,6 +154,27 @@ onBothStores("inbound conversations", (leg) => {
     expect((await counted("text", person, 3)).suppressed, "by Twilio's own reading").to.equal(false)
   })
 
+  it("leave an opt-out in force where an earlier opt-in is delivered again", async () => {
+    const person = "+4915144444445"
+    const say = async (MessageSid: string, Body: string) => {
+      const sms = { MessageSid, From: person, To: own, Body, NumMedia: "0", SmsStatus: "received" }
+      expect((await postTwilio(urls.twilio, sms)).status).to.equal(200)
+    }
+    for (const [id, text] of [
+      ["SMr1", "Start"],
+      ["SMr2", "Stop"],
+      ["SMr1", "Start"],
+    ] as const)
+      await say(id, text)
+    expect((await counted("text", person, 2)).suppressed).to.equal(true)
+    await say("SMr3", "Start")
+    await say("SMr2", "Stop")
+    expect((await counted("text", person, 3)).suppressed, "the opt-out again, after a later opt-in").to.equal(false)
+    const path = `/v1/voice/opt-outs?channel=sms&address=${encodeURIComponent(person)}`
+    const { body } = await host.api<{ opt_outs: { kind: string }[] }>("GET", path)
+    expect(body.opt_outs.map(({ kind }) => kind)).to.deep.equal(["opt_in", "opt_out", "opt_in"])
+  })
+
   it("take a person's choice in WhatsApp's own menu", async () => {
     const person = "+4915155555555"
     await take(chatMessage("wamid.c1", person, { at: start, body: "Hello" }))

@@ -122,4 +122,30 @@ describe("opt-out links", () => {
     const listed = await host.api<{ opt_outs: object[] }>("GET", "/v1/voice/opt-outs?channel=sms&address=%2B493098765432")
     expect(listed.body.opt_outs).to.deep.equal([])
   })
+
+  it("is told to subscribers of the channel, as are conversations and messages, by ids and states alone", async () => {
+    const someone = "+4915187654321"
+    const told = async () => (await host.broadcasts("text_conversations")).slice(before)
+    const before = (await host.broadcasts("text_conversations")).length
+    await postTwilio(urls.twilio, { MessageSid: "SMlive", From: someone, To: own, Body: "A secret of mine", SmsStatus: "received" })
+    const conversation = await until("the conversation", async () => (await told())[0])
+    const { session_id } = conversation.data as { session_id: string }
+    expect(conversation).to.deep.include({ event: "conversation", data: { session_id, state: "open" } })
+    const sent = await patiently(() =>
+      host.api<{ message_id: string }>("POST", "/v1/voice/messages", { channel: "sms", from: own, to: someone, text: "Another secret" }),
+    )
+    const { message_id } = sent.body
+    const accepted = { channel: "text_conversations", event: "message", data: { session_id, message_id, state: "accepted" } }
+    await until("the message", async () => (await told()).some((one) => JSON.stringify(one) === JSON.stringify(accepted)))
+    await host.api("POST", "/v1/voice/opt-outs", { channel: "sms", address: someone, wording: "A third secret" })
+    expect((await told()).at(-1)).to.include({ event: "opt_out" })
+    await host.api("DELETE", `/v1/voice/text-conversations/${session_id}`)
+    await until("the removal", async () =>
+      (await told()).some(({ data }) => JSON.stringify(data) === JSON.stringify({ session_id, state: "removed" })),
+    )
+    expect(JSON.stringify(await told()))
+      .to.not.contain("secret")
+      .and.not.contain(someone.slice(1))
+    expect(JSON.stringify(await host.broadcasts("chatapp_conversations"))).to.not.contain(session_id)
+  })
 })
