@@ -75,7 +75,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.value(Outgoing, { capture: args.capture })
   container.provide(Metrics, { create: () => metricsRegistry() })
   provideVault(container, production)
-  provideStorage(container, registry)
+  await provideStorage(container, registry, config)
   provideWork(container, registry, ids.uuid(), args)
   provideCalls(container, registry, listening, args)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })

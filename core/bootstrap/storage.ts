@@ -21,8 +21,7 @@ import { Vault } from "../kernel/vault.ts"
 import type { GroupCommitLimits } from "../storage/commit.ts"
 import type { StorageDriver } from "../storage/driver.ts"
 import { checkMasterKey, MasterKeysCollection } from "../storage/master-key.ts"
-import { createMongoDriver, type MongoDriver } from "../storage/mongodb/driver.ts"
-import { type LiveAdapter, liveAdapter } from "../storage/mongodb/live-adapter.ts"
+import type { LiveAdapter } from "../storage/mongodb/live-adapter.ts"
 import { createSqliteDriver } from "../storage/sqlite/driver.ts"
 import { createStore, type StartedStore } from "../storage/store.ts"
 import { dataFile, isEmbedded, tracesOfStore } from "./embedded.ts"
@@ -45,12 +44,11 @@ export const Driver = token<Chosen>("StorageDriver")
 export const Opened = token<StartedStore>("StartedStore")
 const CheckedMasterKey = token<unknown>("CheckedMasterKey")
 
-export function provideStorage(container: Container, registry: Registry): void {
+/** Throws BootError where `storage.url` names none. */
+export async function provideStorage(container: Container, registry: Registry, config: CoreConfig): Promise<void> {
   for (const collection of clusterCollections) registry.add(Collections, collection, "cluster")
-  container.provide(Driver, {
-    inject: { config: Settings, clock: Clock, log: Log },
-    create: ({ config, clock, log }) => choose(config, { clock, log }),
-  })
+  const choose = isEmbedded(config) ? embedded : await byUrl(config.storage.url ?? "")
+  container.provide(Driver, { inject: { config: Settings, clock: Clock, log: Log }, create: choose })
   container.provide(Opened, {
     inject: { chosen: Driver, clock: Clock, metrics: Metrics },
     create: ({ chosen, clock, metrics }) =>
@@ -86,23 +84,28 @@ export function provideStorage(container: Container, registry: Registry): void {
   })
 }
 
-function choose(config: CoreConfig, deps: { clock: Clock; log: Logger }): Chosen {
-  if (isEmbedded(config)) return { driver: embedded(config, deps), feed: undefined, liveAdapter: undefined, limits: {} }
-  const url = config.storage.url ?? ""
-  if (/^mongodb(\+srv)?:\/\//.test(url)) {
-    const driver: MongoDriver = createMongoDriver({ url, ...deps })
-    return { driver, feed: () => driver.feed, liveAdapter: () => liveAdapter(driver.db, deps.log), limits: { groupCommits: mongoGroup } }
+type Choose = (deps: { readonly config: CoreConfig; readonly clock: Clock; readonly log: Logger }) => Chosen
+
+/** MongoDB's driver takes a sixth of a command's start, so it is loaded where it is used only. */
+async function byUrl(url: string): Promise<Choose> {
+  if (!/^mongodb(\+srv)?:\/\//.test(url)) {
+    throw new BootError([
+      `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is not a supported storage; leave it out for the embedded file, or give mongodb://… .`,
+    ])
   }
-  throw new BootError([
-    `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is not a supported storage; leave it out for the embedded file, or give mongodb://… .`,
-  ])
+  const { createMongoDriver } = await import("../storage/mongodb/driver.ts")
+  const { liveAdapter } = await import("../storage/mongodb/live-adapter.ts")
+  return ({ clock, log }) => {
+    const driver = createMongoDriver({ url, clock, log })
+    return { driver, feed: () => driver.feed, liveAdapter: () => liveAdapter(driver.db, log), limits: { groupCommits: mongoGroup } }
+  }
 }
 
 /** What the file tells of itself goes to the log. */
-function embedded(config: CoreConfig, { clock, log }: { clock: Clock; log: Logger }): StorageDriver {
+function embedded({ config, clock, log }: Parameters<Choose>[0]): Chosen {
   const file = dataFile(config)
   const bounded = new BoundedLog(log, clock)
-  return createSqliteDriver({
+  const driver = createSqliteDriver({
     file,
     clock,
     traces: tracesOfStore(config),
@@ -119,6 +122,7 @@ function embedded(config: CoreConfig, { clock, log }: { clock: Clock; log: Logge
     onUnreadable: (collection) =>
       bounded.error(collection, { file, collection }, "a document is damaged on disk and is omitted from reads"),
   })
+  return { driver, feed: undefined, liveAdapter: undefined, limits: {} }
 }
 
 /** Read when the store starts, after plugins have declared their collections. */

@@ -1,8 +1,6 @@
 // `millrace rotate-master-key`: seals every secret in the store under another master key. The embedded store's service
 // must be stopped; on MongoDB nodes go on, having been given both keys before.
 import type { Command } from "commander"
-import { buildRuntime } from "../bootstrap/runtime.ts"
-import { Opened } from "../bootstrap/storage.ts"
 import { MasterKeys } from "../bootstrap/vault.ts"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
 import { createLog } from "../kernel/log.ts"
@@ -24,6 +22,9 @@ export function addRotateMasterKey(program: Command, config: () => CoreConfig, t
 
 /** Returns what it did, in words. */
 export async function rotateMasterKey(config: CoreConfig): Promise<string> {
+  // Loaded here: no other command needs a store of its own.
+  const { buildRuntime } = await import("../bootstrap/runtime.ts")
+  const { Opened } = await import("../bootstrap/storage.ts")
   const runtime = await buildRuntime({ config, log: createLog(config.log.level), serve: false })
   const keys = runtime.container.get(MasterKeys)
   const inFile = config.master_key === null

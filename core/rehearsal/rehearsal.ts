@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { buildRuntime, type Runtime } from "../bootstrap/runtime.ts"
+import type { Runtime } from "../bootstrap/runtime.ts"
 import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import { type AnyOperation, Operations } from "../contract/operation.ts"
@@ -60,6 +60,8 @@ export class Rehearsal {
     const log = createLog(logLevel, { write: (line) => void logged.push(line) })
     const sandbox = sharedSandbox(config.sandbox)
     try {
+      // Loaded here: the commands that only read documents come by this file as well.
+      const { buildRuntime } = await import("../bootstrap/runtime.ts")
       const runtime = await buildRuntime({
         config: tried(config, folder),
         log,
