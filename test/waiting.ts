@@ -1,5 +1,7 @@
 // Waiting in tests: for the thing itself, with a word of what it is, and never for ever.
 
+import { AppError } from "../core/kernel/errors.ts"
+
 type Sought<T> = T | undefined | null | false
 
 export interface Waiting {
@@ -37,10 +39,26 @@ export async function patiently<T extends { readonly status: number }>(ask: () =
   for (let again = 0; ; again++) {
     const answer = await ask()
     if (answer.status !== 503) return answer
-    if (again === maxAgain) throw new Error(`Answered 503 ${maxAgain} times in a row.`)
-    askedAgain++
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await pauseBefore(again)
   }
+}
+
+/** The same for what is called in this process, and throws where a service would answer 503; it must be safe to repeat. */
+export async function untilAvailable<T>(run: () => Promise<T>): Promise<T> {
+  for (let again = 0; ; again++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === "unavailable")) throw error
+      await pauseBefore(again)
+    }
+  }
+}
+
+async function pauseBefore(again: number): Promise<void> {
+  if (again === maxAgain) throw new Error(`Answered 503 ${maxAgain} times in a row.`)
+  askedAgain++
+  await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
 /** How often anything was asked again after a 503, in this process; starts again. */

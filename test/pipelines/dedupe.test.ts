@@ -4,7 +4,7 @@ import { Clock } from "#core"
 import type { TestHost } from "#core/testing"
 import { listen } from "../plugins/outgoing-http/loopback-peer.ts"
 import { ShiftedClock } from "../shifted-clock.ts"
-import { until } from "../waiting.ts"
+import { patiently, until } from "../waiting.ts"
 import { Bench, post } from "./bench.ts"
 import { onBothStores, onMongo } from "./stores.ts"
 
@@ -160,8 +160,9 @@ onMongo("deduplication on two nodes", ({ start, storage }) => {
     const bench = new Bench(one)
     const made = await bench.make(document)
     const urls = [made.inbound_url, made.inbound_url.replace(one.url, two.url)]
-    await Promise.all(urls.map((url) => post(url, { n: 0 }, { "x-delivery": "warm" })))
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => post(urls[n % 2] ?? "", { n }, { "x-delivery": `k${n % 10}` })))
+    const send = (url: string, n: number, delivery: string) => patiently(() => post(url, { n }, { "x-delivery": delivery }))
+    await Promise.all(urls.map((url) => send(url, 0, "warm")))
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => send(urls[n % 2] ?? "", n, `k${n % 10}`)))
     expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 201))
     for (let key = 0; key < 10; key++) expect(new Set(answers.filter((_, n) => n % 10 === key).map(({ text }) => text)).size).to.equal(1)
     expect(await bench.rows("once")).to.have.length(11)

@@ -12,6 +12,7 @@ import { keyOf } from "../../core/storage/mongodb/keys.ts"
 import { createStore } from "../../core/storage/store.ts"
 import { mongoAvailable, mongoStartable, sharedMongo, startStandalone } from "../mongodb-server.ts"
 import { runningMs } from "../slowness.ts"
+import { untilAvailable } from "../waiting.ts"
 import { storageContract } from "./contract.ts"
 
 const log = createLog("silent")
@@ -170,7 +171,8 @@ suite("storage: mongodb, its own promises", () => {
       await driver.commitGroup([commit(insert({ id, n: 0 }))])
       const add = () =>
         commit({ kind: "update", collection: things, organization: acme, id, update: { $inc: { n: 1 } } }, insert({ id: draw("row") }))
-      await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 ? driver : other).commitGroup([add(), add()])))
+      const groups = Array.from({ length: 30 }, () => [add(), add()])
+      await Promise.all(groups.map((group, index) => untilAvailable(() => (index % 2 ? driver : other).commitGroup(group))))
       expect(await read(id)).to.include({ n: 60 })
       await other.stop()
     })

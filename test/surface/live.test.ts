@@ -226,7 +226,7 @@ describe("live updates", () => {
     expect(await guest.subscribe("executions")).to.deep.equal({ ok: true })
     expect(await member.subscribe("datasets:leads")).to.deep.equal({ ok: true })
     expect(await member.subscribe("datasets:leads:rows")).to.deep.include({ code: "not_found" })
-    expect(await member.subscribe("approvals:x")).to.deep.include({ code: "not_found" })
+    expect(await member.subscribe("executions:x")).to.deep.include({ code: "not_found" })
     expect(await guest.subscribe("datasets:leads")).to.deep.include({ code: "permission_denied" })
     expect(await guest.subscribe("leads")).to.deep.include({ code: "permission_denied" })
     for (const bad of ["", "a b", ":x", "x".repeat(101), 7])

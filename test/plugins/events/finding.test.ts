@@ -5,7 +5,7 @@ import type { TestHost } from "#core/testing"
 import { EventIndexCollection, EventIndexPartCollection } from "../../../plugins/events/collections.ts"
 import { BuilderToken } from "../../../plugins/events/finding/builder.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
-import { patiently } from "../../waiting.ts"
+import { patiently, untilAvailable } from "../../waiting.ts"
 
 interface Event {
   readonly id: string
@@ -76,7 +76,7 @@ onBothStores("finding events", ({ start }) => {
       for (let at = 0; at < batch.length; at += 50) await Promise.all(batch.slice(at, at + 50).map((payload) => sent("leads", payload)))
       sentBefore += batch.length
       clock.move(dayMs / 24)
-      await builder.turn()
+      await untilAvailable(() => builder.turn())
     }
     const index = await host.get(Store).open(EventIndexCollection, host.organization.id).get(host.organization.id)
     expect(index?.segments.reduce((sum, { entries }) => sum + entries, 0)).to.be.greaterThan(1_000)
