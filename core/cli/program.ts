@@ -98,7 +98,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   const calls = { terminal, exit: end, own }
   addClientCommands(program, calls, () => addDeclaredCommands(program, context, calls))
   if (!isKnown(program, args)) await addShippedCommands(program, context)
-  if (!isKnown(program, args)) await addDeclaredCommands(program, context, calls, args[0])
+  if (!isKnown(program, args)) await addDeclaredCommands(program, context, calls, args)
   try {
     await program.parseAsync(args, { from: "user" })
   } catch (error) {
@@ -143,11 +143,11 @@ async function addDeclaredCommands(
   program: Command,
   context: Omit<PluginCommandContext, "args">,
   calls: CallContext,
-  named?: string,
+  line?: readonly string[],
 ): Promise<void> {
   const { plugins, registry } = await ownDeclarations(context.terminal.env)
   addPluginCommands(program, plugins, context)
-  addOperationCommands(program, registry, calls, named)
+  addOperationCommands(program, registry, calls, line)
 }
 
 function addPluginCommands(program: Command, plugins: readonly LoadedPlugin[], context: Omit<PluginCommandContext, "args">): void {

@@ -9,7 +9,7 @@ import { OutputLost, type Terminal } from "../../kernel/terminal.ts"
 import { clientRoute } from "../client-operations.ts"
 import { byName } from "../markdown.ts"
 import { type OwnService, targetLine, targetOf } from "../profiles.ts"
-import { type Flag, flagsOf, parseFlag, placeholderOf } from "./flags.ts"
+import { type Flag, flagsOf, parseFlag, placeholderOf, positionalOf } from "./flags.ts"
 import { describeError, errorAsJson, exitCodeOf, exitCodesHelp, problemAsJson } from "./problem.ts"
 import { readInput, readJsonFlag } from "./read-input.ts"
 import { runOperation } from "./run.ts"
@@ -30,8 +30,11 @@ interface OwnOptions {
   readonly organization?: string
 }
 
-/** With `named`, the first word of the command line, the verbs of that area alone: those of all areas take half of a command's start. */
-export function addOperationCommands(program: Command, registry: Registry, context: CommandContext, named?: string): void {
+/**
+ * With `line`, the words of the command line, what it may ask for: the verbs of an area that is among them, and the flags of
+ * a verb that is. The flags of all take half of a command's start.
+ */
+export function addOperationCommands(program: Command, registry: Registry, context: CommandContext, line?: readonly string[]): void {
   const operations = byName(
     registry.items(Operations).filter(({ cli }) => !cli),
     ({ name }) => name,
@@ -40,28 +43,45 @@ export function addOperationCommands(program: Command, registry: Registry, conte
   for (const [area, inArea] of areas) {
     const verbs = inArea.map(({ name }) => verbOf(name))
     const group = program.commands.find((command) => command.name() === area) ?? program.command(area).description(`${verbs.join(", ")}.`)
-    if (named !== undefined && areas.has(named) && named !== area) continue
-    for (const operation of inArea) addCommand(group, operation, context)
+    if (line && !line.includes(area)) continue
+    for (const operation of inArea) {
+      const command = addCommand(group, operation)
+      if (!line || line.includes(command.name())) addFlags(command, group.name(), operation, context)
+      // By which the area's help says that it has options.
+      else command.addOption(fileOption())
+    }
   }
 }
 
-function addCommand(group: Command, operation: AnyOperation, context: CommandContext): void {
-  const { flags, positional } = flagsOf(operation)
-  const route = clientRoute(operation)
+/** What the area's help shows of it. */
+function addCommand(group: Command, operation: AnyOperation): Command {
   const command = group
     .command(verbOf(operation.name))
     .description(operation.description ? `${operation.summary}\n\n${operation.description}` : operation.summary)
   command.summary(operation.summary)
-  for (const name of positional) command.argument(`[${name}]`, flags.find(({ field }) => field === name)?.description)
+  for (const name of positionalOf(operation)) command.argument(`[${name}]`)
+  return command
+}
+
+function fileOption(): Option {
+  return new Option("--file <file>", "the input as JSON or YAML; - is standard input; flags take precedence")
+}
+
+function addFlags(command: Command, area: string, operation: AnyOperation, context: CommandContext): void {
+  const flags = flagsOf(operation)
+  const positional = positionalOf(operation)
+  const route = clientRoute(operation)
+  for (const argument of command.registeredArguments)
+    argument.description = flags.find(({ field }) => field === argument.name())?.description ?? ""
   for (const flag of flags)
     for (const option of optionsOf(flag)) command.addOption(positional.includes(flag.field) ? option.hideHelp() : option)
-  command.option("--file <file>", "the input as JSON or YAML; - is standard input; flags take precedence")
+  command.addOption(fileOption())
   command.option("--output <file>", "write to a file, atomically")
   if (!operation.streams) command.option("--json", "print the result, or the error, as JSON")
   if (route.list !== undefined) command.option("--all", "fetch every page; with --json one item per line")
   command.option("--organization <slug>", "act in this organization")
   command.option("--profile <name>", "of `millrace login`")
-  const examples = exampleLines(operation, `millrace ${group.name()} ${command.name()}`)
+  const examples = exampleLines(operation, `millrace ${area} ${command.name()}`)
   if (examples.length > 0) command.addHelpText("after", `\nFor example:\n${examples.map((line) => `  ${line}`).join("\n")}`)
   command.addHelpText("after", exitCodesHelp)
   command.configureOutput({
@@ -172,7 +192,8 @@ const longest = 240
 
 /** The lines, without those that would be long; `command` is `millrace datasets create`. */
 function exampleLines(operation: AnyOperation, command: string): string[] {
-  const { flags, positional } = flagsOf(operation)
+  const flags = flagsOf(operation)
+  const positional = positionalOf(operation)
   return (operation.examples ?? [])
     .map(({ input }) => {
       const given = fulfilled(input, (_path, field) => new Placeholder(field)) as Record<string, unknown>

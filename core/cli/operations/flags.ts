@@ -24,13 +24,17 @@ export interface Flag {
 /** Names that every command has; a field of that name gets `--field-<name>`. */
 export const ownFlags = ["file", "json", "all", "output", "profile", "organization", "help", "version"]
 
-/** Path parameters first, in the order of the path; they may be given without their flag. */
-export function flagsOf(operation: AnyOperation): { flags: Flag[]; positional: string[] } {
+/** Fields of the path, in its order; they may be given without their flag. */
+export function positionalOf(operation: AnyOperation): string[] {
+  return [...operation.http.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
+}
+
+export function flagsOf(operation: AnyOperation): Flag[] {
   const schema = wireSchema(operation.input, "input")
   const definitions = (schema["$defs"] ?? {}) as Record<string, JsonObject>
   const required = new Set((schema["required"] as string[] | undefined) ?? [])
   const fields = Object.entries((schema["properties"] ?? {}) as Record<string, JsonObject>)
-  const flags = fields.map(([field, given]) => {
+  return fields.map(([field, given]) => {
     const { nullable, inner } = withoutNull(resolved(given, definitions), definitions)
     const items = inner["type"] === "array" ? resolved((inner["items"] ?? {}) as JsonObject, definitions) : undefined
     const list = items !== undefined && kindOf(items, definitions) !== "json"
@@ -47,7 +51,6 @@ export function flagsOf(operation: AnyOperation): { flags: Flag[]; positional: s
       default: ["", null, undefined].includes(inner["default"] as "" | null | undefined) ? undefined : JSON.stringify(inner["default"]),
     }
   })
-  return { flags, positional: [...operation.http.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name) }
 }
 
 /** Throws CommandProblem, naming the flag. */

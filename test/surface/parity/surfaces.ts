@@ -3,7 +3,7 @@ import { Readable, Writable } from "node:stream"
 import { Command } from "commander"
 import { clientRoutes } from "../../../core/cli/client-operations.ts"
 import { addOperationCommands } from "../../../core/cli/operations/commands.ts"
-import { type Flag, flagsOf } from "../../../core/cli/operations/flags.ts"
+import { type Flag, flagsOf, positionalOf } from "../../../core/cli/operations/flags.ts"
 import type { ClientStream } from "../../../core/client/answer.ts"
 import { createCaller } from "../../../core/client/caller.ts"
 import { ClientError } from "../../../core/client/error.ts"
@@ -144,7 +144,8 @@ async function client(operation: AnyOperation, input: Input, { url, key, organiz
 
 /** In this process, over HTTP: what flags can say by flags, the rest as a file on standard input. */
 async function cli(operation: AnyOperation, input: Input, { url, key, organization }: Caller): Promise<Outcome> {
-  const { flags, positional } = flagsOf(operation)
+  const flags = flagsOf(operation)
+  const positional = positionalOf(operation)
   const [out, err] = [collector(), collector()]
   const rest: Input = {}
   const words: string[] = []
