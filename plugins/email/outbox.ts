@@ -3,14 +3,15 @@
 import { createHash } from "node:crypto"
 import { mkdir, open, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
-import { createTransport } from "nodemailer"
 import { asNodemailer, type FinishedMail, type Transport } from "./transport.ts"
 
 export function outboxTransport(folder: string): Transport {
-  const composer = createTransport({ streamTransport: true, buffer: true, newline: "windows" })
+  // Loaded with the first message: commands declare the plugin and send nothing.
+  let composer: ReturnType<typeof openComposer> | undefined
   return {
     async deliver(mail) {
-      const { message } = await composer.sendMail(asNodemailer(mail))
+      composer ??= openComposer()
+      const { message } = await (await composer).sendMail(asNodemailer(mail))
       if (!Buffer.isBuffer(message)) throw new Error("The composer returned a stream instead of a buffer.")
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const path = join(folder, fileNameOf(mail))
@@ -30,8 +31,13 @@ export function outboxTransport(folder: string): Transport {
       }
       return { accepted: [...mail.to, ...mail.cc, ...mail.bcc].map(({ address }) => address), refusals: [] }
     },
-    close: async () => composer.close(),
+    close: async () => (await composer)?.close(),
   }
+}
+
+async function openComposer() {
+  const { createTransport } = await import("nodemailer")
+  return createTransport({ streamTransport: true, buffer: true, newline: "windows" })
 }
 
 /** Sorts by time; the rest of the name is the message's identity. */

@@ -1,7 +1,7 @@
 // Mail over SMTP, connections pooled. A failure says whether the server refused permanently (5xx about the message or its
 // recipients), something that may pass stood in the way, or nobody knows: the server was handed the whole message and did
 // not say what became of it. SMTP has no way to ask, so such a message is not sent again by itself.
-import { createTransport, type SendMailOptions } from "nodemailer"
+import type { SendMailOptions } from "nodemailer"
 import { AppError } from "#core"
 import type { Refusal } from "./guards.ts"
 import { asNodemailer, DeliveryFailed, type Transport } from "./transport.ts"
@@ -10,6 +10,29 @@ import { asNodemailer, DeliveryFailed, type Transport } from "./transport.ts"
 const maxAnswer = 500
 
 export function smtpTransport(url: string): Transport {
+  // Loaded with the first message: commands declare the plugin and send nothing.
+  let pool: ReturnType<typeof openPool> | undefined
+  return {
+    async deliver(mail, signal) {
+      let isHandedOver = false
+      const handedOver = () => {
+        isHandedOver = true
+      }
+      try {
+        const given: SendMailOptions & Handed = { ...asNodemailer(mail), handedOver, ...(signal ? { signal } : {}) }
+        pool ??= openPool(url)
+        const info = await (await pool).sendMail(given)
+        return { accepted: info.accepted.map(plain), refusals: refusalsOf(info.rejectedErrors) }
+      } catch (error) {
+        throw explain(error, signal, isHandedOver)
+      }
+    },
+    close: async () => (await pool)?.close(),
+  }
+}
+
+async function openPool(url: string) {
+  const { createTransport } = await import("nodemailer")
   const transporter = createTransport({
     url,
     pool: true,
@@ -27,22 +50,7 @@ export function smtpTransport(url: string): Transport {
     message.createReadStream = (options) => create(options).once("end", () => (data as Handed).handedOver?.())
     done()
   })
-  return {
-    async deliver(mail, signal) {
-      let isHandedOver = false
-      const handedOver = () => {
-        isHandedOver = true
-      }
-      try {
-        const given: SendMailOptions & Handed = { ...asNodemailer(mail), handedOver, ...(signal ? { signal } : {}) }
-        const info = await transporter.sendMail(given)
-        return { accepted: info.accepted.map(plain), refusals: refusalsOf(info.rejectedErrors) }
-      } catch (error) {
-        throw explain(error, signal, isHandedOver)
-      }
-    },
-    close: async () => transporter.close(),
-  }
+  return transporter
 }
 
 function plain(entry: string | { address: string }): string {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { createSecureContext } from "node:tls"
 import { Counter } from "prom-client"
-import { SMTPServer, type SMTPServerSession } from "smtp-server"
+import type { SMTPServer, SMTPServerSession } from "smtp-server"
 import type { Clock, Logger } from "#core"
 import type { Metrics } from "#core/engine"
 import type { Settings } from "../settings.ts"
@@ -50,7 +50,7 @@ export class MailServer {
   async start(): Promise<void> {
     const { settings, log } = this.#services
     if (settings.port === null) return
-    const server = this.#create()
+    const server = await this.#create()
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject)
       server.listen(settings.port ?? 0, settings.host, () => {
@@ -74,7 +74,9 @@ export class MailServer {
     await new Promise<void>((resolve) => server.close(resolve))
   }
 
-  #create(): SMTPServer {
+  async #create(): Promise<SMTPServer> {
+    // Loaded where a port is set: most services and all commands have none.
+    const { SMTPServer } = await import("smtp-server")
     const { settings, acceptance, limits } = this.#services
     const answer = (work: Promise<unknown>, done: (error?: Error | null) => void) => {
       work.then(

@@ -1,6 +1,6 @@
 // One question to one DNS server: over UDP, and over TCP where the answer does not fit. Both end in time and in size.
 import { connect, isIPv6 } from "node:net"
-import { Packet, UDPClient } from "dns2"
+import type { Packet } from "dns2"
 import type { DnsServer } from "../settings.ts"
 
 export interface Question {
@@ -11,6 +11,8 @@ export interface Question {
 }
 
 export async function exchange({ address, port }: DnsServer, question: Question, timeoutMs: number): Promise<Packet> {
+  // Loaded with the first question: commands ask none.
+  const { Packet, UDPClient } = await import("dns2")
   const { name, type, recursive } = question
   const socketType = isIPv6(address) ? "udp6" : "udp4"
   const ask = UDPClient({ dns: address, port, timeout: timeoutMs, socketType, retryOverTCP: false })
@@ -19,7 +21,8 @@ export async function exchange({ address, port }: DnsServer, question: Question,
 }
 
 /** With two bytes of length in front, in both directions (RFC 1035 section 4.2.2). */
-function overTcp({ address, port }: DnsServer, { name, type, recursive }: Question, timeoutMs: number): Promise<Packet> {
+async function overTcp({ address, port }: DnsServer, { name, type, recursive }: Question, timeoutMs: number): Promise<Packet> {
+  const { Packet } = await import("dns2")
   const query = new Packet()
   query.header.id = Packet.uuid()
   query.header.rd = recursive ? 1 : 0
