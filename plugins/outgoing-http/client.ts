@@ -1,6 +1,6 @@
 // The client: one call out, its redirects followed by hand so that every hop is checked like the first, one deadline
 // over all of it. Trying again is the job queue's business.
-import { Agent } from "undici"
+import type { Agent } from "undici"
 import { AppError, type OutgoingHttp, type OutgoingRequest, type OutgoingResponse } from "#core"
 import { type CoreConfig, type OutgoingCapture, traceHeaders } from "#core/engine"
 import { parseHostRule } from "./address-policy.ts"
@@ -22,14 +22,19 @@ export interface OutgoingClient extends OutgoingHttp {
 /** With a capture nothing is opened: every hop is handed to it. */
 export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve, capture?: OutgoingCapture): OutgoingClient {
   const rules = settings.allow_hosts.map(parseHostRule)
-  const agent = new Agent({
-    connect: guardedConnect(rules, settings.timeout_ms, resolve),
-    allowH2: false,
-    connections: 32,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 10_000,
-  })
+  // Loaded with the first call: commands declare the plugin and make none.
+  let agent: Promise<Agent> | undefined
+  const openAgent = async () => {
+    const { Agent } = await import("undici")
+    return new Agent({
+      connect: guardedConnect(rules, settings.timeout_ms, resolve),
+      allowH2: false,
+      connections: 32,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 10_000,
+    })
+  }
 
   const once = capture ? (hop: Hop, signal: AbortSignal) => capturedOnce(capture, hop, signal) : sentOnce
 
@@ -38,7 +43,8 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
     signal: AbortSignal,
     maxBytes: number,
   ): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
-    const answer = await agent.request({
+    agent ??= openAgent()
+    const answer = await (await agent).request({
       origin: hop.url.origin,
       path: hop.url.pathname + hop.url.search,
       method: hop.method as "GET",
@@ -95,7 +101,7 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
     fetch,
     send: async (request) => outcomeOf(await fetch(request)),
     check: (url) => checkLiteral(rules, parseTarget(url)),
-    close: () => agent.destroy(),
+    close: async () => (await agent)?.destroy(),
   }
 }
 

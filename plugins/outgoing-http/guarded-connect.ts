@@ -3,7 +3,7 @@
 import type { LookupAddress, LookupOptions } from "node:dns"
 import { lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction } from "node:net"
-import { buildConnector } from "undici"
+import type { buildConnector } from "undici"
 import { AppError } from "#core"
 import { type HostRule, isAllowed, refusedRange } from "./address-policy.ts"
 
@@ -32,8 +32,7 @@ export function guardedConnect(rules: readonly HostRule[], timeoutMs: number, re
     const range = isIP(host) === 0 || open ? undefined : refusedRange(host)
     if (range) return done(refusal(host, port, host, range), null)
     const lookup = checkedLookup(host, port, open, resolve)
-    const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup } as buildConnector.BuildOptions)
-    connect(options, (...[error, socket]) => {
+    const settle: buildConnector.Callback = (...[error, socket]) => {
       if (error) return done(error, null)
       // Belt and braces: this is the actual peer, whichever address the runtime chose.
       const peer = socket.remoteAddress
@@ -43,7 +42,11 @@ export function guardedConnect(rules: readonly HostRule[], timeoutMs: number, re
         return done(refusal(host, port, peer ?? "unknown", peerRange ?? "no peer address"), null)
       }
       done(null, socket)
-    })
+    }
+    import("undici").then(
+      (undici) => undici.buildConnector({ timeout: timeoutMs, allowH2: false, lookup } as buildConnector.BuildOptions)(options, settle),
+      (error: Error) => done(error, null),
+    )
   }
 }
 
