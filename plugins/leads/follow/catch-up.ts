@@ -69,7 +69,7 @@ export class CatchUp {
       if (last) {
         await follower.follow(
           organization,
-          found.map((row) => ({ dataset: slug, row_id: row.id, execution_id: executionOf(row) ?? row.id, at: row.created_at })),
+          found.map((row) => ({ dataset: slug, row_id: row.id, execution_id: executionOf(row), at: row.created_at })),
         )
         until = last.created_at
         after = [last.created_at, last.id]

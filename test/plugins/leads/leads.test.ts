@@ -1,9 +1,11 @@
 // Leads: one person however they came, told by mail address and phone number, merged and split by hand, with one timeline.
 import { expect } from "chai"
-import { UnitsOfWork } from "#core"
+import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { ConversationLeads } from "../../../plugins/conversations/index.ts"
 import { RowsCollection } from "../../../plugins/datasets/collections.ts"
+import { LeadRowCollection } from "../../../plugins/leads/collections.ts"
+import { CatchUpToken } from "../../../plugins/leads/follow/catch-up.ts"
 import { normalPhone } from "../../../plugins/leads/identity.ts"
 import { leadIdOf, referenceOf } from "../../../plugins/leads/reference.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
@@ -227,6 +229,42 @@ onBothStores("leads", ({ start }) => {
       const kinds = (await timelineOf(lead.lead_reference)).timeline.map(({ kind }) => kind)
       expect(kinds.sort()).to.deep.equal(["dataset.row_written", "lead.created"])
     }
+  })
+
+  it("keep the event of rows that nobody told of, also where a replay wrote them", async () => {
+    const people = { type: "dataset.write", dataset_slug: "crashed", for_each: "event.people", row: { email: "{{ item }}" } }
+    const document = { name: "Crashed", state: "active", auth_mode: "none" }
+    const made = await call<{ inbound_url: string; slug: string }>("POST", "/v1/event-pipelines", {
+      ...document,
+      pipeline: [people, { type: "dataset.write", dataset_slug: "companies", key: "company" }],
+    })
+    const rows = host.get(Store).open(LeadRowCollection, host.organization.id)
+    const recorded = (count: number) =>
+      until(`${count} records`, async () => {
+        const found = await rows.find({}, { sort: { id: -1 }, limit: 1000 })
+        const ours = found.filter(({ dataset }) => dataset === "crashed")
+        return ours.length === count && ours
+      })
+    const accepted = await host.send(made.body, { people: ["one@example.com", "two@example.com"], company: "A" })
+    const refused = await host.send(made.body, { people: ["three@example.com", "four@example.com"] })
+    expect([accepted.status, refused.status]).to.deep.equal([200, 500])
+    const changed = await call("PUT", `/v1/event-pipelines/${made.body.slug}`, { ...document, pipeline: [people] })
+    const executions = await call<{ executions: { id: string; status: string }[] }>(
+      "GET",
+      `/v1/event-pipelines/${made.body.slug}/executions`,
+    )
+    const failed = executions.body.executions.find(({ status }) => status === "failed")
+    const replayed = await call("POST", `/v1/event-pipelines/${made.body.slug}/executions/${failed?.id}/replay`, {})
+    expect([changed.status, replayed.body["status"]], JSON.stringify(changed.body)).to.deep.equal([200, "accepted"])
+    const told = await recorded(4)
+    expect(new Set(told.map(({ execution_id }) => execution_id)).size).to.equal(2)
+    expect(told.filter(({ execution_id }) => execution_id === failed?.id)).to.have.length(2)
+    expect(new Set(told.map(({ pipeline: slug }) => slug))).to.deep.equal(new Set([made.body.slug]))
+    await host.get(UnitsOfWork).run((work) => {
+      for (const { id } of told) work.in(LeadRowCollection, host.organization.id).remove(id)
+    })
+    await host.get(CatchUpToken).run(new AbortController().signal)
+    expect(await recorded(4)).to.deep.equal(told)
   })
 
   it("are made once by several at once", async () => {
