@@ -12,6 +12,12 @@ export interface S3Server {
   /** Settings of the buckets plugin for it, under `s3`. */
   readonly settings: Readonly<Record<string, unknown>>
   readonly secret: string
+  /** Ends at once; what it holds stays. */
+  kill(): Promise<void>
+  /** After `kill`, where it was. */
+  again(): Promise<void>
+  /** Takes connections and answers nothing, until it goes on. */
+  hold(isHeld: boolean): void
   stop(): Promise<void>
 }
 
@@ -32,10 +38,22 @@ export async function startS3(): Promise<S3Server> {
   mkdirSync(join(folder, bucket))
   const port = await freePort()
   const args = ["--access", accessKey, "--secret", secret, "--port", `127.0.0.1:${port}`, "posix", folder]
-  const server = spawn(binary ?? "", args, { stdio: ["ignore", "ignore", "inherit"] })
-  await answering(server, `http://127.0.0.1:${port}/`)
+  let server: ChildProcess
+  const again = async () => {
+    server = spawn(binary ?? "", args, { stdio: ["ignore", "ignore", "inherit"] })
+    await answering(server, `http://127.0.0.1:${port}/`)
+  }
+  const kill = async () => {
+    const ended = once(server, "exit")
+    server.kill("SIGKILL")
+    await ended
+  }
+  await again()
   return {
     secret,
+    again,
+    kill,
+    hold: (isHeld) => void server.kill(isHeld ? "SIGSTOP" : "SIGCONT"),
     settings: {
       bucket,
       region: "us-east-1",
@@ -46,9 +64,7 @@ export async function startS3(): Promise<S3Server> {
       secret_access_key: secret,
     },
     async stop() {
-      const ended = once(server, "exit")
-      server.kill("SIGKILL")
-      await ended
+      await kill()
       rmSync(folder, { recursive: true, force: true })
     },
   }
