@@ -1,5 +1,5 @@
 // The service behind gates: files what waits, tells how it was decided, and keeps how it ended.
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHmac, randomBytes } from "node:crypto"
 import { z } from "zod"
 import {
   AppError,
@@ -10,6 +10,7 @@ import {
   type Json,
   type Live,
   type Store,
+  sameBytes,
   timestamp,
   token,
   type UnitOfWork,
@@ -107,7 +108,7 @@ export class Approvals implements Gatekeeper {
     if (state === "pending") return { state, expires_at: approval.expires_at }
     if (state === "rejected" || state === "expired") return { state, note: approval.note || (approval.receipt?.error?.message ?? "") }
     const input = this.inputOf(approval)
-    if (!sameDigest(digestOf(input, this.#digestKey(approval)), approval.digest)) {
+    if (!sameBytes(digestOf(input, this.#digestKey(approval)), approval.digest)) {
       throw new AppError("data_loss", `What is kept of the approval ${id} is not what was approved; it is not carried out.`, {
         reason: "approval_damaged",
         retryable: false,
@@ -232,10 +233,6 @@ function expiryOf(approvalId: string): string {
 
 function digestOf(input: Json, key: Buffer): string {
   return createHmac("sha256", key).update(canonicalJson(input)).digest("hex")
-}
-
-function sameDigest(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
 
 export const ApprovalsToken = token<Approvals>("Approvals")

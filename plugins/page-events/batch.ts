@@ -1,7 +1,7 @@
 // What a browser sends: the page envelope, events, and beside them signals that make no row of their own (clicks,
 // touched form fields, the deepest scroll), from which the server derives friction. Pure.
 import { z } from "zod"
-import { AppError, type Json } from "#core"
+import { AppError, isRecord, type Json } from "#core"
 import { PageEnvelope } from "#core/engine"
 import { elementName } from "./vocabulary.ts"
 
@@ -73,7 +73,7 @@ export function readBatch(body: Json, authored: ReadonlySet<string>): Batch {
     const issue = envelope.error.issues[0]
     throw malformed(`_envelope.${issue?.path.join(".")}: ${issue?.message}`)
   }
-  const proof = typeof _envelope === "object" && _envelope !== null && !Array.isArray(_envelope) ? _envelope["visitor_proof"] : undefined
+  const proof = isRecord(_envelope) ? _envelope["visitor_proof"] : undefined
   const sent = Time.safeParse(sent_at)
   return {
     envelope: envelope.data,

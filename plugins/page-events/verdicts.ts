@@ -1,5 +1,5 @@
 // The verdict on each element of a request, with its journal entry, and the answer that lists them all.
-import { AppError, type Ids, type Json } from "#core"
+import { AppError, type Ids, isRecord, type Json } from "#core"
 import type { Arrival, JournalEntry, Reply } from "#core/engine"
 import type { Batch } from "./batch.ts"
 import { campaignIn, envelopeOf, pageUrl } from "./rows.ts"
@@ -80,7 +80,7 @@ function saidBy({ pipeline, stamp }: Arrival, { envelope }: Batch): Record<strin
 }
 
 function idOf(element: Json): string | null {
-  const id = typeof element === "object" && element !== null && !Array.isArray(element) ? element["event_id"] : undefined
+  const id = isRecord(element) ? element["event_id"] : undefined
   return typeof id === "string" ? id.slice(0, 64) : null
 }
 

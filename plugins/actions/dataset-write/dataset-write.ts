@@ -1,6 +1,6 @@
 // Writes the event as one row of a dataset, inserting or updating by a key column.
 import { z } from "zod"
-import { AppError, defineAction, type Json, RowResult, templateRecord } from "#core"
+import { AppError, defineAction, isRecord, type Json, RowResult, templateRecord } from "#core"
 import { DatasetReference, Datasets, problemOfName, refusedNames } from "../../datasets/index.ts"
 import { datasetWriteRules } from "./rules.ts"
 import { stamped, stampedNames } from "./stamp.ts"
@@ -66,7 +66,7 @@ row:
     return findings
   },
   faultsIn(sent, { details }) {
-    const isObject = typeof sent === "object" && sent !== null && !Array.isArray(sent)
+    const isObject = isRecord(sent)
     if (details.reason === "event_not_an_object") return isObject ? [] : [{ path: [], message: "The event must be an object." }]
     const column = details.fields?.[0]?.path ?? ""
     if (details.reason === "row_not_storable") return refusedNames(column, sent)
@@ -83,7 +83,7 @@ row:
 })
 
 function rowOf(event: Json): Readonly<Record<string, Json>> {
-  if (typeof event === "object" && event !== null && !Array.isArray(event)) return event
+  if (isRecord(event)) return event
   const what = Array.isArray(event)
     ? "a list; use for_each to write each element"
     : `${JSON.stringify(event)}; let the transform return an object`
@@ -94,5 +94,5 @@ function rowOf(event: Json): Readonly<Record<string, Json>> {
 }
 
 function namesOf(source: Json | undefined): string[] {
-  return typeof source === "object" && source !== null && !Array.isArray(source) ? Object.keys(source) : []
+  return isRecord(source) ? Object.keys(source) : []
 }

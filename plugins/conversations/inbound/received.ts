@@ -1,5 +1,5 @@
 // What a provider's delivery says, in the form that both channels share.
-import type { Json } from "#core"
+import { isRecord, type Json } from "#core"
 import type { Channel } from "../channels.ts"
 import type { DeliveryError, StoredMessage } from "../messages.ts"
 import type { DeliveryState } from "../receipts.ts"
@@ -52,7 +52,7 @@ const maxContent = 16_384
 export type Fields = Readonly<Record<string, Json | undefined>>
 
 export function fieldsOf(value: Json | undefined): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {}
+  return isRecord(value) ? value : {}
 }
 
 export function listOf(value: Json | undefined): readonly Fields[] {

@@ -1,6 +1,6 @@
 // What a request schema says of a place in an event. Nothing of the schema is run: patterns in it are not tried, and
 // references go no further than a few steps.
-import type { Json } from "#core"
+import { isRecord, type Json } from "#core"
 import { childPointer } from "#core/engine"
 import { type JsonType, jsonTypes, nameOf, parentOf } from "./sketch.ts"
 
@@ -148,5 +148,5 @@ function only(located: readonly Located[]): Located | undefined {
 }
 
 function objectOf(value: Json | undefined): SchemaObject | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined
+  return isRecord(value) ? value : undefined
 }

@@ -1,6 +1,6 @@
 // What an event came with, as its sender could send it once more: the body in the form that it had, less what is redacted and
 // what belongs to the connection that it came over.
-import { AppError, type Store } from "#core"
+import { AppError, isRecord, type Store } from "#core"
 import { EntryCollection, type JournalEntry, redactedText, redactSecrets, storedPayload } from "#core/engine"
 
 export interface CameIn {
@@ -38,7 +38,7 @@ export async function cameIn(
   const json = visible(redactedText(kept.body))
   const fields = parsed(json)
   // Parts of a form with several are sent as one of plain fields, which is read alike.
-  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(type) && isFields(fields)
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(type) && isRecord(fields)
   return {
     body: isForm ? urlencoded(fields) : json,
     fields,
@@ -55,10 +55,6 @@ function parsed(json: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function urlencoded(fields: Record<string, unknown>): string {

@@ -1,5 +1,5 @@
 // What would become of an event that came before, through the pipeline as it is now, beside what became of it then.
-import { AppError, type Json } from "#core"
+import { AppError, isRecord, type Json } from "#core"
 import { canonicalJson, type DryRun, type JournalEntry, type PipelineEngine, previewOfValue, type StoredPipeline } from "#core/engine"
 import type { Outcome } from "./collections.ts"
 
@@ -55,13 +55,9 @@ function compared(entry: JournalEntry, run: DryRun): Rehearsed {
 /** Names at the top; "event" where one of them is not an object. */
 function differingFields(before: Json, now: Json): string[] {
   if (JSON.stringify(before) === JSON.stringify(now)) return []
-  if (!isPlain(before) || !isPlain(now)) return ["event"]
+  if (!isRecord(before) || !isRecord(now)) return ["event"]
   const names = new Set([...Object.keys(before), ...Object.keys(now)])
   return [...names].filter((name) => canonicalJson(before[name] ?? null) !== canonicalJson(now[name] ?? null)).sort()
-}
-
-function isPlain(value: Json): value is { [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function fails(detail: string): Rehearsed {

@@ -1,7 +1,7 @@
 // `millrace pipelines verify`: a captured request judged against a provider's scheme, with the verdict and its cause.
 import { readFileSync } from "node:fs"
 import { z } from "zod"
-import { AppError, type PluginCommand, type Verdict } from "#core"
+import { AppError, isRecord, type PluginCommand, type Verdict } from "#core"
 import { fieldProblems, notUtf8, utf8Text } from "#core/engine"
 import { type CapturedRequest, verifyCaptured } from "../captured.ts"
 import { createKeyFetcher } from "../key-fetcher.ts"
@@ -117,7 +117,7 @@ function configOf(given: string | boolean | undefined): Record<string, unknown> 
   if (typeof given !== "string") return {}
   try {
     const parsed: unknown = JSON.parse(given)
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>
+    if (isRecord(parsed)) return parsed
   } catch {
     // Told below, as for any other text that is not an object.
   }

@@ -1,6 +1,6 @@
 // Setup handshakes: how a provider makes sure that an endpoint is meant to receive its events. Each answers exactly the
 // request its provider sends and is undefined for any other, which is then an event like all others.
-import type { HandshakeResponse, VerificationSecret } from "#core"
+import { type HandshakeResponse, isRecord, type VerificationSecret } from "#core"
 import type { KeyFetcher } from "../key-fetcher.ts"
 import type { ProviderConfig } from "../providers/settings.ts"
 import type { RequestView } from "../request/view.ts"
@@ -41,11 +41,7 @@ export function echoable(text: unknown): string | undefined {
 /** A top-level member of a JSON body. */
 export function member(view: RequestView, name: string): unknown {
   const { document } = view
-  return isObject(document) && Object.hasOwn(document, name) ? document[name] : undefined
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
+  return isRecord(document) && Object.hasOwn(document, name) ? document[name] : undefined
 }
 
 /** Every request that is an event is a POST; cheap to rule out first. */

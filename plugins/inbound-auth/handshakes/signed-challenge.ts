@@ -1,7 +1,9 @@
 // Challenges answered with an HMAC under the key that also signs deliveries. The other side chooses the text, so only
 // texts that could never be a delivery are signed; otherwise the endpoint would forge events for any caller.
+
 import { createHmac } from "node:crypto"
-import { emptyAnswer, type Handshake, type HandshakeContext, isObject, isPost, jsonAnswer, member, singleQuery } from "./handshake.ts"
+import { isRecord } from "#core"
+import { emptyAnswer, type Handshake, type HandshakeContext, isPost, jsonAnswer, member, singleQuery } from "./handshake.ts"
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 /** No `:`, which every delivery's signed text has. */
@@ -29,7 +31,7 @@ export const zoomValidation: Handshake = (context) => {
   const { view } = context
   if (!isPost(view) || view.request.body.length > 4_096 || member(view, "event") !== "endpoint.url_validation") return undefined
   const payload = member(view, "payload")
-  const token = isObject(payload) ? payload["plainToken"] : undefined
+  const token = isRecord(payload) ? payload["plainToken"] : undefined
   const key = newestKey(context)
   if (key === undefined || typeof token !== "string" || !plainToken.test(token)) return emptyAnswer(400)
   return jsonAnswer({ plainToken: token, encryptedToken: createHmac("sha256", key).update(token).digest("hex") })

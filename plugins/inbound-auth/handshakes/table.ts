@@ -1,5 +1,5 @@
 // Every setup handshake, by the name that provider rows give.
-import type { HandshakeResponse } from "#core"
+import { type HandshakeResponse, isRecord } from "#core"
 import { SecretText } from "../checks/secret-text.ts"
 import { Refused } from "../request/refusal.ts"
 import {
@@ -7,7 +7,6 @@ import {
   emptyAnswer,
   type Handshake,
   type HandshakeContext,
-  isObject,
   isPost,
   jsonAnswer,
   member,
@@ -63,7 +62,7 @@ const asanaSecret: Handshake = (context) => {
   if (secret !== undefined) {
     return secrets.length > 0 ? emptyAnswer(409) : { status: 200, headers: { "x-hook-secret": secret }, body: "", deliveredSecret: secret }
   }
-  if (view.request.body.length > 64 || !isObject(view.document)) return undefined
+  if (view.request.body.length > 64 || !isRecord(view.document)) return undefined
   const { events } = view.document
   const heartbeat = Array.isArray(events) && events.length === 0
   return heartbeat && isVerified(context) ? emptyAnswer(200) : undefined
@@ -71,7 +70,7 @@ const asanaSecret: Handshake = (context) => {
 
 /** Notion: a body that is exactly `{ verification_token }`. */
 const notionToken: Handshake = ({ view, secrets }) => {
-  if (!isPost(view) || view.request.body.length > 1_024 || !isObject(view.document) || Object.keys(view.document).length !== 1)
+  if (!isPost(view) || view.request.body.length > 1_024 || !isRecord(view.document) || Object.keys(view.document).length !== 1)
     return undefined
   const token = echoable(view.document["verification_token"])
   if (token === undefined) return undefined
@@ -139,7 +138,7 @@ const microsoftValidation: Handshake = ({ view }) =>
 
 /** A body that is exactly `{ challenge }`. */
 const mondayChallenge: Handshake = ({ view }) => {
-  if (!isPost(view) || view.request.body.length > 2_048 || !isObject(view.document) || Object.keys(view.document).length !== 1)
+  if (!isPost(view) || view.request.body.length > 2_048 || !isRecord(view.document) || Object.keys(view.document).length !== 1)
     return undefined
   const challenge = echoable(view.document["challenge"])
   return challenge === undefined ? undefined : jsonAnswer({ challenge })

@@ -1,5 +1,5 @@
 // What an app's answer to its test call says of the credentials. The answer itself is not repeated: it may hold anything.
-import { AppError, type Json, type OutgoingResponse } from "#core"
+import { AppError, isRecord, type Json, type OutgoingResponse } from "#core"
 import type { TestCall } from "../apps/document.ts"
 
 export const proofReasons = [
@@ -73,12 +73,7 @@ export function proofOfFailure(error: unknown): Proof {
 }
 
 function valueAt(json: Json | undefined, path: string): Json | undefined {
-  return path
-    .split(".")
-    .reduce<Json | undefined>(
-      (at, name) => (typeof at === "object" && at !== null && !Array.isArray(at) && Object.hasOwn(at, name) ? at[name] : undefined),
-      json,
-    )
+  return path.split(".").reduce<Json | undefined>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), json)
 }
 
 /** Seconds of Retry-After; a date is not read. */

@@ -1,6 +1,6 @@
 // Where an account's API is, of vendors that tell it when access is granted. What they tell decides where tokens are sent,
 // so only the hosts that the app's document names pass.
-import type { Json, OutgoingHttp } from "#core"
+import { isRecord, type Json, type OutgoingHttp } from "#core"
 import { withQuery } from "../../outgoing-http/index.ts"
 import { type ApiOrigin, isSecureUrl } from "./provider.ts"
 
@@ -14,8 +14,7 @@ export async function toldAt(
 ): Promise<Json | undefined> {
   const { headers, query = {} } = sent(token)
   const { status, json } = await http.fetch({ url: withQuery(url, query), headers, redirects: "manual", maxBytes })
-  const isObject = typeof json === "object" && json !== null && !Array.isArray(json)
-  return status === 200 && isObject && Object.hasOwn(json, field) ? json[field] : undefined
+  return status === 200 && isRecord(json) && Object.hasOwn(json, field) ? json[field] : undefined
 }
 
 /** The origin of what was told; undefined where it is not a secure URL at one of the app's hosts. */

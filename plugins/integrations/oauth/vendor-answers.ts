@@ -1,5 +1,6 @@
 // Answers of token and revocation endpoints as the standards have them, of vendors that deviate: errors under 200, codes
 // and token types of their own.
+import { isRecord } from "#core"
 import type { OAuthProvider } from "./provider.ts"
 
 export interface EndpointAnswer {
@@ -27,7 +28,7 @@ export function standardAnswer(
 function objectOf(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }

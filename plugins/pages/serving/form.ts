@@ -1,7 +1,7 @@
 // POST /p/{org}/{page}: a form of the page, sent by a browser with or without scripts, or by a script of its own. The
 // event goes to the newest pipeline that captures the page's records, through the same path as any, and says which page
 // it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
-import { AppError, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
+import { AppError, isRecord, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
 import { type FormFields, type PipelineEngine, readForm } from "#core/engine"
 import type { PageParts } from "./parts.ts"
 import { type FieldProblem, type RefusedForm, refusedForm } from "./refused-form.ts"
@@ -140,9 +140,9 @@ async function asForm(fields: FormFields, complete: Complete): Promise<PageBody>
 
 async function asJson({ contentType, body }: PageBody, complete: Complete): Promise<PageBody | undefined> {
   const document = parsed(body)
-  if (!isObject(document)) return undefined
+  if (!isRecord(document)) return undefined
   const flat = Object.entries(document).filter(([name]) => name.startsWith(prefix))
-  const nested = isObject(document["_envelope"]) ? Object.entries(document["_envelope"]) : []
+  const nested = isRecord(document["_envelope"]) ? Object.entries(document["_envelope"]) : []
   const envelope = await complete(withoutEmpty([...flat.map(([name, value]): Said => [name.slice(prefix.length), value]), ...nested]))
   // Put in last, where it counts before another of that name, and without writing the rest again: numbers keep their digits.
   const end = body.lastIndexOf("}")
@@ -163,8 +163,4 @@ function parsed(body: Buffer): unknown {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

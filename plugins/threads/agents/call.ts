@@ -1,6 +1,6 @@
 // One question to an agent: through the organization's own connection, which holds its address and its credentials, or to a
 // configured model. The same question carries the same Idempotency-Key, so that a repeat after a crash can be recognized.
-import { AppError, type Clock, type Json, token, type Vault } from "#core"
+import { AppError, type Clock, isRecord, type Json, token, type Vault } from "#core"
 import type { Integrations } from "../../integrations/index.ts"
 import type { Account, Models } from "../../models/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
@@ -183,5 +183,5 @@ function unusable(key: string, problem: string): AppError {
 }
 
 function objectOf(value: Json | undefined): { readonly [field: string]: Json | undefined } | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined
+  return isRecord(value) ? value : undefined
 }

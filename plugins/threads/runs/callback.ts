@@ -1,5 +1,5 @@
 // Where an agent calls back: to say how far it is, and with its answer. The call is signed as the request to it was.
-import { AppError, Clock, defineRoute, isUuid, type Json, nextState, type PublicUrl, Store, UnitsOfWork, Vault } from "#core"
+import { AppError, Clock, defineRoute, isRecord, isUuid, type Json, nextState, type PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { type AgentAnswer, webhookAnswer } from "../agents/call.ts"
 import { AgentCollection, agentSecretContext } from "../agents/collection.ts"
 import { isSigned } from "../agents/signature.ts"
@@ -89,7 +89,7 @@ function succeeded(answer: AgentAnswer): RunMove {
 function objectOf(text: string): { readonly [field: string]: Json | undefined } {
   try {
     const value = JSON.parse(text) as Json
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value
+    if (isRecord(value)) return value
   } catch {
     // Refused below, as another text that is not an object.
   }
