@@ -82,7 +82,9 @@ describe("jobs of deferred steps", () => {
       await gate
       return { status: 200, headers: {}, body: "{}" }
     })
-    const flooding = await make("Hanging", [{ id: "call", type: "http.request", url: "https://slow.example.com/" }])
+    // With the longest deadline: a call that is given up before the others came is made again.
+    const call = { id: "call", type: "http.request", url: "https://slow.example.com/", timeout_ms: 600_000 }
+    const flooding = await make("Hanging", [call])
     const own = await make("Own mail", [{ id: "mail", type: "email.send", to: "own@example.com", subject: "Own", heading: "Own" }])
     const key = await host.get(UnitsOfWork).run((work) => {
       const organizations = host.get(Organizations)
@@ -100,6 +102,6 @@ describe("jobs of deferred steps", () => {
     expect(host.mails[0]?.subject).to.equal("Other")
     await sent(own, {})
     letGo()
-    await until(() => host.mails.length === 2 && host.calls.length === 400)
+    await until("both mails and all calls", () => host.mails.length === 2 && host.calls.length === 400)
   })
 })
