@@ -83,6 +83,8 @@ interface Failing {
 
 type Acknowledgement = { ok: true; truncated?: true; from?: string[] } | ErrorBody
 
+/** Characters. The service reads 64 KiB of a socket at once, and ends the connection at more, without an answer. */
+const maxSent = 16_000
 const acknowledgedMs = 15_000
 /** Trying again cannot help. */
 const final = /^(invalid_argument|unauthenticated|permission_denied|not_found|failed_precondition)$/
@@ -104,7 +106,12 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     tryAllTransports: true,
     reconnectionDelay: reconnectMs,
     reconnectionDelayMax: 10_000,
-    auth: (give: (auth: object) => void) => {
+    auth: (giveAny: (auth: object) => void) => {
+      const give = (auth: object) => {
+        const problem = tooLong("token, organization and endpointId", auth)
+        if (problem) endAll(problem)
+        else giveAny(auth)
+      }
       if (endpoint_id !== undefined && token === undefined) return give({ endpoint_id })
       const { engine } = socket.io
       const tokenNow = async () => (typeof token === "function" ? await token() : token)
@@ -192,7 +199,10 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     one.asked = connection
     one.catching = []
     const after = position.ask()
-    const answer = await answerTo("subscribe", after === undefined ? { channel, resumable: true } : { channel, after })
+    const request = after === undefined ? { channel, resumable: true } : { channel, after }
+    const problem = tooLong("channel and position", request)
+    if (problem) return end(one, problem)
+    const answer = await answerTo("subscribe", request)
     const caught = endCatching(one)
     // Lost, it is asked again on a new connection, and what was held back comes again; closed, nobody wants it.
     if (!answer || held.get(channel) !== one) return
@@ -279,6 +289,12 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
       close()
     },
   }
+}
+
+function tooLong(what: string, sent: object): ClientError | undefined {
+  const { length } = JSON.stringify(sent)
+  if (length <= maxSent) return undefined
+  return new ClientError("invalid_argument", `The ${what} take ${length} characters together; at most ${maxSent} can be sent.`)
 }
 
 /** What came while it caught up. */

@@ -245,6 +245,34 @@ describe("live client", () => {
     expect(await nobody.ready.catch((error: unknown) => error)).to.have.property("code", "unauthenticated")
   })
 
+  it("refuses at once what the service would cut the connection for, and keeps the connection", async () => {
+    const states: string[] = []
+    const live = dial({ onState: (state) => states.push(state) })
+    const { heard, hear, hasHeard } = listener()
+    await live.subscribe("goes-on", hear).ready
+    const long = "x".repeat(70_000)
+    const errors: ClientError[] = []
+    const tooLong = [
+      live.subscribe(long, hear, { onError: (error) => errors.push(error) }),
+      live.subscribe("elsewhere", hear, { after: long }),
+    ]
+    for (const { ready } of tooLong) {
+      const error = await ready.catch((refused: unknown) => refused)
+      expect(error).to.be.instanceOf(ClientError).with.property("code", "invalid_argument")
+      expect((error as ClientError).message).to.match(/channel and position take 70\d+ characters.*at most 16000/)
+    }
+    expect(errors).to.have.length(1)
+    await tell("goes-on", 1)
+    await hasHeard(1)
+    expect([heard, states]).to.deep.equal([[1], ["connected"]])
+    const nobody = dial({ token: long }).subscribe("leads", hear)
+    const refused = (await nobody.ready.catch((error: unknown) => error)) as ClientError
+    expect([refused.code, refused.message]).to.deep.equal([
+      "invalid_argument",
+      "The token, organization and endpointId take 70012 characters together; at most 16000 can be sent.",
+    ])
+  })
+
   it("hears public channels of an endpoint without a token", async () => {
     const { heard, hear, hasHeard } = listener()
     await dial({ token: undefined, endpointId: endpoint }).subscribe("stage", hear).ready
