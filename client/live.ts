@@ -3,6 +3,7 @@ export { ClientError } from "../core/client/error.ts"
 export {
   connectLive,
   type Live,
+  type LiveFilter,
   type LiveMessage,
   type LiveOptions,
   type SubscribeOptions,

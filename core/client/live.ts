@@ -34,8 +34,13 @@ export interface LiveOptions {
   readonly onState?: (state: "connected" | "connecting" | "closed") => void
 }
 
-/** Where a subscription begins, and who is told of gaps and of its end. */
+/** What the data of messages must hold, field by field. */
+export type LiveFilter = Readonly<Record<string, string | number | boolean>>
+
+/** Which messages are wanted, where a subscription begins, and who is told of gaps and of its end. */
 export interface SubscribeOptions {
+  /** Only messages whose data holds these values, such as `{ status: "failed" }`. By which fields a channel can be filtered, the channel says. */
+  readonly filter?: LiveFilter
   /** Where an earlier subscription stood (its `position()`), or the id of the last message seen. */
   readonly after?: string
   /** More was missed than the service keeps: what is shown should be read again. */
@@ -55,7 +60,7 @@ export interface Subscription {
 
 /** A connection for live updates, kept up through losses. */
 export interface Live<Channels extends object = Record<string, unknown>> {
-  /** Hands out each message once, in the order in which they come. One subscription a channel. */
+  /** Hands out each message once, in the order in which they come. One subscription a channel and filter. */
   subscribe<Name extends keyof Channels & string>(
     channel: Name,
     onMessage: (message: LiveMessage<Channels[Name], Name>) => void,
@@ -65,7 +70,9 @@ export interface Live<Channels extends object = Record<string, unknown>> {
 }
 
 interface Held {
-  readonly channel: string
+  /** Of channel and filter. */
+  readonly key: string
+  readonly of: { readonly channel: string; readonly filter?: LiveFilter }
   readonly options: SubscribeOptions
   readonly position: Position
   readonly hand: (message: LiveMessage) => void
@@ -82,6 +89,12 @@ interface Failing {
 }
 
 type Acknowledgement = { ok: true; truncated?: true; from?: string[] } | ErrorBody
+
+/** As the service sends it. */
+interface SentMessage extends LiveMessage {
+  /** The filter of the one subscription that missed it, where it was missed. */
+  readonly missed_by?: LiveFilter
+}
 
 /** Characters. The service reads 64 KiB of a socket at once, and ends the connection at more, without an answer. */
 const maxSent = 16_000
@@ -161,7 +174,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   }
   const dialLater = () => later(dial, Math.min(reconnectMs * 2 ** ++refused, 5_000))
   const end = (one: Held, error: ClientError) => {
-    if (held.get(one.channel) === one) held.delete(one.channel)
+    if (held.get(one.key) === one) held.delete(one.key)
     one.refuse(error)
     one.options.onError?.(error)
   }
@@ -193,19 +206,19 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   }
 
   async function ask(one: Held): Promise<void> {
-    const { channel, position, options: own } = one
+    const { key, of, position, options: own } = one
     const connection = socket.id
-    if (!socket.connected || one.asked === connection || held.get(channel) !== one) return
+    if (!socket.connected || one.asked === connection || held.get(key) !== one) return
     one.asked = connection
     one.catching = []
     const after = position.ask()
-    const request = after === undefined ? { channel, resumable: true } : { channel, after }
-    const problem = tooLong("channel and position", request)
+    const request = after === undefined ? { ...of, resumable: true } : { ...of, after }
+    const problem = tooLong("channel, filter and position", request)
     if (problem) return end(one, problem)
     const answer = await answerTo("subscribe", request)
     const caught = endCatching(one)
     // Lost, it is asked again on a new connection, and what was held back comes again; closed, nobody wants it.
-    if (!answer || held.get(channel) !== one) return
+    if (!answer || held.get(key) !== one) return
     if ("code" in answer) {
       if (final.test(answer.code)) return end(one, errorOf(answer))
       return later(() => {
@@ -218,8 +231,8 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     if (answer.truncated) own.onGap?.()
     one.ready()
   }
-  async function leave({ channel, asked }: Held): Promise<void> {
-    if (socket.connected && asked === socket.id) await answerTo("unsubscribe", { channel })
+  async function leave({ of, asked }: Held): Promise<void> {
+    if (socket.connected && asked === socket.id) await answerTo("unsubscribe", of)
   }
   /** One at a time: the service lets a socket wait for few. In order: who leaves a channel may come back. */
   const queue = (request: () => Promise<void>) => {
@@ -246,22 +259,31 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     if (error.data && final.test(error.data.code)) return endAll(errorOf(error.data))
     if (!socket.active) dialLater()
   })
-  socket.on("message", (message: LiveMessage) => {
-    const one = held.get(message.channel)
-    if (one?.catching) one.catching.push(message)
-    // Before it has asked, what comes is for who left the channel before.
-    else if (one && one.asked === socket.id && one.position.take(message)) one.hand(message)
+  socket.on("message", ({ missed_by, ...message }: SentMessage) => {
+    const missing = missed_by && keyOf({ channel: message.channel, filter: missed_by })
+    for (const one of [...held.values()]) {
+      if (one.of.channel !== message.channel || (missing ?? one.key) !== one.key || !passes(one.of.filter, message.data)) continue
+      if (one.catching) one.catching.push(message)
+      // Before it has asked, what comes is for who left the channel before.
+      else if (one.asked === socket.id && one.position.take(message)) one.hand(message)
+    }
+  })
+  socket.on("position", (id: string) => {
+    for (const one of held.values()) if (one.asked === socket.id && !one.catching) one.position.pass(id)
   })
 
   return {
     subscribe(channel, onMessage, own = {}) {
       if (closed) throw new ClientError("failed_precondition", "These live updates are closed.")
-      if (held.has(channel)) throw new ClientError("already_exists", `There is a subscription to "${channel}" already.`)
+      const of = own.filter === undefined ? { channel } : { channel, filter: own.filter }
+      const key = keyOf(of)
+      if (held.has(key)) throw new ClientError("already_exists", `There is a subscription to "${channel}" by this filter already.`)
       const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
       // Errors of a promise nobody awaits go to onError.
       ready.catch(() => {})
       const one: Held = {
-        channel,
+        key,
+        of,
         options: own,
         position: newPosition(own.after),
         hand: onMessage as (message: LiveMessage) => void,
@@ -270,14 +292,14 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
         asked: undefined,
         catching: undefined,
       }
-      held.set(channel, one)
+      held.set(key, one)
       queue(() => ask(one))
       return {
         ready,
         position: one.position.text,
         close() {
-          if (held.get(channel) !== one) return
-          held.delete(channel)
+          if (held.get(key) !== one) return
+          held.delete(key)
           queue(() => leave(one))
           reject(new ClientError("canceled", "The subscription was closed."))
         },
@@ -295,6 +317,16 @@ function tooLong(what: string, sent: object): ClientError | undefined {
   const { length } = JSON.stringify(sent)
   if (length <= maxSent) return undefined
   return new ClientError("invalid_argument", `The ${what} take ${length} characters together; at most ${maxSent} can be sent.`)
+}
+
+/** In any order of the fields. */
+function keyOf({ channel, filter = {} }: Held["of"]): string {
+  return JSON.stringify([channel, ...Object.entries(filter).sort(([one], [other]) => (one < other ? -1 : 1))])
+}
+
+function passes(filter: LiveFilter = {}, data: unknown): boolean {
+  const fields = data as Readonly<Record<string, unknown>> | null
+  return Object.entries(filter).every(([field, value]) => fields?.[field] === value)
 }
 
 /** What came while it caught up. */

@@ -16,6 +16,8 @@ export interface Position {
   start(ids: readonly string[]): void
   /** Whether the message is to be handed out: not before, and not from before the subscription. */
   take(message: { readonly id: string; readonly silent_since?: string }): boolean
+  /** The service says that all before this id was sent. */
+  pass(id: string): void
   /** To go on from elsewhere; empty where nothing is known yet. */
   text(): string
 }
@@ -57,6 +59,10 @@ export function newPosition(text = "", now: () => number = () => performance.now
       add(id)
       forgetOld(timeOf(newest ?? id) - overlapMs)
       return true
+    },
+    pass(id) {
+      add(id)
+      forgetOld(timeOf(id) - overlapMs)
     },
     text: () => [...seen.keys()].join(",") + (beginning && `<${beginning}`),
   }

@@ -1,5 +1,6 @@
 // Live updates: messages staged with a commit and delivered over sockets once it is on disk, kept for a while so that
 // a client that lost its connection can catch up.
+import type { z } from "zod"
 import { token } from "../kernel/di.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Role } from "./caller.ts"
@@ -15,8 +16,19 @@ export interface Channel {
   readonly role?: Role
   /** False where messages may be emitted without being stored: a client that reconnects is told that some may be missing. */
   readonly durable?: boolean
+  /** Fields of its messages' data that subscriptions may filter by, with what each may be: text, a number, true or false. */
+  readonly filters?: Readonly<Record<string, z.ZodType<ChannelFilter[string]>>>
   /** Past messages of a channel that is not durable, derived from stored documents, for clients that reconnect. */
   readonly history?: (args: HistoryArgs) => Promise<readonly PastMessage[]>
+}
+
+/** What the data of messages must hold, field by field. */
+export type ChannelFilter = Readonly<Record<string, string | number | boolean>>
+
+/** Whether a subscription by this filter is for a message with this data. */
+export function passes(filter: ChannelFilter, data: Json): boolean {
+  const fields = data as Readonly<Record<string, Json>> | null
+  return Object.entries(filter).every(([field, value]) => fields?.[field] === value)
 }
 
 /** Which past messages of a channel are wanted. */
@@ -27,6 +39,8 @@ export interface HistoryArgs {
   readonly since: number
   /** How many; the newest of them. */
   readonly limit: number
+  /** Others are left out in any case; here, so that `limit` counts those that are wanted. */
+  readonly filter: ChannelFilter
 }
 
 /** A message that was emitted before, with the same id. */

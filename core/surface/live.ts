@@ -19,9 +19,10 @@ import type { AddressLimits } from "./call/address-limits.ts"
 import type { LiveUpgrade } from "./http/server.ts"
 import { requireSameOrigin, sessionOf } from "./http/session.ts"
 import { admit, type EndpointOwner } from "./live/admission.ts"
+import { createDelivery } from "./live/delivery.ts"
 import { createFeed } from "./live/feed.ts"
-import { type LiveMessageDocument, socketRoom, wireMessage } from "./live/messages.ts"
-import { type Deliver, Outbox } from "./live/outbox.ts"
+import type { LiveMessageDocument } from "./live/messages.ts"
+import { Outbox } from "./live/outbox.ts"
 import { recheck, watchCredentials, watchEndpoints } from "./live/revocation.ts"
 import { SocketLimits } from "./live/socket-limits.ts"
 import type { LiveServer, LiveSocket } from "./live/sockets.ts"
@@ -67,7 +68,7 @@ export interface LiveSockets {
   readonly live: Live
   readonly upgrade: LiveUpgrade
   start(): Promise<void>
-  /** Disconnects the sockets whose credential has run out. Called by the timer. */
+  /** Disconnects the sockets whose credential has run out, and tells the others how far they are. Called by the timer. */
   recheck(): Promise<void>
   stop(): Promise<void>
 }
@@ -85,7 +86,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
     connectTimeout: 10_000,
     allowRequest: (_request, answer) => answer(closing ? "the service is stopping" : null, !closing),
   })
-  const deliver = delivery(io)
+  const { deliver, hasSubscribers, tellPosition } = createDelivery(io, deps.channels)
   const node = deps.ids.uuid()
   const outbox = new Outbox({ ...deps, node, deliver })
   const trimmer = new Trimmer({ ...deps, keep: deps.keepMessages })
@@ -122,9 +123,14 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
     },
   })
 
+  const recheckAll = async () => {
+    // What other nodes committed since may be on its way.
+    tellPosition(deps.clock.now() - recheckMs)
+    await recheck(deps, io)
+  }
   const recheckLater = () => {
     cancelRecheck = deps.clock.after(recheckMs, () => {
-      recheck(deps, io)
+      recheckAll()
         .catch((err: unknown) => deps.log.warn({ err }, "open sockets could not be rechecked"))
         .finally(() => {
           if (!closing) recheckLater()
@@ -132,7 +138,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
     })
   }
   return {
-    live: createFeed({ ...deps, node, outbox, trimmer, deliver, hasSubscribers: audience(io) }),
+    live: createFeed({ ...deps, node, outbox, trimmer, deliver, hasSubscribers }),
     upgrade: {
       path: `${path}/`,
       attach(server: HttpServer) {
@@ -150,7 +156,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
         closeSocketServer()
       },
     },
-    recheck: () => recheck(deps, io),
+    recheck: recheckAll,
     async start() {
       if (deps.adapter) io.adapter(deps.adapter())
       outbox.start()
@@ -166,38 +172,13 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   }
 }
 
-/** Nothing is written for other nodes while there are none, nor looked at where nobody here listens. */
-function delivery(io: LiveServer): Deliver {
-  return (organization, message, silentSince) => {
-    const endpoint = message.room.startsWith("p:") ? message.room.slice(2, -message.channel.length - 1) : undefined
-    const room = socketRoom(organization, message.channel, endpoint)
-    const { adapter } = io.of("/")
-    if (othersOf(adapter) > 0) io.to(room).emit("message", wireMessage(message, silentSince))
-    else if (adapter.rooms.has(room)) io.local.to(room).emit("message", wireMessage(message, silentSince))
-  }
-}
-
-/** Whether anyone may be listening: on this node, or on others, whose rooms it does not know. */
-function audience(io: LiveServer): Live["hasSubscribers"] {
-  return (organization, message) => {
-    const { adapter } = io.of("/")
-    const room = socketRoom(organization, message.channel, message.publicEndpoint)
-    return othersOf(adapter) > 0 || adapter.rooms.has(room)
-  }
-}
-
-function othersOf(adapter: object): number {
-  return (adapter as { nodesMap?: ReadonlyMap<string, number> }).nodesMap?.size ?? 0
-}
-
 function serve(deps: LiveSocketsDeps, socket: LiveSocket): void {
   const peer: Peer = {
     guest: socket.data.guest,
     get connected() {
       return socket.connected
     },
-    rooms: socket.rooms,
-    join: (room) => socket.join(room),
+    join: (rooms) => socket.join(rooms),
     leave: (room) => socket.leave(room),
     send: (message) => void socket.emit("message", message),
   }

@@ -25,7 +25,7 @@ export interface EntryFilter {
   readonly until?: string | undefined
 }
 
-const statuses = ["accepted", "rejected", "failed"] as const
+export const statuses = ["accepted", "rejected", "failed"] as const
 const atOnce = 16
 /** Of so few, each is read in full at once. */
 const few = 8

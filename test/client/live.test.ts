@@ -254,12 +254,13 @@ describe("live client", () => {
     const errors: ClientError[] = []
     const tooLong = [
       live.subscribe(long, hear, { onError: (error) => errors.push(error) }),
+      live.subscribe("filtered", hear, { filter: { kind: long } }),
       live.subscribe("elsewhere", hear, { after: long }),
     ]
     for (const { ready } of tooLong) {
       const error = await ready.catch((refused: unknown) => refused)
       expect(error).to.be.instanceOf(ClientError).with.property("code", "invalid_argument")
-      expect((error as ClientError).message).to.match(/channel and position take 70\d+ characters.*at most 16000/)
+      expect((error as ClientError).message).to.match(/channel, filter and position take 70\d+ characters.*at most 16000/)
     }
     expect(errors).to.have.length(1)
     await tell("goes-on", 1)

@@ -1,6 +1,6 @@
 // What a client missed. Ids are in order of staging, not of commit: another node's lower id may commit later. So reading
 // starts 10 s before the id given, and the client drops what it has seen.
-import type { Channel } from "../../contract/channel.ts"
+import { type Channel, type ChannelFilter, passes } from "../../contract/channel.ts"
 import type { Store } from "../../contract/store.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import { idAt, timeOfId } from "../../kernel/ids.ts"
@@ -23,6 +23,7 @@ export interface MissedArgs {
   readonly endpoint: string | undefined
   /** As it was declared; undefined for one that pipelines broadcast to. */
   readonly declared: Channel | undefined
+  readonly filter: ChannelFilter
   readonly after: string
   readonly now: number
   readonly keepMs: number
@@ -35,7 +36,8 @@ export async function missedSince(args: MissedArgs): Promise<Backlog> {
   if (keepMessages === 0) return { messages: [], truncated: true }
   const found = await (declared?.history ? pastMessages(args, since - overlapMs) : kept(args, since - overlapMs))
   const truncated = since < now - keepMs || found.length === keepMessages || declared?.durable === false
-  return { messages: found.filter(({ id }) => id !== after).reverse(), truncated }
+  const wanted = found.filter(({ id, data }) => id !== after && passes(args.filter, data))
+  return { messages: wanted.map((message) => ({ ...message, missed_by: args.filter })).reverse(), truncated }
 }
 
 /** Newest first. */
@@ -47,9 +49,9 @@ async function kept({ store, organization, channel, endpoint, now, keepMessages 
 
 /** Newest first. */
 async function pastMessages(
-  { store, organization, channel, declared, now, keepMs, keepMessages }: MissedArgs,
+  { store, organization, channel, declared, filter, now, keepMs, keepMessages }: MissedArgs,
   since: number,
 ): Promise<WireMessage[]> {
-  const found = await declared?.history?.({ store, organization, since: Math.max(since, now - keepMs), limit: keepMessages })
+  const found = await declared?.history?.({ store, organization, since: Math.max(since, now - keepMs), limit: keepMessages, filter })
   return (found ?? []).map((message) => ({ ...message, channel }))
 }

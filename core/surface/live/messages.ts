@@ -1,7 +1,9 @@
 // What live updates keep: the messages themselves for clients that come back, and what it takes to find the messages
 // that a node committed and did not live to emit.
+import type { ChannelFilter } from "../../contract/channel.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import { timestamp } from "../../kernel/clock.ts"
+import { isRecord } from "../../kernel/json.ts"
 
 export interface LiveMessageDocument extends Document {
   /** `c:<channel>`, or `p:<endpoint_id>:<channel>` for anonymous viewers. */
@@ -60,6 +62,8 @@ export interface WireMessage {
   readonly at: string
   /** Set where another node emits it, perhaps once more: the node that committed it has committed nothing since. */
   readonly silent_since?: string
+  /** Set where it was missed and is sent to one subscription alone: the filter of that one. */
+  readonly missed_by?: ChannelFilter
 }
 
 export function wireMessage({ id, channel, event, data, at }: LiveMessageDocument, silent_since?: string | undefined): WireMessage {
@@ -75,6 +79,27 @@ export function roomOf(channel: string, publicEndpoint: string | undefined): str
 /** The socket.io room: organization channels carry the organization, so that no two share one. */
 export function socketRoom(organization: string, channel: string, publicEndpoint: string | undefined): string {
   return publicEndpoint === undefined ? `org:${organization}:${channel}` : `public:${publicEndpoint}:${channel}`
+}
+
+/** The socket.io room of those who subscribe to a room by a filter. */
+export function filterRoom(room: string, filter: ChannelFilter): string {
+  const names = Object.keys(filter).sort()
+  return names.reduce((name, field) => withField(name, field, filter[field]), room)
+}
+
+/** Whom a message of a room is for: the room itself, and that of every filter by some of these fields that lets it through. */
+export function filterRooms(room: string, fields: readonly string[], data: Json): string[] {
+  if (!isRecord(data)) return [room]
+  return fields.toSorted().reduce((rooms, field) => rooms.flatMap((one) => [one, withField(one, field, data[field])]), [room])
+}
+
+/** Joined beside the room of any filter, so that nothing is looked up by its fields where nobody filters. */
+export function anyFilterRoom(room: string): string {
+  return `${room}?`
+}
+
+function withField(room: string, field: string, value: unknown): string {
+  return `${room}?${field}=${JSON.stringify(value)}`
 }
 
 export function expiry(now: number, keepMs: number): string {

@@ -5,11 +5,17 @@ import type { WireMessage } from "./messages.ts"
 
 interface ServerEvents {
   message: (message: WireMessage) => void
+  /** An id: what has a lower one was sent, if it was committed by then. */
+  position: (id: string) => void
+}
+/** Of nodes to each other. */
+interface NodeEvents {
+  elsewhere: (room: string, message: WireMessage) => void
 }
 export interface SocketData {
   guest: Guest
   /** Count of credential changes known when the handshake was looked at. */
   seen: number
 }
-export type LiveServer = Server<DefaultEventsMap, ServerEvents, DefaultEventsMap, SocketData>
-export type LiveSocket = Socket<DefaultEventsMap, ServerEvents, DefaultEventsMap, SocketData>
+export type LiveServer = Server<DefaultEventsMap, ServerEvents, NodeEvents, SocketData>
+export type LiveSocket = Socket<DefaultEventsMap, ServerEvents, NodeEvents, SocketData>

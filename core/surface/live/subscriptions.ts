@@ -1,7 +1,7 @@
 // One socket's subscriptions: joining a channel with what was missed first, and leaving it. Requests of a socket are
 // served one after the other, a bounded number waiting.
 import { z } from "zod"
-import { type Channel, channelPattern, coversChannel } from "../../contract/channel.ts"
+import { type Channel, type ChannelFilter, channelPattern, coversChannel } from "../../contract/channel.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError, type ErrorBody } from "../../kernel/errors.ts"
@@ -10,7 +10,8 @@ import type { Logger } from "../../kernel/log.ts"
 import { parseInput } from "../call/parse-input.ts"
 import { type Guest, mayJoin } from "./admission.ts"
 import { type Backlog, missedSince } from "./backlog.ts"
-import { socketRoom, type WireMessage } from "./messages.ts"
+import { positionsRoom } from "./delivery.ts"
+import { anyFilterRoom, filterRoom, socketRoom, type WireMessage } from "./messages.ts"
 
 export interface SubscriptionDeps {
   readonly store: Store
@@ -25,8 +26,7 @@ export interface SubscriptionDeps {
 export interface Peer {
   readonly guest: Guest
   readonly connected: boolean
-  readonly rooms: ReadonlySet<string>
-  join(room: string): Promise<void> | void
+  join(rooms: string[]): Promise<void> | void
   leave(room: string): Promise<void> | void
   send(message: WireMessage): void
 }
@@ -45,16 +45,27 @@ const maxSubscriptions = 100
 const maxWaiting = 20
 
 const name = z.string().regex(channelPattern, "a channel name: letters, digits and . _ - : between them, at most 100")
+/** Text is as long as it may be in any filter; what else it may be, the channel says. */
+const filter = z.record(z.string().max(100), z.union([z.string().max(1_000), z.number(), z.boolean()])).default({})
+const Unsubscribe = z.strictObject({ channel: name, filter })
 const Subscribe = z.strictObject({
-  channel: name,
+  ...Unsubscribe.shape,
   after: z.guid("the id of the last message seen").toLowerCase().optional(),
   resumable: z.boolean().optional(),
 })
-const Unsubscribe = z.strictObject({ channel: name })
+
+interface Joined {
+  readonly channel: string
+  readonly filter: ChannelFilter
+  /** The socket.io room of the channel, and that of the filter, which are one without a filter. */
+  readonly base: string
+  readonly room: string
+}
 
 export class Subscriptions {
   readonly #deps: SubscriptionDeps
   readonly #peer: Peer
+  readonly #joined = new Map<string, Joined>()
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
@@ -65,10 +76,11 @@ export class Subscriptions {
 
   subscribe(request: unknown): Promise<Acknowledgement> {
     return this.#inTurn(async () => {
-      const { channel, after, resumable } = await parseInput(Subscribe, request)
+      const { channel, filter, after, resumable } = await parseInput(Subscribe, request)
       mayJoin(this.#peer.guest, channel, this.#deps.channels)
-      const room = this.#socketRoom(channel)
-      if (!this.#peer.rooms.has(room) && this.#peer.rooms.size > maxSubscriptions) {
+      await parseInput(z.strictObject({ filter: this.#filterOf(channel) }), { filter })
+      const joined = this.#roomsOf(channel, filter)
+      if (!this.#joined.has(joined.room) && this.#joined.size >= maxSubscriptions) {
         throw new AppError(
           "resource_exhausted",
           `A socket holds at most ${maxSubscriptions} channels; leave one, or open another socket.`,
@@ -77,58 +89,79 @@ export class Subscriptions {
           },
         )
       }
-      if (after === undefined) {
-        const from = resumable ? await this.#beginning(channel) : undefined
-        await this.#peer.join(room)
-        return from ? { ok: true, from } : { ok: true }
-      }
-      return (await this.#catchUp(channel, room, after)) ? { ok: true, truncated: true } : { ok: true }
+      if (after !== undefined) return (await this.#catchUp(joined, after)) ? { ok: true, truncated: true } : { ok: true }
+      const from = resumable ? await this.#beginning(joined) : undefined
+      await this.#join(joined, resumable)
+      return from ? { ok: true, from } : { ok: true }
     })
   }
 
   unsubscribe(request: unknown): Promise<Acknowledgement> {
     return this.#inTurn(async () => {
-      const { channel } = await parseInput(Unsubscribe, request)
-      await this.#peer.leave(this.#socketRoom(channel))
+      const { channel, filter } = await parseInput(Unsubscribe, request)
+      const { base, room } = this.#roomsOf(channel, filter)
+      this.#joined.delete(room)
+      await this.#peer.leave(room)
+      const filters = [...this.#joined.values()].some((one) => one.base === base && one.room !== base)
+      if (!filters) await this.#peer.leave(anyFilterRoom(base))
       return { ok: true }
     })
   }
 
-  async #beginning(channel: string): Promise<string[]> {
+  async #join(joined: Joined, keepsPosition = false): Promise<void> {
+    const { base, room } = joined
+    this.#joined.set(room, joined)
+    await this.#peer.join([room, ...(room === base ? [] : [anyFilterRoom(base)]), ...(keepsPosition ? [positionsRoom] : [])])
+  }
+
+  async #beginning(joined: Joined): Promise<string[]> {
     const now = idAt(this.#deps.clock.now())
-    const { messages } = await this.#missed(channel, now)
+    const { messages } = await this.#missed(joined, now)
     return [now, ...messages.map(({ id }) => id)]
   }
 
   /** The old messages go out before the socket joins, so that none of them follows a new one; then what was committed in between. */
-  async #catchUp(channel: string, room: string, after: string): Promise<boolean> {
-    const before = await this.#missed(channel, after)
+  async #catchUp(joined: Joined, after: string): Promise<boolean> {
+    const before = await this.#missed(joined, after)
     const sent = new Set([after])
     for (const message of before.messages) {
       sent.add(message.id)
       this.#peer.send(message)
     }
-    await this.#peer.join(room)
-    const between = await this.#missed(channel, before.messages.at(-1)?.id ?? after)
+    await this.#join(joined, true)
+    const between = await this.#missed(joined, before.messages.at(-1)?.id ?? after)
     for (const message of between.messages) if (!sent.has(message.id)) this.#peer.send(message)
     return before.truncated
   }
 
-  #missed(channel: string, after: string): Promise<Backlog> {
-    const { store, clock, channels, keepMs, keepMessages } = this.#deps
-    const endpoint = this.#endpoint
-    const declared = endpoint === undefined ? channels.find(({ name }) => coversChannel(name, channel)) : undefined
+  #missed({ channel, filter }: Joined, after: string): Promise<Backlog> {
+    const { store, clock, keepMs, keepMessages } = this.#deps
     return missedSince({
       store,
       organization: this.#organization,
       channel,
-      endpoint,
-      declared,
+      endpoint: this.#endpoint,
+      declared: this.#declared(channel),
+      filter,
       after,
       now: clock.now(),
       keepMs,
       keepMessages,
     })
+  }
+
+  /** Undefined for one that pipelines broadcast to, as all of a viewer's are. */
+  #declared(channel: string): Channel | undefined {
+    return this.#endpoint === undefined ? this.#deps.channels.find(({ name }) => coversChannel(name, channel)) : undefined
+  }
+
+  #filterOf(channel: string) {
+    return z.strictObject({ ...this.#declared(channel)?.filters }).partial()
+  }
+
+  #roomsOf(channel: string, filter: ChannelFilter): Joined {
+    const base = socketRoom(this.#organization, channel, this.#endpoint)
+    return { channel, filter, base, room: filterRoom(base, filter) }
   }
 
   get #organization(): string {
@@ -138,10 +171,6 @@ export class Subscriptions {
 
   get #endpoint(): string | undefined {
     return this.#peer.guest.kind === "viewer" ? this.#peer.guest.endpoint : undefined
-  }
-
-  #socketRoom(channel: string): string {
-    return socketRoom(this.#organization, channel, this.#endpoint)
   }
 
   #inTurn(run: () => Promise<Acknowledgement>): Promise<Acknowledgement> {

@@ -54,6 +54,45 @@ suite("live updates over two processes (mongodb)", () => {
     }
   }
 
+  it("reach by a filter the sockets of both, and go on with it on the other node", async () => {
+    for (const name of ["Wanted", "Unwanted"])
+      await on(0).eventPipelines.create({ name, state: "active", source_kind: "internal", pipeline: [] })
+    const send = async (index: number, slug: string) => (await on(index).eventPipelines.sendEvent({ slug, payload: {} })).execution_id
+    const hearing = async (index: number, after?: string) => {
+      const live = await on(index).live<{ executions: { id: string } }>({ reconnectMs: 50 })
+      open.push(live)
+      const heard: string[] = []
+      const filter = { pipeline: "wanted", is_test: false }
+      const options = { filter, ...(after !== undefined && { after }), onGap: () => heard.push("a gap") }
+      const subscription = live.subscribe("executions", ({ data }) => heard.push(data.id), options)
+      await subscription.ready
+      return { heard, subscription, close: () => live.close() }
+    }
+    const [one, two] = [await hearing(0), await hearing(1)]
+    const wanted: string[] = []
+    for (let n = 0; n < 8; n++) {
+      await send(n % 2, "unwanted")
+      wanted.push(await send(n % 2, "wanted"))
+    }
+    await until(() => one.heard.length >= 8 && two.heard.length >= 8)
+    expect(one.heard).to.have.members(wanted)
+    expect(two.heard).to.have.members(wanted)
+
+    const position = one.subscription.position()
+    one.close()
+    const missed: string[] = []
+    for (let n = 0; n < 8; n++) {
+      await send(n % 2, "unwanted")
+      missed.push(await send(n % 2, "wanted"))
+    }
+    const elsewhere = await hearing(1, position)
+    await until(() => elsewhere.heard.length >= 8)
+    missed.push(await send(0, "wanted"))
+    await until(() => elsewhere.heard.length >= 9 && two.heard.length >= 17)
+    expect(elsewhere.heard).to.have.members(missed)
+    expect(two.heard).to.have.members([...wanted, ...missed])
+  })
+
   it("reach the sockets of both, whichever took the event, each message once", async () => {
     const { slug } = await on(0).eventPipelines.create({
       name: "Tell",

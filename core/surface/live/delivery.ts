@@ -1,0 +1,54 @@
+// Hands a message to the sockets that subscribe to it: to those of this node at once, and to other nodes, each of which looks
+// who is there. A node encodes a message once, however many subscribe and by whatever filters; where nobody does, not at all.
+import { type Channel, coversChannel, type Live } from "../../contract/channel.ts"
+import { idAt } from "../../kernel/ids.ts"
+import { anyFilterRoom, filterRooms, socketRoom, type WireMessage, wireMessage } from "./messages.ts"
+import type { Deliver } from "./outbox.ts"
+import type { LiveServer } from "./sockets.ts"
+
+/** Sockets that keep a position, to go on from it when their connection was lost. */
+export const positionsRoom = "positions"
+
+export interface Delivery {
+  readonly deliver: Deliver
+  readonly hasSubscribers: Live["hasSubscribers"]
+  /** Tells the sockets that keep a position that they have been sent what was committed before then, Unix milliseconds. */
+  tellPosition(ms: number): void
+}
+
+export function createDelivery(io: LiveServer, channels: readonly Channel[]): Delivery {
+  const filtersOf = ({ channel }: WireMessage) => Object.keys(channels.find(({ name }) => coversChannel(name, channel))?.filters ?? {})
+  const hasHere = (room: string) => io.of("/").adapter.rooms.has(room)
+
+  const deliverHere = (room: string, message: WireMessage) => {
+    const rooms = hasHere(anyFilterRoom(room)) ? filterRooms(room, filtersOf(message), message.data) : [room]
+    const joined = rooms.filter(hasHere)
+    if (joined.length > 0) io.local.to(joined).emit("message", message)
+  }
+  io.on("elsewhere", deliverHere)
+
+  return {
+    deliver(organization, document, silentSince) {
+      const { room: filed, channel } = document
+      const endpoint = filed.startsWith("p:") ? filed.slice(2, -channel.length - 1) : undefined
+      const room = socketRoom(organization, channel, endpoint)
+      const others = othersOf(io)
+      if (others === 0 && !hasHere(room) && !hasHere(anyFilterRoom(room))) return
+      const message = wireMessage(document, silentSince)
+      deliverHere(room, message)
+      if (others > 0) io.serverSideEmit("elsewhere", room, message)
+    },
+    hasSubscribers(organization, { channel, publicEndpoint }) {
+      const room = socketRoom(organization, channel, publicEndpoint)
+      // Who subscribes on other nodes is not known here.
+      return othersOf(io) > 0 || hasHere(room) || hasHere(anyFilterRoom(room))
+    },
+    tellPosition(ms) {
+      if (hasHere(positionsRoom)) io.local.to(positionsRoom).emit("position", idAt(ms))
+    },
+  }
+}
+
+function othersOf(io: LiveServer): number {
+  return (io.of("/").adapter as { nodesMap?: ReadonlyMap<string, number> }).nodesMap?.size ?? 0
+}
