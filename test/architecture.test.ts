@@ -201,6 +201,12 @@ describe("architecture", () => {
       "plugins/conversations/templates/sync.ts",
       "plugins/conversations/media/fetch.ts",
     ])
+    // Pipelines and agents name connections themselves: those of numbers are kept to the sender, but for reading.
+    const keepers = plugins.filter(({ text }) => /\bbyKeeper: true\b/.test(codeOf(text)))
+    expect(keepers.map(({ path }) => path)).to.deep.equal([`${egress}/sender.ts`])
+    expect(importersOf(`${egress}/line-guard.ts`)).to.deep.equal(["plugins/conversations/index.ts"])
+    const elsewhere = plugins.filter(({ text }) => /[iI]ntegrations\s*\.call\([^)]*\{[^}]*\bbase\b/.test(codeOf(text)))
+    expect(elsewhere.map(({ path }) => path)).to.deep.equal(["plugins/voice/trust-hub/client.ts"])
     const sender = modules.get(`${egress}/sender.ts`)?.text ?? ""
     const order = ["gate.pass(", "gate.refuseUnwanted(", "#call(sending"].map((call) => sender.indexOf(call))
     expect(order).to.deep.equal([...order].sort((a, b) => a - b))

@@ -1,12 +1,13 @@
 // Conversations by chat app and text message: what people write, what they refuse, and the one way by which they are written to.
 import { Clock, definePlugin, JobQueue, Live, Pager, PublicUrl, RateLimiter, Store, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
-import { Integrations } from "../integrations/index.ts"
+import { CallGuards, Integrations } from "../integrations/index.ts"
 import { Keys } from "../suppressions/index.ts"
 import { Announcements, AnnouncementsToken, liveChannels } from "./announcements.ts"
 import { collections } from "./channels.ts"
 import { closeConversation } from "./digest/close.ts"
 import { EgressGate, EgressGateToken } from "./egress/gate.ts"
+import { lineGuard } from "./egress/line-guard.ts"
 import { Outbox, OutboxToken } from "./egress/outbox.ts"
 import { Sender, SenderToken, sendMessage } from "./egress/sender.ts"
 import { createOutboundVetoes, OutboundVetoes } from "./egress/vetoes.ts"
@@ -69,6 +70,10 @@ export default definePlugin({
     registrar.jobs(purgeMessages, removeOldMessages)
     registrar.schedules({ name: "conversations.retention", cron: "20 3 * * *", job: removeOldMessages, payload: {} })
     registrar.jobs(foldConversation, settleMessage, sendMessage, syncTemplates, fetchMessageMedia, closeConversation)
+    registrar.run("lines", {
+      inject: { guards: CallGuards, store: Store },
+      create: ({ guards, store }) => guards.use(lineGuard(store)),
+    })
     registrar.provide(ConversationSettingsToken, { create: () => settings })
     registrar.provide(OutboundVetoes, { create: createOutboundVetoes })
     registrar.provide(ConversationLeads, { create: createConversationLeads })

@@ -26,6 +26,11 @@ export const reasons = defineReasons({
     summary: "The number has no connection for this channel.",
     remedy: "Give it one.",
   },
+  connection_of_number: {
+    code: "failed_precondition",
+    summary: "Messages of a phone number leave through the connection, so that everything else only reads through it.",
+    remedy: "Send by POST /v1/voice/messages.",
+  },
   recipient_opted_out: {
     code: "failed_precondition",
     summary: "The person has opted out of this channel.",

@@ -9,6 +9,7 @@ import { readAppDocuments } from "./apps/read.ts"
 import { Broker, BrokerToken, endBrokerConnection } from "./broker/broker.ts"
 import { BrokerSettings, Nango } from "./broker/nango.ts"
 import { brokerConnect, brokerDone } from "./broker/routes.ts"
+import { CallGuards, createCallGuards } from "./call-guards.ts"
 import { Connections } from "./connections.ts"
 import { checkHealth, HealthChecks, HealthChecksToken } from "./health/checks.ts"
 import { connectionsChannel } from "./health/record.ts"
@@ -34,6 +35,7 @@ import { reasons } from "./reasons.ts"
 import { rehearsedConnection } from "./rehearsal.ts"
 
 export { defineIntegrationApp, type IntegrationApp, IntegrationApps, type IntegrationRequest } from "./app.ts"
+export { type CallGuard, CallGuards } from "./call-guards.ts"
 export { Integrations } from "./integrations.ts"
 
 export default definePlugin({
@@ -118,8 +120,10 @@ export default definePlugin({
     })
     registrar.provide(GrantRevocation, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.revocation })
     registrar.provide(AuthorizationFlow, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.authorizations })
+    registrar.provide(CallGuards, { create: createCallGuards })
     registrar.provide(Integrations, {
       inject: {
+        guards: CallGuards,
         store: Store,
         vault: Vault,
         http: OutgoingHttp,

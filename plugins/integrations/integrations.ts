@@ -14,6 +14,7 @@ import {
 } from "#core"
 import type { IntegrationRequest } from "./app.ts"
 import type { Broker } from "./broker/broker.ts"
+import type { CallGuards } from "./call-guards.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
 import { CallLimits } from "./limits/call-limits.ts"
 import { callWithToken } from "./oauth/call.ts"
@@ -27,6 +28,8 @@ export interface CallContext {
   readonly timeoutMs?: number
   /** Of an app that is a document: another host of the vendor, as an operator's settings name it. Never from a caller. */
   readonly base?: string
+  /** Of the area that keeps the connection to itself: no guard is asked. */
+  readonly byKeeper?: boolean
 }
 
 export interface Integrations {
@@ -49,12 +52,13 @@ interface IntegrationsDeps {
   readonly broker: Pick<Broker, "call">
   readonly works: UnitsOfWork
   readonly clock: Clock
+  readonly guards: CallGuards
   /** The organization that manages this one. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
 
 export function createIntegrations(deps: IntegrationsDeps): Integrations {
-  const { store, vault, http, apps, oauth, broker, managerOf } = deps
+  const { store, vault, http, apps, oauth, broker, guards, managerOf } = deps
   const limits = new CallLimits(deps)
 
   async function usableFor(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
@@ -70,9 +74,13 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
       const found = await usableFor(organization, ref)
       return found && viewOf(found.connection)
     },
-    async call(organization, ref, request, context = {}) {
+    async call(organization, ref, request, { byKeeper = false, ...context } = {}) {
       const found = await usableFor(organization, ref)
       if (!found) throw missing(ref)
+      // Another host takes no part in what is guarded.
+      const isGuarded = !byKeeper && context.base === undefined
+      const refusal = isGuarded ? await guards.refusal({ organization, connection: found.connection, request }) : undefined
+      if (refusal) throw refusal
       return callThrough(found.owner, found.connection, request, context)
     },
     callThrough,

@@ -125,7 +125,11 @@ export class Sender {
   async #call({ organization, channel, message, asked }: Sending, signal: AbortSignal): Promise<Outcome> {
     const { request, integration } = providers[channel].request({ message, address: asked.address, number: asked.number })
     try {
-      const response = await this.#services.integrations.call(organization, integration, request, { signal, timeoutMs: callMs })
+      const response = await this.#services.integrations.call(organization, integration, request, {
+        signal,
+        timeoutMs: callMs,
+        byKeeper: true,
+      })
       return providers[channel].read(response)
     } catch (error) {
       if (error instanceof AppError) return outcomeOfError(error)

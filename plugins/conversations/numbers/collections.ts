@@ -37,5 +37,10 @@ export const PhoneNumberCollection = defineCollection<PhoneNumber>()({
   name: "phone_numbers",
   scope: "organization",
   times: ["created_at", "updated_at"],
-  indexes: [{ fields: ["-created_at"] }, { fields: ["chat_app.phone_number_id"], sparse: true }],
+  indexes: [
+    { fields: ["-created_at"] },
+    { fields: ["chat_app.phone_number_id"], sparse: true },
+    { fields: ["chat_app.integration"], sparse: true },
+    { fields: ["sms.integration"], sparse: true },
+  ],
 })
