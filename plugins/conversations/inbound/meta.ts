@@ -18,7 +18,9 @@ import {
   textOf,
 } from "./received.ts"
 
-const states: Readonly<Record<string, DeliveryState>> = { sent: "sent", delivered: "delivered", read: "read", failed: "failed" }
+const states: ReadonlyMap<string, DeliveryState> = new Map(
+  (["sent", "delivered", "read", "failed"] as const).map((state) => [state, state]),
+)
 const mediaKinds = ["image", "audio", "video", "document", "sticker"]
 
 /** Undefined for what is not a delivery of the API. */
@@ -45,7 +47,8 @@ function messageOf(message: Fields, value: Fields, receivedAt: string): Received
   const own = { number: plus(textOf(metadata["display_phone_number"], 40)), phone_number_id: textOf(metadata["phone_number_id"], 100) }
   if (provider_id === "" || !/\d/.test(from) || (own.phone_number_id === "" && !/\d/.test(own.number))) return undefined
   const sender = listOf(value["contacts"]).find(({ wa_id }) => textOf(wa_id, 40) === from)
-  const body = fieldsOf(message[type])
+  const content = Object.hasOwn(message, type) ? message[type] : undefined
+  const body = fieldsOf(content)
   return {
     ...nothing,
     own,
@@ -55,7 +58,7 @@ function messageOf(message: Fields, value: Fields, receivedAt: string): Received
     kind: messageKinds.includes(type as MessageKind) && type !== "template" ? (type as MessageKind) : "other",
     text: textOf(body["body"]) || textOf(body["caption"]) || textOf(body["text"]) || titleOf(body),
     profile_name: textOf(fieldsOf(sender?.["profile"])["name"], 200),
-    ...partsOf(type, message, body),
+    ...partsOf(type, content ?? message["errors"], body),
     ...contextOf(fieldsOf(message["context"])),
     ...referralOf(message["referral"]),
   }
@@ -66,7 +69,7 @@ function titleOf(body: Fields): string {
   return textOf(fieldsOf(body["button_reply"])["title"]) || textOf(fieldsOf(body["list_reply"])["title"])
 }
 
-function partsOf(type: string, message: Fields, body: Fields): Partial<ReceivedMessage> {
+function partsOf(type: string, content: Json | undefined, body: Fields): Partial<ReceivedMessage> {
   if (mediaKinds.includes(type)) {
     const source = textOf(body["id"], 300)
     if (source === "") return {}
@@ -79,7 +82,7 @@ function partsOf(type: string, message: Fields, body: Fields): Partial<ReceivedM
   if (type === "reaction") {
     return { reaction: { provider_message_id: textOf(body["message_id"], 300), emoji: textOf(body["emoji"], 40) } }
   }
-  return type === "text" || type === "button" ? {} : { content: contentOf(message[type] ?? message["errors"]) }
+  return type === "text" || type === "button" ? {} : { content: contentOf(content) }
 }
 
 function contextOf(context: Fields): Partial<ReceivedMessage> {
@@ -101,7 +104,7 @@ function referralOf(value: Json | undefined): Partial<ReceivedMessage> {
 }
 
 function statusOf(status: Fields, receivedAt: string): ReceivedStatus | undefined {
-  const [provider_id, state] = [textOf(status["id"], 300), states[textOf(status["status"], 40)]]
+  const [provider_id, state] = [textOf(status["id"], 300), states.get(textOf(status["status"], 40))]
   if (provider_id === "" || state === undefined) return undefined
   const [failure] = listOf(status["errors"])
   const details = fieldsOf(failure?.["error_data"])["details"]

@@ -4,18 +4,18 @@ import { plus } from "../phone.ts"
 import type { DeliveryState } from "../receipts.ts"
 import { type Delivery, type Fields, fieldsOf, nothing, numberOf, type ReceivedMessage, textOf } from "./received.ts"
 
-const states: Readonly<Record<string, DeliveryState>> = {
-  accepted: "accepted",
-  scheduled: "accepted",
-  queued: "accepted",
-  sending: "accepted",
-  sent: "sent",
-  undelivered: "failed",
-  failed: "failed",
-  canceled: "failed",
-  delivered: "delivered",
-  read: "read",
-}
+const states: ReadonlyMap<string, DeliveryState> = new Map([
+  ["accepted", "accepted"],
+  ["scheduled", "accepted"],
+  ["queued", "accepted"],
+  ["sending", "accepted"],
+  ["sent", "sent"],
+  ["undelivered", "failed"],
+  ["failed", "failed"],
+  ["canceled", "failed"],
+  ["delivered", "delivered"],
+  ["read", "read"],
+])
 
 /** Twilio delivers at most ten files with a message. */
 const maxMedia = 10
@@ -31,7 +31,7 @@ export function readTwilio(payload: Json, receivedAt: string): Delivery | undefi
     const message = messageOf(form, provider_id, receivedAt)
     return message ? { ...empty, messages: [message] } : { ...empty, ignored: 1 }
   }
-  const state = states[status]
+  const state = states.get(status)
   if (state === undefined) return { ...empty, ignored: 1 }
   const code = textOf(form["ErrorCode"], 40)
   const error = code === "" ? null : { code, message: textOf(form["ErrorMessage"], 500) }

@@ -45,6 +45,8 @@ export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
     if (place.size > maxBytes) return { state: "refused", problem: `The file has ${place.size} bytes; ${maxBytes} are taken.` }
     const file = { method: "GET", path: "/", file: { url: place.url, maxBytes } }
     const bytes = bytesOf(await args.integrations.call(args.organization, integration, file, { signal: args.signal }))
+    if (place.size > 0 && bytes.length !== place.size)
+      return { state: "failed", problem: `The file has ${bytes.length} bytes, and not the ${place.size} that the provider described.` }
     if (place.sha256 !== "" && createHash("sha256").update(bytes).digest("hex") !== place.sha256)
       return { state: "failed", problem: "The file is not the one that the provider described (SHA-256)." }
     return { bytes, ending, media_type: place.media_type }

@@ -63,7 +63,7 @@ export const sendToPerson = defineOperation({
     if (given.channel === "sms" && template) throw fieldRefused("template", "is of the chat app only")
     const organization = caller.organization.id
     const link = { organization, channel: given.channel, address: given.to, messageId: callId }
-    const content = await deps.links.fill({ text, template: template ?? null }, link)
+    const content = await deps.links.fill({ text: text.toWellFormed(), template: template ?? null }, link)
     const most = given.channel === "sms" ? 1_600 : 4_096
     if (content.text.length > most) throw fieldRefused("text", `has more than ${most.toLocaleString("en")} characters`)
     const { message, sendAt } = await deps.outbox.accept(work, organization, { ...given, id: callId, ...content })

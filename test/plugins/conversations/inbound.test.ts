@@ -211,6 +211,42 @@ onBothStores("inbound conversations", (leg) => {
     expect(await conversationsOf(host, "chatapp", "phone_number=%2B4930999999")).to.have.length(1)
   })
 
+  it("take what they understand of a delivery, and nothing from the names that every object has", async () => {
+    const person = "+4915177777777"
+    const whole = chatMessage("wamid.h1", person, { at: start, name: "Ada", body: "Understood" })
+    const odd = [
+      ...[null, 1, "text", [], {}, { id: {}, from: [] }, { id: "wamid.h2", from: "nobody", type: "text" }],
+      ...["toString", "constructor", "hasOwnProperty"].map((type) => ({
+        id: `wamid.h-${type}`,
+        from: person.slice(1),
+        timestamp: "1e400",
+        type,
+      })),
+      { id: "wamid.h3", from: person.slice(1), timestamp: -5, type: "location", location: { latitude: "NaN", longitude: [] } },
+    ]
+    await take({
+      messages: [...odd, ...(whole.messages ?? [])] as object[],
+      contacts: [null, 5, ...(whole.contacts ?? [])] as object[],
+      statuses: [null, { id: "wamid.h1", status: "constructor" }, { id: "wamid.h1", status: "sent", errors: "none" }] as object[],
+      user_preferences: [null, { wa_id: person.slice(1), value: "constructor" }] as object[],
+    })
+    expect(await counted("chatapp", person, 5)).to.include({ display_name: "Ada", suppressed: false })
+    const messages = await messagesOf(host, "chatapp", person)
+    expect(messages.find(({ text }) => text === "Understood")).to.include({ kind: "text", profile_name: "Ada", state: "received" })
+    expect(messages.filter(({ kind }) => kind === "other").map(({ content }) => content)).to.deep.equal([null, null, null])
+
+    const sms = { From: person, To: own, Body: "Hello" }
+    for (const fields of [
+      { MessageSid: "SMh1", MessageStatus: "constructor" },
+      { MessageSid: "SMh2", MessageStatus: "delivered", To: person, From: own },
+      { MessageSid: "SMh3", ...sms, NumMedia: "-1" },
+      { MessageSid: "SMh4", ...sms, NumMedia: "1e9", OptOutType: "constructor" },
+      { MessageSid: "SMh5", ...sms, From: `whatsapp:${person}` },
+    ])
+      expect((await postTwilio(urls.twilio, fields)).status, JSON.stringify(fields)).to.equal(200)
+    expect(await counted("text", person, 2)).to.include({ suppressed: false })
+  })
+
   it("refuse what is not a webhook of the provider", async () => {
     for (const [provider, payload] of [
       ["meta_whatsapp", { hello: 1 }],

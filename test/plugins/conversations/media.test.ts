@@ -22,6 +22,10 @@ describe("media of messages", () => {
   let isBroken = true
   before(async () => {
     const serve = ({ url }: Asked, response: Parameters<typeof json>[0]) => {
+      if (url.startsWith("/cut") && isBroken) {
+        response.writeHead(200, { "content-length": picture.length }).write(picture.subarray(0, 4), () => response.destroy())
+        return
+      }
       response.writeHead(200, { "content-type": "application/octet-stream" }).end(url.startsWith("/large") ? large : picture)
     }
     files = await listen(serve)
@@ -34,11 +38,14 @@ describe("media of messages", () => {
       good: told(),
       voice: told({ mime_type: "audio/ogg; codecs=opus" }),
       page: told({ mime_type: "text/html" }),
+      named: told({ mime_type: "constructor" }),
       big: told({ file_size: 50_000_000 }),
       lying: told({ url: `${files.origin}/large`, sha256: "" }),
       other: told({ sha256: sha256(large) }),
       away: told({ url: `${elsewhere.origin}/file` }),
+      short: told({ file_size: 999, sha256: "" }),
       flaky: told(),
+      cut: told({ url: `${files.origin}/cut` }),
     }
     api = await listen(({ url }, response) => {
       const { pathname } = new URL(url, "http://loopback")
@@ -48,7 +55,7 @@ describe("media of messages", () => {
       }
       const id = pathname.replace("/v23.0/", "")
       if (id === "flaky" && isBroken) json(response, 503, {})
-      else json(response, known[id] ? 200 : 404, known[id] ?? {})
+      else json(response, Object.hasOwn(known, id) ? 200 : 404, Object.hasOwn(known, id) ? (known[id] ?? {}) : {})
     })
     const hosts = [api, files, elsewhere].map(({ port }) => `127.0.0.1:${port}`).join(",")
     host = await testHost({
@@ -106,9 +113,12 @@ describe("media of messages", () => {
   it("are refused by type and size, be it told or not, and by what they do not hold", async () => {
     for (const [id, state, problem] of [
       ["page", "refused", /text\/html/],
+      ["named", "refused", /type constructor/],
       ["big", "refused", /50000000 bytes/],
       ["lying", "refused", /more than 1500000 bytes/],
       ["other", "failed", /SHA-256/],
+      ["short", "failed", /10 bytes, and not the 999/],
+      ["constructor", "failed", /404/],
       ["gone", "failed", /404/],
       ["away", "failed", /not at/],
     ] as const) {
@@ -134,9 +144,12 @@ describe("media of messages", () => {
   })
 
   it("are tried once more after passing trouble", async () => {
-    const person = await sent("flaky")
+    const people = [await sent("flaky"), await sent("cut")]
     await until("the first try", () => api.asked.some(({ url }) => url.startsWith("/v23.0/flaky")))
+    await until("the half of a file", () => files.asked.some(({ url }) => url.startsWith("/cut")))
     isBroken = false
-    expect((await fetched("chatapp", person))?.media[0]).to.include({ state: "stored" })
+    for (const person of people) {
+      expect((await fetched("chatapp", person))?.media[0]).to.include({ state: "stored", size: picture.length })
+    }
   })
 })
