@@ -2,6 +2,7 @@
 // was erased. People are looked up by a digest under it, which is all that is left of an erased one.
 import { createHmac, randomBytes } from "node:crypto"
 import { type Document, defineCollection, type Ids, type Sealed, type Store, token, type Vault } from "#core"
+import { personKey } from "../conversations/index.ts"
 import type { Person } from "./person.ts"
 
 interface ConsentKey extends Document {
@@ -33,7 +34,7 @@ export class ConsentKeys {
       throw error
     })
     return createHmac("sha256", await this.#key)
-      .update(`${organization}\n${kind}\n${value}`)
+      .update(`${organization}\n${kind}\n${kind === "phone" ? personKey(value) : value}`)
       .digest("hex")
   }
 

@@ -3,6 +3,7 @@
 import { type Document, defineCollection, derivedUuid } from "#core"
 import type { StoredMessage } from "./messages.ts"
 import type { OptOutEntry, OptOutState } from "./opt-out/ledger.ts"
+import { personKey } from "./phone.ts"
 import type { Receipt } from "./receipts.ts"
 
 export const channels = ["chat_app", "sms"] as const
@@ -86,9 +87,9 @@ function collectionsOf<const N extends string>(prefix: N) {
 
 export const collections = { chat_app: collectionsOf("chatapp"), sms: collectionsOf("text") } as const
 
-/** The one conversation of a person with a number; also its `session_id`. */
+/** The one conversation of a person with a number, however theirs is written; also its `session_id`. */
 export function conversationId(organization: string, channel: Channel, { number, address }: { number: string; address: string }): string {
-  return derivedUuid("conversation", organization, channel, number, address)
+  return derivedUuid("conversation", organization, channel, number, personKey(address))
 }
 
 export function messageId(organization: string, channel: Channel, providerId: string): string {

@@ -3,6 +3,7 @@ import { type Document, type Json, type Store, token } from "#core"
 import { channels, collections } from "./channels.ts"
 import type { StoredMessage } from "./messages.ts"
 import type { OptOutEntry } from "./opt-out/ledger.ts"
+import { writtenAs } from "./phone.ts"
 
 export interface HistoryStep extends Document {
   at: string
@@ -32,7 +33,7 @@ export function conversationHistory(store: Store): ConversationHistory {
   return async ({ organization, phones, limit, after }) => {
     if (phones.length === 0) return []
     const options = { sort: { at: -1, id: -1 }, limit, ...(after ? { after } : {}) } as const
-    const address = { $in: [...phones] }
+    const address = writtenAs(phones)
     const steps = channels.map(async (channel) => {
       const { conversations, messages, ledger } = collections[channel]
       const found = await store.open(conversations, organization).find({ address }, { sort: { activity_at: -1 }, limit: maxConversations })

@@ -44,7 +44,7 @@ export { ConversationHistory } from "./history.ts"
 export { type Provider, providers, ReceiverToken } from "./inbound/receiver.ts"
 export { ConversationLeads, type LeadDirectory, type LeadOfAddress } from "./leads.ts"
 export { OptOutLinksToken } from "./opt-out/link.ts"
-export { E164, e164Of } from "./phone.ts"
+export { E164, e164Of, personKey } from "./phone.ts"
 export { ConversationErasure } from "./removal/removals.ts"
 export { ConversationStanding } from "./standing.ts"
 

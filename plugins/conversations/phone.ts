@@ -20,25 +20,32 @@ export function plus(text: string): string {
 
 /**
  * The same for each way to write one mobile number: in Mexico, Argentina and Brazil a chat app may leave out or add a digit
- * that numbers are dialled with. Not a number to write to.
+ * that numbers are dialled with. Brazil's fixed numbers, and mobile ones of later ranges, have one form. Not a number to write to.
  */
 export function personKey(address: string): string {
   return address
     .replace(/^\+521(?=\d{10}$)/, "+52")
     .replace(/^\+549(?=\d{10}$)/, "+54")
-    .replace(/^(\+55\d{2})9(?=\d{8}$)/, "$1")
+    .replace(/^(\+55\d{2})9(?=[6-9]\d{7}$)/, "$1")
 }
 
 /** Every way to write a number that `personKey` takes for the same. */
-export function formsOf(address: string): string[] {
+function formsOf(address: string): string[] {
   const key = personKey(address)
   const forms = [
     key,
     key.replace(/^\+52(?=\d{10}$)/, "+521"),
     key.replace(/^\+54(?=\d{10}$)/, "+549"),
-    key.replace(/^(\+55\d{2})(?=\d{8}$)/, (area) => `${area}9`),
+    key.replace(/^(\+55\d{2})(?=[6-9]\d{7}$)/, (area) => `${area}9`),
   ]
   return [...new Set([address, ...forms])]
+}
+
+/** Of a filter: one of these numbers, however it is written. */
+export function writtenAs(addresses: readonly string[]): string | { $in: string[] } {
+  const forms = [...new Set(addresses.flatMap(formsOf))]
+  const [only = "", ...others] = forms
+  return others.length === 0 ? only : { $in: forms }
 }
 
 export const E164 = z

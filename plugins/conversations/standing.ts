@@ -5,6 +5,7 @@ import type { Asked, EgressGate, Finding } from "./egress/gate.ts"
 import type { OutboundMessage } from "./egress/vetoes.ts"
 import { type PhoneNumber, PhoneNumberCollection } from "./numbers/collections.ts"
 import type { PhoneNumbers } from "./numbers/numbers.ts"
+import { writtenAs } from "./phone.ts"
 
 export interface StandingQuestion extends Pick<Asked, "channel" | "address" | "template"> {
   /** The service's own number; empty: the one that the person last had to do with, else the first that is connected. */
@@ -33,7 +34,7 @@ export function conversationStanding({ store, numbers, gate }: Services): Conver
     const lines = await store.open(PhoneNumberCollection, organization).find({ [channel]: { $ne: null } }, { sort: { created_at: 1 } })
     const newest = await store
       .open(collections[channel].conversations, organization)
-      .first({ address, number: { $in: lines.map(({ number }) => number) } }, { sort: { activity_at: -1 } })
+      .first({ address: writtenAs([address]), number: { $in: lines.map(({ number }) => number) } }, { sort: { activity_at: -1 } })
     return lines.find(({ number }) => number === newest?.number) ?? lines[0]
   }
   return async (organization, { from, ...question }) => {

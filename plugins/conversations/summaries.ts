@@ -7,6 +7,7 @@ import type { StoredMessage } from "./messages.ts"
 import type { PhoneNumber } from "./numbers/collections.ts"
 import type { PhoneNumbers } from "./numbers/numbers.ts"
 import type { OptOuts } from "./opt-out/ledger.ts"
+import { personKey, writtenAs } from "./phone.ts"
 
 interface Services {
   readonly store: Store
@@ -86,10 +87,10 @@ export class Summaries {
   async #filterOf(organization: string, filters: Omit<ListRequest, "limit" | "cursor">): Promise<Filter | undefined> {
     const { phone_number, address, canonical_lead_id } = filters
     const own: Filter = phone_number === "" ? {} : { number: phone_number }
-    if (canonical_lead_id === "") return address === "" ? own : { ...own, address }
+    if (canonical_lead_id === "") return address === "" ? own : { ...own, address: writtenAs([address]) }
     const known = await this.#services.leads.addressesOf(organization, canonical_lead_id)
-    const wanted = address === "" ? known : known.filter((one) => one === address)
-    return wanted.length === 0 ? undefined : { ...own, address: { $in: [...wanted] } }
+    const wanted = address === "" ? known : known.filter((one) => personKey(one) === personKey(address))
+    return wanted.length === 0 ? undefined : { ...own, address: writtenAs(wanted) }
   }
 
   async #read(organization: string, channel: Channel, found: readonly StoredConversation[]): Promise<ReadConversation[]> {

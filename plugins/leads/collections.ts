@@ -1,5 +1,6 @@
 // Leads, the addresses and numbers by which they are known, what was done to them by hand, and which rows are about them.
 import { type Document, defineCollection, derivedUuid } from "#core"
+import { personKey } from "../conversations/index.ts"
 import type { Identity } from "./identity.ts"
 
 export interface StoredLead extends Document {
@@ -30,7 +31,7 @@ export const LeadCollection = defineCollection<StoredLead>()({
   repairsText: true,
 })
 
-/** One address or number; its id follows from it, so that it belongs to one lead however many make one at once. */
+/** One address or number; its id follows from it, however a number is written, so that it belongs to one lead. */
 export interface StoredIdentity extends Document, Identity {
   lead_id: string
 }
@@ -44,7 +45,7 @@ export const IdentityCollection = defineCollection<StoredIdentity>()({
 })
 
 export function identityId(organization: string, { kind, value }: Identity): string {
-  return derivedUuid("lead identity", organization, kind, value)
+  return derivedUuid("lead identity", organization, kind, kind === "phone" ? personKey(value) : value)
 }
 
 export function identityIds(organization: string, { emails, phones }: Readonly<Record<"emails" | "phones", readonly string[]>>): string[] {

@@ -234,19 +234,22 @@ export class Leads {
     const [lead] = await this.ofIdentities(organization, [identity])
     if (!lead) return
     const field = identity.kind === "email" ? "emails" : "phones"
+    const id = identityId(organization, identity)
+    // As the lead has it.
+    const value = (await store.open(IdentityCollection, organization).get(id))?.value ?? identity.value
     const others = lead.emails.length + lead.phones.length - 1
     const nameless = others === 0 ? { name: "", time_zone: "" } : {}
-    const kept = { [field]: lead[field].filter((value) => value !== identity.value) }
+    const kept = { [field]: lead[field].filter((one) => one !== value) }
     this.#records.change(work, organization, lead, { ...kept, ...nameless })
-    work.in(IdentityCollection, organization).remove(identityId(organization, identity))
+    work.in(IdentityCollection, organization).remove(id)
     const family = await this.family(organization, lead)
-    const $pull = { [`created_with.${field}`]: identity.value }
-    for (const id of family) {
-      const $set = id === lead.id ? {} : nameless
-      work.in(LeadCollection, organization).update(id, { $set, $pull }, { optional: true })
+    const $pull = { [`created_with.${field}`]: value }
+    for (const part of family) {
+      const $set = part === lead.id ? {} : nameless
+      work.in(LeadCollection, organization).update(part, { $set, $pull }, { optional: true })
     }
     const changes = store.open(ChangeCollection, organization).stream({ lead_id: { $in: family } })
-    for await (const { id } of changes) work.in(ChangeCollection, organization).update(id, { $pull: { [field]: identity.value } })
+    for await (const change of changes) work.in(ChangeCollection, organization).update(change.id, { $pull: { [field]: value } })
   }
 
   /** Rows that were written about an address or number; at most `limit`. */

@@ -5,7 +5,7 @@ import { Clock, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, 
 import { channels, collections } from "../channels.ts"
 import { type OptOutEntry, OptOutsToken, optOutSources } from "../opt-out/ledger.ts"
 import { OptOutLinksToken } from "../opt-out/link.ts"
-import { E164, NumberFilter } from "../phone.ts"
+import { E164, NumberFilter, writtenAs } from "../phone.ts"
 
 const path = "/v1/voice/opt-outs"
 const Channel = z.enum(channels).describe("Each channel has a ledger of its own.")
@@ -48,7 +48,7 @@ export const listOptOuts = defineOperation({
       collection: deps.store.open(collections[channel].ledger, organization),
       organization,
       cursorScope: `opt_outs.list ${channel} ${address}`,
-      filter: address === "" ? {} : { address },
+      filter: address === "" ? {} : { address: writtenAs([address]) },
       sort: { at: -1 },
       request,
     })

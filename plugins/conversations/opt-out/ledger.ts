@@ -3,7 +3,7 @@
 import { type Clock, type Document, derivedUuid, type Json, type Store, timestamp, token, type UnitOfWork, type UnitsOfWork } from "#core"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
-import { formsOf, personKey } from "../phone.ts"
+import { personKey, writtenAs } from "../phone.ts"
 
 export const optOutSources = ["keyword", "provider", "link", "carrier_error", "operation"] as const
 
@@ -92,7 +92,7 @@ export class OptOuts {
   /** Removes what the ledger has of a person; may be run again. */
   async forget(organization: string, channel: Channel, address: string, works: UnitsOfWork): Promise<void> {
     const { ledger, states } = collections[channel]
-    const theirs = { address: { $in: formsOf(address) } }
+    const theirs = { address: writtenAs([address]) }
     for (let isFirst = true; ; isFirst = false) {
       const found = await this.#store.open(ledger, organization).find(theirs, { limit: maxForgotten })
       if (found.length === 0 && !isFirst) return

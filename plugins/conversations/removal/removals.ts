@@ -15,7 +15,7 @@ import type { Buckets } from "../../buckets/index.ts"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, channels, collections } from "../channels.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
-import { formsOf } from "../phone.ts"
+import { writtenAs } from "../phone.ts"
 import { purgeJob } from "./job-refs.ts"
 
 /** A conversation that was removed; `id` is its own. */
@@ -97,7 +97,7 @@ export class Removals {
   /** Every conversation with a number, and what the ledgers have of it. May be run again. */
   async erase(organization: string, address: string, signal: AbortSignal): Promise<void> {
     const { store, clock, works, optOuts } = this.#services
-    const theirs = { address: { $in: formsOf(address) } }
+    const theirs = { address: writtenAs([address]) }
     for (const channel of channels) {
       for (;;) {
         signal.throwIfAborted()

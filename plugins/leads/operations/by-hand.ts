@@ -1,6 +1,7 @@
 // What people do to leads: merge two that are one, split one that is two, and say how numbers are read.
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
+import { personKey } from "../../conversations/index.ts"
 import { normalEmail, normalPhone } from "../identity.ts"
 import { LeadsToken } from "../leads.ts"
 import { mergeInto, splitOff } from "../merge-split.ts"
@@ -66,12 +67,17 @@ export const splitLead = defineOperation({
     const region = await leads.region(organization)
     const taken = {
       emails: [...new Set(emails.map((text) => normalEmail(text) ?? text))],
-      phones: [...new Set(phones.map((text) => normalPhone(text, region) ?? text))],
+      phones: [...new Set(phones.map((text) => asWritten(lead.phones, normalPhone(text, region) ?? text)))],
     }
     const parts = await splitOff(records, work, organization, lead, taken, { note, credential_id: caller.credential.id })
     return { lead: shown(parts.lead), split_off: shown(parts.split_off) }
   },
 })
+
+/** As one of them is written, where it is the same number. */
+function asWritten(phones: readonly string[], phone: string): string {
+  return phones.find((one) => personKey(one) === personKey(phone)) ?? phone
+}
 
 const Settings = z.object({ default_region: z.string().describe("Country (ISO 3166-1); empty: numbers need their country code.") })
 

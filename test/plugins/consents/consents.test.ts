@@ -159,6 +159,20 @@ onBothStores("consents", ({ start }) => {
     expect((await send("sms")).status).to.equal(200)
   })
 
+  it("know a person however their number is written", async () => {
+    const [chat, dialled] = ["+5215512345600", "+525512345600"]
+    await record({ phone: chat, kind: "withdrawn", purpose: "all" })
+    expect((await check({ phone: dialled, channel: "sms" })).allowed).to.equal(false)
+    expect((await call<{ consents: Consent[] }>("GET", `/v1/consents?phone=${encodeURIComponent(dialled)}`)).body.consents).to.have.length(
+      1,
+    )
+    const lead = (await call<{ lead_reference: string }>("POST", "/v1/leads", { phone: dialled })).body
+    expect((await call("POST", "/v1/consents/erase", { phone: chat, reason: "Article 17" })).status).to.equal(200)
+    for (const phone of [chat, dialled])
+      expect(ruleOf(await check({ phone, channel: "sms" }), "erasure")?.verdict, phone).to.equal("forbids")
+    expect((await call("GET", `/v1/leads/${lead.lead_reference}`)).body).to.deep.include({ phones: [] })
+  })
+
   it("are exported and erased person by person; what is left is a digest that still forbids", async () => {
     const email = address()
     const lead = (await call<{ lead_reference: string }>("POST", "/v1/leads", { email, name: "Erase Me" })).body

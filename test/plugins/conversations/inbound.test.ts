@@ -211,6 +211,16 @@ onBothStores("inbound conversations", (leg) => {
     expect(await conversationsOf(host, "chatapp", "phone_number=%2B4930999999")).to.have.length(1)
   })
 
+  it("are one conversation however a mobile number is written, and not one with a fixed number", async () => {
+    await take(chatMessage("wamid.w1", "+5215512345678", { at: start, body: "From the chat app" }))
+    await take(chatMessage("wamid.w2", "+525512345678", { at: start + minute, body: "As it is dialled" }))
+    await take(chatMessage("wamid.w3", "+5511945678901", { at: start, body: "Mobile" }))
+    await take(chatMessage("wamid.w4", "+551145678901", { at: start, body: "Fixed" }))
+    await counted("chatapp", "+525512345678", 2)
+    await counted("chatapp", "+5215512345678", 2)
+    for (const address of ["+5511945678901", "+551145678901"]) expect(await counted("chatapp", address, 1)).to.include({ address })
+  })
+
   it("take what they understand of a delivery, and nothing from the names that every object has", async () => {
     const person = "+4915177777777"
     const whole = chatMessage("wamid.h1", person, { at: start, name: "Ada", body: "Understood" })

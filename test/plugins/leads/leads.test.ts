@@ -173,6 +173,40 @@ onBothStores("leads", ({ start }) => {
     expect((await timelineOf(one.lead_reference)).timeline.some(({ kind }) => kind === "lead.split")).to.equal(true)
   })
 
+  it("are one however a mobile number is written", async () => {
+    const [chat, dialled] = ["+5215512345679", "+525512345679"]
+    const { body } = await call<Lead>("POST", "/v1/leads", { phone: dialled, email: "ana@example.com" })
+    const directory = host.get(ConversationLeads)
+    const { id } = host.organization
+    await directory.seen(id, { address: chat, name: "Ana", at: new Date(host.clock.now()).toISOString() })
+    expect((await directory.ofAddresses(id, [chat])).get(chat)?.lead_reference).to.equal(body.lead_reference)
+    const found = (await list(`phone=${encodeURIComponent(chat)}`)).map(({ lead_reference, phones }) => ({ lead_reference, phones }))
+    expect(found).to.deep.equal([{ lead_reference: body.lead_reference, phones: [dialled] }])
+    const parts = await call<{ split_off: Lead }>("POST", `/v1/leads/${body.lead_reference}/split`, { phones: [chat] })
+    expect(parts.body.split_off?.phones, JSON.stringify(parts.body)).to.deep.equal([dialled])
+    expect((await list(`phone=${encodeURIComponent(chat)}`)).map(({ emails }) => emails)).to.deep.equal([[]])
+  })
+
+  it("are never merged in a circle, nor split off twice, by calls at once", async () => {
+    const references = await Promise.all(
+      ["a", "b", "c"].map(
+        async (name) => (await call<Lead>("POST", "/v1/leads", { email: `circle-${name}@example.com` })).body.lead_reference,
+      ),
+    )
+    const merge = (into: number, from: number) =>
+      call("POST", `/v1/leads/${references[into % 3]}/merge`, { other_lead_id: references[from % 3] })
+    for (let round = 0; round < 3; round++) await Promise.all([0, 1, 2].map((n) => merge(n, n + 1)))
+    const read = await Promise.all(references.map((reference) => call<Lead>("GET", `/v1/leads/${reference}`)))
+    expect(new Set(read.map(({ body }) => body.canonical_lead_id)).size).to.equal(1)
+    expect(read[0]?.body.emails).to.have.members(["a", "b", "c"].map((name) => `circle-${name}@example.com`))
+    expect((await merge(0, 0)).status).to.equal(400)
+    const split = () => call("POST", `/v1/leads/${references[0]}/split`, { emails: ["circle-b@example.com"] })
+    const splits = await Promise.all([split(), split(), split()])
+    expect(splits.filter(({ status }) => status === 200)).to.have.length(1)
+    expect((await split()).body.details.reason).to.equal("lead_split_refused")
+    expect(await list("email=circle-b%40example.com")).to.have.length(1)
+  })
+
   it("are told by pages that miss nothing and show nothing twice", async () => {
     await call("POST", "/v1/datasets", { name: "Visits" })
     const rows = Array.from({ length: 25 }, (_, n) => ({ email: "joan@example.com", n }))
