@@ -4,7 +4,12 @@ import { z } from "zod"
 
 /** E.164 of a number with a country code; undefined for what cannot be one. A `+` that a query string made a space is one. */
 export function e164Of(text: string): string | undefined {
-  const digits = text.normalize("NFKC").replace(/[\s()./-]/g, "")
+  // Numbers that are copied from an address book may stand between marks of direction, which nobody sees.
+  const plain = text.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+  const digits = plain
+    .trim()
+    .replace(/^tel:/i, "")
+    .replace(/[\s()./-]/g, "")
   const written = digits.startsWith("+") ? digits : `+${digits}`
   const number = parsePhoneNumberFromString(written)
   if (number?.isPossible()) return number.number

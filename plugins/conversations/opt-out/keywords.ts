@@ -14,12 +14,12 @@ export function keywordIn(text: string, channel: Channel): "opt_out" | "opt_in" 
   return optIn.has(said) ? "opt_in" : undefined
 }
 
-/** Lower case, without punctuation, symbols and emoji; letters that stand alone, as in S.T.O.P., are one word. */
+/** Lower case, without punctuation, symbols, emoji and what nobody sees (marks of direction, of width zero); letters that stand alone, as in S.T.O.P., are one word. */
 export function wordsOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
     .toLowerCase()
-    .replace(/[\u200b-\u200d\u2060\u00ad'’‘`´]|[\ufe00-\ufe0f]/gu, "")
+    .replace(/\p{Default_Ignorable_Code_Point}|['’‘`´]/gu, "")
     .replace(/[\u0640\u064b-\u0652\u0670]/gu, "")
     .replace(/\u0307/gu, "")
     .replaceAll("ı", "i")

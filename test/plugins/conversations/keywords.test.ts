@@ -34,6 +34,9 @@ describe("opt-out keywords", () => {
         "s t o p",
         "ＳＴＯＰ",
         "STOP\u200b",
+        "\u200fS\u200eT\u2060O\u200bP\u202c",
+        "\u2067STOP\u2069",
+        "\ufeffＳ\u00adＴＯＰ",
         "“STOP”",
         "stop ✋🏽",
         "Stop, please.",
@@ -116,6 +119,17 @@ describe("opt-out keywords", () => {
 
   it("are found in any dress, and never with another word beside them", () => {
     const dress = fc.stringMatching(/^[!?.,;:"()*~ 🛑🙏✋]{0,6}$/u)
+    // Nobody sees them: marks of direction, of width zero, of where a word may be broken.
+    const unseen = fc.constantFrom(
+      "",
+      ...["\u00ad", "\u034f", "\u061c", "\u200b", "\u200d", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069", "\ufeff"],
+    )
+    fc.assert(
+      fc.property(fc.constantFrom(...optOuts), fc.infiniteStream(unseen), (phrase, marks) => {
+        const text = [...phrase].map((letter) => letter + (marks.next().value ?? "")).join("")
+        expect(keywordIn(text, "chat_app"), JSON.stringify(text)).to.equal("opt_out")
+      }),
+    )
     const word = fc.constantFrom("bus", "tomorrow", "Berlin", "warum", "mañana", "42", "улица")
     fc.assert(
       fc.property(fc.constantFrom(...optOuts), dress, dress, word, (phrase, before, after, other) => {

@@ -132,6 +132,13 @@ describe("lists of conversations", () => {
     expect(await refused("POST", numbers, { number: "+493011111111" })).to.deep.equal([409, "phone_number_registered"])
     const sms = { integration: "nothing", account_sid: "AC1" }
     expect(await refused("PATCH", `${numbers}/%2B493011111111`, { sms })).to.deep.equal([400, "number_connection_missing"])
+    for (const [number, read] of [
+      ["\u202a+49 (30) 2222-2221\u202c", "+493022222221"],
+      ["tel:+49-30-2222-2222", "+493022222222"],
+      ["＋４９３０２２２２２２２３", "+493022222223"],
+      ["\u200f+٤٩٣٠٢٢٢٢٢٢٢٤", "+493022222224"],
+    ] as const)
+      expect((await host.api("POST", numbers, { number })).body, number).to.include({ number: read })
     for (const number of ["12", "+1", "call me", "+4930123456789012345"])
       expect(await refused("POST", numbers, { number }), number).to.deep.equal([400, "invalid_fields"])
     expect((await host.api("DELETE", `${numbers}/%2B493011111111`)).body).to.include({ removed: true })
