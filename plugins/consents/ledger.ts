@@ -12,7 +12,7 @@ import {
   tombstoneId,
 } from "./collections.ts"
 import type { ConsentKeys } from "./keys.ts"
-import type { Channel, Person } from "./person.ts"
+import { type Channel, type Person, unreadable } from "./person.ts"
 import type { ConsentQuestion, RuleAnswer } from "./rules/rules.ts"
 
 export interface LedgerDeps {
@@ -29,6 +29,8 @@ export type NewEntry = Pick<ConsentEntry, "kind" | "channel" | "purpose" | "sour
 }
 
 const page = 500
+/** By how much the clock of a caller may be ahead. */
+const maxAheadMs = 60_000
 /** Of one person and purpose: the newest of them decides, so few are read. */
 const maxRead = 200
 
@@ -50,6 +52,7 @@ export class Ledger {
   /** Stages an entry. Throws `failed_precondition` for somebody who was erased. */
   async record(work: UnitOfWork, organization: string, person: Person, { after_erasure, at, ...given }: NewEntry): Promise<ConsentEntry> {
     const now = timestamp(this.#deps.clock.now())
+    if (at !== undefined && Date.parse(at) > Date.parse(now) + maxAheadMs) throw unreadable("at", `is ${at}, which is yet to come`)
     const tombstone = await this.tombstone(organization, person)
     if (tombstone) {
       if (!after_erasure || given.kind !== "given") throw erased(tombstone)
@@ -60,7 +63,7 @@ export class Ledger {
       id: this.#deps.ids.uuid(),
       digest: await this.digestOf(organization, person),
       address: person.value,
-      at: at ?? now,
+      at: at !== undefined && at < now ? at : now,
       recorded_at: now,
     }
     work.in(ConsentCollection, organization).insert(entry)

@@ -219,6 +219,8 @@ onBothStores("consents", ({ start }) => {
       [{ kind: "given", email: "nobody" }, "email"],
       [{ kind: "given", phone: "12" }, "phone"],
       [{ kind: "given", email: "a@example.com", channel: "sms" }, "channel"],
+      // It would outlast every withdrawal until then.
+      [{ kind: "given", email: "a@example.com", at: new Date(host.clock.now() + 120_000).toISOString() }, "at"],
     ] as const) {
       const refused = await record(body)
       expect([refused.status, refused.body.details.fields?.[0]?.path], JSON.stringify(body)).to.deep.equal([400, path])
