@@ -28,14 +28,19 @@ export function problemOfCallerName(name: string): string | undefined {
   const other = /[^A-Za-z0-9., ]/.exec(name)
   if (other) return `holds ${JSON.stringify(other[0])}; a caller name holds letters of A to Z, digits, periods, commas and spaces`
   if (/ $| {2}/.test(name)) return "ends with a space, or holds two in a row"
-  const words = name
+  // F.B.I. is one word as well.
+  const readings = [name, name.replaceAll(".", "")].map(wordsOf)
+  const whole = readings.map((words) => words.join(" ")).find((words) => generic.has(words))
+  if (whole !== undefined) return `is reserved: "${whole}" is what phones show of their own, or the name of a place`
+  const authority = readings.flat().find((word) => authorities.has(word))
+  return authority === undefined ? undefined : `is reserved: "${authority}" stands for an authority`
+}
+
+function wordsOf(name: string): string[] {
+  return name
     .toUpperCase()
     .split(/[., ]+/)
     .filter((word) => word !== "")
-  const whole = words.join(" ")
-  if (generic.has(whole)) return `is reserved: "${whole}" is what phones show of their own, or the name of a place`
-  const authority = words.find((word) => authorities.has(word))
-  return authority === undefined ? undefined : `is reserved: "${authority}" stands for an authority`
 }
 
 /** Throws `invalid_argument`. */

@@ -38,6 +38,8 @@ describe("the rules of caller names", () => {
       ["spam, risk", /reserved/],
       ["new york", /reserved/],
       ["City Police", /POLICE/],
+      ["F.B.I. Office", /FBI/],
+      ["S.C.A.M, Likely", /SCAM LIKELY/],
     ] as const) {
       expect(problemOfCallerName(name), name).to.match(problem)
     }
