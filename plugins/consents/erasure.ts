@@ -48,6 +48,8 @@ export const eraseTraces = defineJob({
       await suppressions.forget(work, organization, person.value)
     }
     await written.settle(organization)
+    // What they wrote just before the conversation went may have made them a lead again.
+    await leads.forget(work, organization, person)
     await leads.forgetRows(organization, person, async (staged, rows) => {
       if (delete_rows) for (const { dataset, row_id } of rows) await removeRow(staged, dataset, row_id)
     })

@@ -130,12 +130,14 @@ export class Folds {
     announce(isClosed ? "idle" : "open")
   }
 
-  /** The person of a conversation, as their newest message names them; undefined where they have not written. */
+  /** The person of a conversation, as their newest message names them; undefined where they have not written, or not since it was removed. */
   async author(organization: string, channel: Channel, id: string): Promise<{ address: string; name: string; at: string } | undefined> {
     const stored = await this.#store.open(collections[channel].conversations, organization).get(id)
     if (!stored?.last_inbound_message_id) return undefined
     const newest = await this.#store.open(collections[channel].messages, organization).get(stored.last_inbound_message_id)
-    return newest ? { address: stored.address, name: newest.profile_name, at: newest.at } : undefined
+    // Messages that are delivered again leave a conversation for a moment.
+    const isLeft = newest && newest.at > ((await this.#removals.removedUntil(organization, id)) ?? "")
+    return isLeft ? { address: stored.address, name: newest.profile_name, at: newest.at } : undefined
   }
 }
 

@@ -154,6 +154,27 @@ onBothStores("what is left of people", ({ start }) => {
     expect((await call<{ rows: object[] }>("GET", "/v1/datasets/moments/rows")).rows).to.deep.equal([])
   })
 
+  it("of who is erased amid a conversation is nothing that was said until then, and nothing is sent to them", async () => {
+    const person = "+4915166600005"
+    const at = Date.now() - 60_000
+    await says("wamid.a0", person, { at, body: "Begun" })
+    const send = () => host.api<Erased>("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to: person, text: "Hello" })
+    const write = (n: number) => says(`wamid.a${n}`, person, { at, body: `Amid ${n}` })
+    const erase = () => call("POST", "/v1/consents/erase", { reason: "Article 17", phone: person })
+    await Promise.all([write(1), send(), write(2), erase(), send(), write(3)])
+    await idle()
+    const called = meta.asked.length
+    for (const n of [0, 1, 2, 3]) await write(n)
+    const late = await send()
+    expect([late.status, late.body.details?.reason]).to.deep.equal([400, "send_vetoed"])
+    await idle()
+    expect(meta.asked.length).to.equal(called)
+    expect(await conversationOf(host, "chatapp", person)).to.equal(undefined)
+    // The audit log has who asked for a message to them.
+    const kept = ["audit_log", "execution_payloads", "executions"]
+    expect((await holding(person.slice(1))).filter((name) => !kept.includes(name))).to.deep.equal([])
+  })
+
   it("of an erased person is a digest, on every channel, and rows as long as nobody deletes them", async () => {
     const [phone, email, other] = ["+4915166600004", `${key}@elsewhere.test`, `other-${key}@elsewhere.test`]
     const file = await sendsPicture("wamid.e1", phone)
