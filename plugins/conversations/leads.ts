@@ -4,13 +4,13 @@ import { token } from "#core"
 export interface LeadOfAddress {
   readonly canonical_lead_id: string
   readonly lead_reference: string
-  /** IANA; empty or absent where it is not known. */
-  readonly time_zone?: string
 }
 
 export interface LeadDirectory {
   /** The leads of these numbers (E.164), by number; unknown ones are left out. */
   ofAddresses(organization: string, addresses: readonly string[]): Promise<ReadonlyMap<string, LeadOfAddress>>
+  /** IANA; empty where it is not known. */
+  timeZoneOf?(organization: string, address: string): Promise<string>
   /** Every number of a lead, by its UUID or 22-character reference; none for an unknown lead. */
   addressesOf(organization: string, lead: string): Promise<readonly string[]>
   /** Told of a person who wrote; the same may be told again. */
@@ -28,6 +28,7 @@ export function createConversationLeads(): ConversationLeads {
   let directory: LeadDirectory | undefined
   return {
     ofAddresses: async (organization, addresses) => (await directory?.ofAddresses(organization, addresses)) ?? new Map(),
+    timeZoneOf: async (organization, address) => (await directory?.timeZoneOf?.(organization, address)) ?? "",
     addressesOf: async (organization, lead) => (await directory?.addressesOf(organization, lead)) ?? [],
     seen: async (organization, person) => directory?.seen?.(organization, person),
     use: (given) => {

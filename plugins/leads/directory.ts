@@ -7,18 +7,18 @@ export function leadDirectory(leads: Leads): LeadDirectory {
   return {
     async ofAddresses(organization, addresses) {
       if (addresses.length === 0) return new Map()
-      const found = await leads.ofIdentities(
+      const found = await leads.idsOf(
         organization,
         addresses.map((value) => ({ kind: "phone", value })),
       )
       const known = addresses.flatMap((address, index): [string, LeadOfAddress][] => {
-        const lead = found[index]
-        return lead
-          ? [[address, { canonical_lead_id: lead.id, lead_reference: referenceOf(lead.id), time_zone: lead.time_zone ?? "" }]]
-          : []
+        const id = found[index]
+        return id === undefined ? [] : [[address, { canonical_lead_id: id, lead_reference: referenceOf(id) }]]
       })
       return new Map(known)
     },
+    timeZoneOf: async (organization, address) =>
+      (await leads.ofIdentities(organization, [{ kind: "phone", value: address }]))[0]?.time_zone ?? "",
     seen: (organization, { address, name, at }) => leads.seen(organization, { phone: address, name, at }),
     addressesOf: async (organization, ref) => (await leads.find(organization, ref))?.phones ?? [],
   }

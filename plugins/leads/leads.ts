@@ -71,19 +71,24 @@ export class Leads {
     return id === undefined ? undefined : this.#canonical(organization, id)
   }
 
-  /** The leads of addresses and numbers, in their order. */
-  async ofIdentities(organization: string, identities: readonly Identity[]): Promise<(StoredLead | undefined)[]> {
+  /** Ids of the leads of addresses and numbers, merges followed, in their order. */
+  async idsOf(organization: string, identities: readonly Identity[]): Promise<(string | undefined)[]> {
     const ids = identities.map((identity) => identityId(organization, identity))
     const found = await this.#deps.store
       .open(IdentityCollection, organization)
       .find({ id: { $in: ids } }, { limit: Math.max(1, ids.length) })
-    if (found.length === 0) return ids.map(() => undefined)
     const leadIds = new Map(found.map(({ id, lead_id }) => [id, lead_id]))
-    const leads = await this.#deps.store
-      .open(LeadCollection, organization)
-      .find({ id: { $in: [...new Set(leadIds.values())] } }, { limit: leadIds.size })
+    return ids.map((id) => leadIds.get(id))
+  }
+
+  /** The leads of addresses and numbers, in their order. */
+  async ofIdentities(organization: string, identities: readonly Identity[]): Promise<(StoredLead | undefined)[]> {
+    const ids = await this.idsOf(organization, identities)
+    const wanted = [...new Set(ids.filter((id) => id !== undefined))]
+    if (wanted.length === 0) return ids.map(() => undefined)
+    const leads = await this.#deps.store.open(LeadCollection, organization).find({ id: { $in: wanted } }, { limit: wanted.length })
     const byId = new Map(leads.map((lead) => [lead.id, lead]))
-    return ids.map((id) => byId.get(leadIds.get(id) ?? ""))
+    return ids.map((id) => byId.get(id ?? ""))
   }
 
   /** Ids of the lead and of all that were merged into it. */

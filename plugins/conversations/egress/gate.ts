@@ -20,7 +20,7 @@ interface Services {
   readonly clock: Clock
   readonly optOuts: OptOuts
   readonly vetoes: OutboundVetoes
-  readonly leads: Pick<ConversationLeads, "ofAddresses">
+  readonly leads: Pick<ConversationLeads, "timeZoneOf">
   readonly settings: ConversationSettings
 }
 
@@ -152,7 +152,7 @@ export class EgressGate {
     const { reply_grace_minutes, ...settings } = this.#services.settings
     if (sinceMs <= reply_grace_minutes * minuteMs) return silent("quiet_hours", "The person has just written.")
     const now = this.#services.clock.now()
-    const zones = zonesOf(address, (await this.#services.leads.ofAddresses(organization, [address])).get(address)?.time_zone)
+    const zones = zonesOf(address, await this.#services.leads.timeZoneOf(organization, address))
     const until = loudAt(zones, now, settings)
     const evidence = { time_zones: [...zones] }
     if (until <= now) return silent("quiet_hours", "It is not quiet where the person is.", evidence)

@@ -121,7 +121,7 @@ onBothStores("leads", ({ start }) => {
     const { id } = host.organization
     const known = await directory.ofAddresses(id, ["+4930901830", "+4930901831"])
     const { canonical_lead_id, lead_reference } = body
-    expect([...known]).to.deep.equal([["+4930901830", { canonical_lead_id, lead_reference, time_zone: "" }]])
+    expect([...known]).to.deep.equal([["+4930901830", { canonical_lead_id, lead_reference }]])
     expect(await directory.addressesOf(id, body.lead_reference)).to.deep.equal(["+4930901830"])
     expect(await directory.addressesOf(id, body.canonical_lead_id)).to.deep.equal(["+4930901830"])
     expect(await directory.addressesOf(id, "nobody")).to.deep.equal([])
