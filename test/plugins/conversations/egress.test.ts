@@ -3,7 +3,6 @@ import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { loudAt, zonesOf } from "../../../plugins/conversations/egress/quiet-hours.ts"
 import { OutboundVetoes } from "../../../plugins/conversations/index.ts"
 import { patiently, until } from "../../waiting.ts"
 import { businessId, connect, json, type Providers, providerEnv, type Sent, startProviders, take } from "./providers.ts"
@@ -349,46 +348,5 @@ describe("writing to people", () => {
   it("never show or log a provider's token", () => {
     expect(host.logged.join("\n")).to.not.contain("meta-token")
     expect(businessId).to.not.equal("")
-  })
-})
-
-describe("quiet hours", () => {
-  const settings = { quiet_from: "21:00", quiet_until: "08:00" }
-  const at = (time: string) => Date.parse(`2026-11-24T${time}:00Z`)
-
-  it("are those of the number's area, else of its country, all of its zones, and of the person's own zone before both", () => {
-    for (const [address, zones] of [
-      ["+493012345678", ["Europe/Berlin", "Europe/Busingen"]],
-      ["+14155550123", ["America/Los_Angeles"]],
-      ["+18085550123", ["Pacific/Honolulu"]],
-      ["+19075550123", ["America/Adak", "America/Anchorage"]],
-      ["+551187654321", ["America/Sao_Paulo"]],
-      ["+74952345678", ["Europe/Moscow"]],
-      ["+61293744000", ["Australia/Sydney"]],
-      ["+870123456789", ["UTC"]],
-    ] as const)
-      expect(zonesOf(address), address).to.deep.equal(zones)
-    // Free of charge, and mobile numbers that tell no area.
-    expect(zonesOf("+18005550123")).to.include.members(["America/New_York", "Pacific/Honolulu"])
-    expect(zonesOf("+61412345678")).to.include.members(["Australia/Perth", "Australia/Sydney"])
-    expect(zonesOf("+79161234567")).to.include.members(["Europe/Moscow", "Asia/Vladivostok"])
-    expect(zonesOf("+14155550123", "Asia/Tokyo")).to.deep.equal(["Asia/Tokyo"])
-    for (const [address, now, then] of [
-      ["+493012345678", "06:59", "07:00"],
-      ["+493012345678", "07:00", "07:00"],
-      ["+493012345678", "19:59", "19:59"],
-      ["+81312345678", "12:00", "23:00"],
-      ["+919876543210", "01:00", "02:30"],
-      ["+14155550123", "15:00", "16:00"],
-    ] as const)
-      expect(loudAt(zonesOf(address), at(now), settings), `${address} ${now}`).to.equal(at(then))
-    const berlin = ["Europe/Berlin"]
-    expect(loudAt(berlin, at("20:00"), settings)).to.equal(at("07:00") + 24 * hour)
-    expect(loudAt(berlin, at("23:00"), { quiet_from: "00:00", quiet_until: "00:00" })).to.equal(at("23:00"))
-  })
-
-  it("end at last where a country is never loud everywhere", () => {
-    const rare = { quiet_from: "00:30", quiet_until: "00:15" }
-    expect(loudAt(zonesOf("+79161234567"), at("12:00"), rare)).to.be.greaterThan(at("12:00"))
   })
 })
