@@ -1,10 +1,11 @@
 // What providers send becomes conversations: each of its parts, once, in any order, and nothing without a signature.
 import { expect } from "chai"
 import fc from "fast-check"
-import { type Json, timestamp } from "#core"
+import { type Json, timestamp, UnitsOfWork } from "#core"
 import { StagedWork } from "#core/engine"
 import type { TestHost } from "#core/testing"
 import { ReceiverToken } from "../../../plugins/conversations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
 import { refusalOf } from "../../refusal.ts"
 import { isSoak } from "../../tier.ts"
@@ -219,6 +220,29 @@ onBothStores("inbound conversations", (leg) => {
     await counted("chatapp", "+525512345678", 2)
     await counted("chatapp", "+5215512345678", 2)
     for (const address of ["+5511945678901", "+551145678901"]) expect(await counted("chatapp", address, 1)).to.include({ address })
+  })
+
+  it("belong to the organization whose endpoint took them, whatever number they name", async () => {
+    const person = "+4915188888888"
+    await take(chatMessage("wamid.g1", person, { at: start, body: "Hello" }))
+    await counted("chatapp", person, 1)
+    const key = await host.get(UnitsOfWork).run((work) => {
+      const { id } = host.get(Organizations).create(work, { name: "Other", slug: "other" })
+      return host.get(ApiKeys).mint(work, id, { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null }).text
+    })
+    const other = { api: (method, path, body) => host.api(method, path, body, { key }) } as TestHost
+    const theirs = await makePipelines(other)
+    const stop = chatMessage("wamid.g1", person, { at: start + minute, body: "STOP" })
+    expect((await postMeta(theirs.meta, stop)).status).to.equal(200)
+    const [found] = await until("their conversation", async () => {
+      const list = await conversationsOf(other, "chatapp")
+      return list.length > 0 && list
+    })
+    expect(found).to.include({ address: person, phone_number: own, suppressed: true, message_count: 1 })
+    expect(await counted("chatapp", person, 1)).to.include({ suppressed: false })
+    expect((await messagesOf(host, "chatapp", person)).map(({ text }) => text)).to.deep.equal(["Hello"])
+    expect((await host.api("GET", `/v1/voice/chatapp-conversations/${found?.session_id}`)).status).to.equal(404)
+    expect((await host.api("DELETE", `/v1/voice/chatapp-conversations/${found?.session_id}`)).status).to.equal(404)
   })
 
   it("take what they understand of a delivery, and nothing from the names that every object has", async () => {
