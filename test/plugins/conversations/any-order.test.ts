@@ -185,8 +185,9 @@ onBothStores("webhooks in any order", (leg) => {
   async function readModel(): Promise<string> {
     const read = kinds.map(async (kind) => {
       const [conversation] = await conversationsOf(host, kind)
-      const whole = await host.api("GET", `/v1/voice/${kind}-conversations/${conversation?.session_id}?limit=200`)
-      const optOuts = await host.api("GET", `/v1/voice/opt-outs?channel=${kind === "text" ? "sms" : "chat_app"}&limit=200`)
+      const get = (path: string) => patiently(() => host.api("GET", `/v1/voice/${path}`))
+      const whole = await get(`${kind}-conversations/${conversation?.session_id}?limit=200`)
+      const optOuts = await get(`opt-outs?channel=${kind === "text" ? "sms" : "chat_app"}&limit=200`)
       return { conversation, whole: whole.body, ledger: optOuts.body }
     })
     // When the service heard of an opt-out is its own.

@@ -1,6 +1,7 @@
 // Webhooks as Meta and Twilio send them, signed, and the pipelines that take them.
 import { createHmac } from "node:crypto"
 import type { TestHost } from "#core/testing"
+import { patiently } from "../../waiting.ts"
 
 export const appSecret = "meta-app-secret"
 export const authToken = "twilio-auth-token"
@@ -120,7 +121,8 @@ export interface Message {
 export type Kind = "chatapp" | "text"
 
 export async function conversationsOf(host: TestHost, kind: Kind, query = ""): Promise<Conversation[]> {
-  const { body, status } = await host.api<{ conversations: Conversation[] }>("GET", `/v1/voice/${kind}-conversations?${query}`)
+  const path = `/v1/voice/${kind}-conversations?${query}`
+  const { body, status } = await patiently(() => host.api<{ conversations: Conversation[] }>("GET", path))
   if (status !== 200) throw new Error(JSON.stringify(body))
   return body.conversations
 }
@@ -134,5 +136,5 @@ export async function messagesOf(host: TestHost, kind: Kind, address: string): P
   const found = await conversationOf(host, kind, address)
   if (!found) return []
   const path = `/v1/voice/${kind}-conversations/${found.session_id}?limit=200`
-  return (await host.api<{ messages: Message[] }>("GET", path)).body.messages
+  return (await patiently(() => host.api<{ messages: Message[] }>("GET", path))).body.messages
 }
