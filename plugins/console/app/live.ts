@@ -2,7 +2,7 @@
 // After a loss it goes on where it was, and says how many messages came late.
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
-import type { Live, LiveMessage, Subscription } from "#client"
+import type { Live, LiveFilter, LiveMessage, Subscription } from "#client"
 import { onSignOut } from "./api.ts"
 import { lost } from "./connection.ts"
 
@@ -38,25 +38,32 @@ function connect(): Promise<Connection> {
   return connection
 }
 
-function listen(channel: string, listener: Listener): () => void {
-  const known = held.get(channel)
+function listen(channel: string, filter: LiveFilter, listener: Listener): () => void {
+  const key = JSON.stringify([channel, filter])
+  const known = held.get(key)
   const one: Held = known ?? { listeners: new Set(), subscription: undefined }
   one.listeners.add(listener)
   if (!known) {
-    held.set(channel, one)
+    held.set(key, one)
     void connect().then((live) => {
-      if (held.get(channel) !== one) return
+      if (held.get(key) !== one) return
       const all = () => [...one.listeners]
       one.subscription = live.subscribe(channel, (message) => all().forEach((each) => void each.hand(message)), {
+        filter,
         onGap: () => all().forEach((each) => void each.gap()),
         onError: (error) => all().forEach((each) => void each.refused(error.message)),
       })
+      // What came between reading and this is in no message. Refusals are told above.
+      one.subscription.ready.then(
+        () => all().forEach((each) => void each.gap()),
+        () => undefined,
+      )
     })
   }
   return () => {
     one.listeners.delete(listener)
     if (one.listeners.size > 0) return
-    held.delete(channel)
+    held.delete(key)
     one.subscription?.close()
   }
 }
@@ -77,8 +84,10 @@ export interface LiveState {
 }
 
 export interface LiveHandlers {
+  /** What the data of messages must hold; the channel says by which fields it can be filtered. */
+  readonly filter?: LiveFilter
   readonly onMessage: (message: LiveMessage) => void
-  /** More was missed than the service keeps: what is shown should be read again. */
+  /** What is shown should be read again: it was read before this listened, or more was missed than the service keeps. */
   readonly onGap?: () => void
 }
 
@@ -87,6 +96,7 @@ export function useLive(channel: string | undefined, handlers: LiveHandlers): Li
   const state = useSignal<LiveState>({ isConnected: false, caughtUp: 0, problem: "" })
   const now = useRef(handlers)
   now.current = handlers
+  const filter = JSON.stringify(handlers.filter ?? {})
   useEffect(() => {
     if (channel === undefined) return
     let lostOnce = false
@@ -97,7 +107,7 @@ export function useLive(channel: string | undefined, handlers: LiveHandlers): Li
       state.value = { ...state.value, isConnected, caughtUp: isConnected ? 0 : state.value.caughtUp }
     }
     told.add(tell)
-    const leave = listen(channel, {
+    const leave = listen(channel, JSON.parse(filter) as LiveFilter, {
       hand(message) {
         if (Date.parse(message.at) < backAt && lostOnce && Number.isFinite(backAt))
           state.value = { ...state.value, caughtUp: state.value.caughtUp + 1 }
@@ -112,6 +122,6 @@ export function useLive(channel: string | undefined, handlers: LiveHandlers): Li
       told.delete(tell)
       leave()
     }
-  }, [channel])
+  }, [channel, filter])
   return state.value
 }

@@ -1,5 +1,5 @@
-// Events as they come: the list is read again, by the service's own filters, when one of them was journalled; while the list
-// is held, those that came are counted.
+// Events as they come: those that pass the list's filter are announced by the service, and the list is read again; while it is
+// held, those that came are counted.
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { type LiveState, useLive } from "#console"
@@ -15,11 +15,7 @@ export interface Filter {
 
 interface Announced {
   readonly id: string
-  readonly pipeline: string
   readonly pipeline_id: string
-  readonly status: string
-  readonly cause: string
-  readonly is_test: boolean
   readonly received_at: string
 }
 
@@ -27,6 +23,8 @@ export interface Arrivals {
   readonly isHeld: boolean
   /** How many came while the list is held; none of them is lost. */
   readonly held: number
+  /** Whether more came than were counted. */
+  readonly hasMore: boolean
   readonly live: LiveState
   readonly hold: () => void
   readonly goOn: () => void
@@ -34,12 +32,14 @@ export interface Arrivals {
 
 const reloadMs = 700
 /** More are not told apart; the list has them all the same. */
-export const maxHeld = 10_000
+const maxHeld = 10_000
+const uuid = /^[0-9a-f-]{36}$/i
 
 /** `isLive`: off on later pages, which stay as they are. */
 export function useArrivals(filter: Filter, isLive: boolean, reload: () => void): Arrivals {
   const isHeld = useSignal(false)
   const held = useSignal(0)
+  const hasMore = useSignal(false)
   const heldIds = useRef(new Set<string>())
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const soon = () => {
@@ -51,8 +51,8 @@ export function useArrivals(filter: Filter, isLive: boolean, reload: () => void)
   const clear = () => {
     heldIds.current.clear()
     held.value = 0
+    hasMore.value = false
   }
-  const key = JSON.stringify(filter)
   useEffect(() => {
     isHeld.value = false
     clear()
@@ -60,20 +60,26 @@ export function useArrivals(filter: Filter, isLive: boolean, reload: () => void)
       clearTimeout(timer.current)
       timer.current = undefined
     }
-  }, [key, isLive])
+  }, [JSON.stringify(filter), isLive])
   const live = useLive(isLive ? "executions" : undefined, {
+    filter: announcedBy(filter),
     onMessage({ data }) {
       const event = data as unknown as Announced
-      if (!matches(event, filter)) return
+      if (!isOfFilter(event, filter)) return
       if (!isHeld.peek()) return soon()
       if (heldIds.current.size < maxHeld) heldIds.current.add(event.id)
+      else if (!heldIds.current.has(event.id)) hasMore.value = true
       held.value = heldIds.current.size
     },
-    onGap: soon,
+    onGap() {
+      if (isHeld.peek()) hasMore.value = true
+      else soon()
+    },
   })
   return {
     isHeld: isHeld.value,
     held: held.value,
+    hasMore: hasMore.value,
     live,
     hold() {
       isHeld.value = true
@@ -86,13 +92,21 @@ export function useArrivals(filter: Filter, isLive: boolean, reload: () => void)
   }
 }
 
-function matches(event: Announced, { pipeline, status, cause, is_test, since, until }: Filter): boolean {
+/** What the service filters announcements by. */
+function announcedBy({ pipeline, status, cause, is_test }: Filter) {
+  return {
+    ...(pipeline !== undefined && !uuid.test(pipeline) && { pipeline }),
+    ...(status !== undefined && { status }),
+    ...(cause !== undefined && { cause }),
+    ...(is_test !== undefined && { is_test }),
+  }
+}
+
+/** What announcements are not filtered by: a time, and a pipeline that is named by its id. */
+function isOfFilter(event: Announced, { pipeline, since, until }: Filter): boolean {
   const at = Date.parse(event.received_at)
   return (
-    (pipeline === undefined || event.pipeline === pipeline || event.pipeline_id === pipeline) &&
-    (status === undefined || event.status === status) &&
-    (cause === undefined || event.cause === cause) &&
-    (is_test === undefined || event.is_test === is_test) &&
+    (pipeline === undefined || !uuid.test(pipeline) || event.pipeline_id === pipeline.toLowerCase()) &&
     (since === undefined || at >= Date.parse(since)) &&
     (until === undefined || at < Date.parse(until))
   )

@@ -2,7 +2,7 @@
 import "./events.css"
 import { useRef } from "preact/hooks"
 import { Answered, FilterBar, formatNumber, hrefOf, hrefWith, mayCall, Nothing, query, SameAs, Time, useAnswer } from "#console"
-import { type Filter, maxHeld, useArrivals } from "./arrivals.ts"
+import { type Filter, useArrivals } from "./arrivals.ts"
 import { type Event, EventTable, statuses } from "./event.tsx"
 import { FindBox } from "./find-box.tsx"
 
@@ -105,9 +105,9 @@ function planOf(filter: Filter): Record<string, string> {
   return Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]))
 }
 
-function lineOf({ isHeld, held, live }: ReturnType<typeof useArrivals>): string {
+function lineOf({ isHeld, held, hasMore, live }: ReturnType<typeof useArrivals>): string {
   if (live.problem !== "") return live.problem
-  if (isHeld) return `Paused; ${formatNumber(held)}${held < maxHeld ? "" : " or more"} came since.`
+  if (isHeld) return `Paused; ${formatNumber(held)}${hasMore ? " or more" : ""} came since.`
   if (live.caughtUp > 0) return `Live; ${formatNumber(live.caughtUp)} came while the connection was lost.`
   return "Live: events appear as they come."
 }
