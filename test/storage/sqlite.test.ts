@@ -343,6 +343,20 @@ describe("storage: sqlite file", () => {
     database.close()
   })
 
+  it("searches a range between its own ends, and of one end to that of the type", async () => {
+    const { statementOf, toWire } = await import("../../core/storage/sqlite/query.ts")
+    const boundsOf = (created_at: object) => {
+      const query = { collection: notes, organization: "o", limit: 10, deadlineMs: 1, after: undefined, filter: { created_at } }
+      const { sql } = statementOf(toWire({ ...query, sort: [["created_at", -1]] }, 0), false)
+      return sql.match(/"\$created_at"[<>]=?(?:\?|x?'')/g)
+    }
+    const [from, to] = [`"$created_at">=?`, `"$created_at"<?`]
+    expect(boundsOf({ $gte: "2026", $lt: "2027" })).to.deep.equal([from, to])
+    expect(boundsOf({ $gte: "2026" })).to.deep.equal([from, `"$created_at"<x''`])
+    expect(boundsOf({ $lt: "2027" })).to.deep.equal([to, `"$created_at">=''`])
+    expect(boundsOf({ $gte: 5, $lt: "2027" })).to.deep.equal([from, `"$created_at"<''`, to, `"$created_at">=''`])
+  })
+
   it("finds what the reference finds where SQL says all that a filter does, and counts it", async () => {
     opened = await openFile([notes])
     const shapes = fc.record({ a: scalar, group: scalar, rank: scalar }, { requiredKeys: [] })

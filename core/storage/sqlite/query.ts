@@ -172,10 +172,16 @@ function* conjuncts(filter: Filter): Generator<[path: string, condition: unknown
 
 function narrowings(key: string, condition: unknown): Narrowing[] {
   if (!isConditions(condition)) return isNarrow(condition) ? [{ sql: `${key}=?`, binds: [keyOf(condition)] }] : []
-  return Object.entries(condition).flatMap(([operator, operand]) => narrowing(key, operator, operand) ?? [])
+  const isClosed = hasBothEnds(condition)
+  return Object.entries(condition).flatMap(([operator, operand]) => narrowing(key, operator, operand, isClosed) ?? [])
 }
 
-function narrowing(key: string, operator: string, operand: unknown): Narrowing | undefined {
+/** A range from one to another text, or number. */
+function hasBothEnds({ $gt, $gte = $gt, $lt, $lte = $lt }: Readonly<Record<string, unknown>>): boolean {
+  return $gte !== undefined && typeof $gte === typeof $lte
+}
+
+function narrowing(key: string, operator: string, operand: unknown, isClosed: boolean): Narrowing | undefined {
   if (operator === "$eq" && isNarrow(operand)) return { sql: `${key}=?`, binds: [keyOf(operand)] }
   if (operator === "$in" && Array.isArray(operand) && operand.length <= maxListed && operand.every(isNarrow)) {
     const binds = operand.map(keyOf)
@@ -184,12 +190,16 @@ function narrowing(key: string, operator: string, operand: unknown): Narrowing |
     return { sql: `${key} IN (${binds.map(() => "?").join(",")})`, binds }
   }
   if (typeof operand !== "number" && !isPlainText(operand)) return undefined
-  // The other end of the range is that of the type. Ids are all text, in any storage form.
-  const [least, beyond] =
-    key === "id" ? ["TRUE", "TRUE"] : typeof operand === "number" ? [`${key}>-9e999`, `${key}<''`] : [`${key}>=''`, `${key}<x''`]
+  const [least, beyond] = isClosed ? ["TRUE", "TRUE"] : endsOfType(key, operand)
   if (operator === "$gt" || operator === "$gte") return { sql: `${key}${operator === "$gt" ? ">" : ">="}? AND ${beyond}`, binds: [operand] }
   if (operator === "$lt" || operator === "$lte") return { sql: `${key}${operator === "$lt" ? "<" : "<="}? AND ${least}`, binds: [operand] }
   return undefined
+}
+
+/** The other end of a range that has one: of two, SQLite may begin at the farther. Ids are all text, in any storage form. */
+function endsOfType(key: string, operand: string | number): readonly [least: string, beyond: string] {
+  if (key === "id") return ["TRUE", "TRUE"]
+  return typeof operand === "number" ? [`${key}>-9e999`, `${key}<''`] : [`${key}>=''`, `${key}<x''`]
 }
 
 function isNarrow(value: unknown): value is Scalar {
