@@ -1,6 +1,6 @@
 // The newest entries of one pipeline or of all, in the order of receipt. Over all of them the journal is indexed by time and by
-// cause alone, so that an event pays for few indexes: by status, and by test or not, what is asked for is read from each pipeline,
-// no more of it than can be in the answer.
+// cause alone, so that an event pays for few indexes: by status, and by test or not, what is asked for is read from some pipelines
+// after the other, no more of it than can be in the answer.
 import type { Store } from "#core"
 import { EntryCollection, type FindOptions, type JournalEntry } from "#core/engine"
 
@@ -26,65 +26,77 @@ export interface EntryFilter {
 }
 
 export const statuses = ["accepted", "rejected", "failed"] as const
-const atOnce = 16
-/** Of so few, each is read in full at once. */
+/** Lists of an index's values that both stores merge in the order of the index behind them. */
+const pipelinesAtOnce = 32
+const readsAtOnce = 2
+/** Of so few, nothing is gained by looking at the latest first. */
 const few = 8
 
-type Part = Record<string, string | boolean>
+/** Equalities of one index each, and pipelines: every entry that is asked for is in one of them. */
+type Part = Record<string, string | boolean | { readonly $in: string[] }>
 
-/** Equalities of one index each: every entry that is asked for is in one of them. */
 async function partsOf({ pipelines, pipeline, filter: { status, cause, is_test } }: NewestArgs): Promise<Part[]> {
-  const tests = is_test === undefined ? [false, true] : [is_test]
+  const given = {
+    ...(cause !== undefined && { cause }),
+    ...(status !== undefined && { status }),
+    ...(is_test !== undefined && { is_test }),
+  }
   const one = pipeline === undefined ? {} : { pipeline_id: pipeline }
-  // Few entries have a cause.
-  if (cause !== undefined && pipeline === undefined)
-    return [{ cause, ...(status === undefined ? {} : { status }), ...(is_test === undefined ? {} : { is_test }) }]
-  const ofCause = cause === undefined ? {} : { cause }
-  if (status === undefined && is_test === undefined && cause === undefined) return [one]
-  const ids = pipeline === undefined ? await pipelines() : [pipeline]
-  const each = status === undefined ? statuses : [status]
-  return ids.flatMap((pipeline_id) =>
-    each.flatMap((which) => tests.map((test) => ({ pipeline_id, status: which, is_test: test, ...ofCause }))),
+  // Few entries have a cause, and fewer are tests.
+  if (Object.keys(given).length === 0 || (cause !== undefined && is_test !== true)) return [{ ...one, ...given }]
+  const of = pipeline === undefined ? listsOf(await pipelines()).map(($in) => ({ pipeline_id: { $in } })) : [one]
+  // What was accepted has no cause.
+  const each = status === undefined ? statuses.filter((which) => cause === undefined || which !== "accepted") : [status]
+  const tests = is_test === undefined ? [false, true] : [is_test]
+  return each.flatMap((which) => tests.flatMap((test) => of.map((some) => ({ ...some, ...given, status: which, is_test: test }))))
+}
+
+function listsOf(ids: readonly string[]): string[][] {
+  return Array.from({ length: Math.ceil(ids.length / pipelinesAtOnce) }, (_, at) =>
+    ids.slice(at * pipelinesAtOnce, (at + 1) * pipelinesAtOnce),
   )
 }
 
 export async function newestEntries(args: NewestArgs): Promise<JournalEntry[]> {
   const { store, organization, filter, after, limit } = args
-  const { since, until } = filter
+  const { since = "", until } = filter
   const entries = store.open(EntryCollection, organization)
-  const parts = await partsOf(args)
-  const read = (part: Part, least: string | undefined, count: number) => {
-    const from = least !== undefined && (since === undefined || least > since) ? least : since
-    const received_at = { ...(from !== undefined && { $gte: from }), ...(until !== undefined && { $lt: until }) }
-    const where = from === undefined && until === undefined ? part : { ...part, received_at }
+  // A place in the list is an end of the range as well, at which the search in an index begins.
+  const end = after ? { $lte: String(after[0]) } : until === undefined ? {} : { $lt: until }
+  const read = (part: Part, from: string, count: number) => {
+    const received_at = { ...(from !== "" && { $gte: from }), ...end }
+    const where = Object.keys(received_at).length === 0 ? part : { ...part, received_at }
     return entries.find(where, { sort: { received_at: -1 }, limit: count, ...(after && { after }) })
   }
-  if (parts.length <= few) return newestOf(await inTurns(parts, (part) => read(part, undefined, limit)), limit)
-  const heads = await inTurns(parts, (part) => read(part, undefined, 1))
-  // Each of the newest is as new as the last of the newest heads.
-  const least = newestOf(heads, limit).at(limit - 1)?.received_at
-  const wanted = parts.filter((_, at) => {
-    const head = heads[at]?.[0]
-    return head !== undefined && (least === undefined || head.received_at >= least)
-  })
-  return newestOf(await inTurns(wanted, (part) => read(part, least, limit)), limit)
+  const parts = await partsOf(args)
+  if (parts.length > few) {
+    // Enough of the latest are what is asked for, where that is what most are.
+    const latest = await read({}, since, 2 * limit)
+    const wanted = latest.filter((entry) => isOf(entry, filter))
+    if (wanted.length >= limit || latest.length < 2 * limit) return wanted.slice(0, limit)
+  }
+  let found: JournalEntry[] = []
+  let next = 0
+  const readParts = async () => {
+    for (let part = parts[next++]; part !== undefined; part = parts[next++]) {
+      const least = found.at(limit - 1)?.received_at
+      const newer = await read(part, least ?? since, limit)
+      found = [...found, ...newer].sort(newestFirst).slice(0, limit)
+    }
+  }
+  await Promise.all(Array.from({ length: readsAtOnce }, readParts))
+  return found
 }
 
-function newestOf(found: readonly (readonly JournalEntry[])[], limit: number): JournalEntry[] {
-  return found.flat().sort(newestFirst).slice(0, limit)
+function isOf(entry: JournalEntry, { status, cause, is_test }: EntryFilter): boolean {
+  return (
+    (status === undefined || entry.status === status) &&
+    (cause === undefined || entry.cause === cause) &&
+    (is_test === undefined || entry.is_test === is_test)
+  )
 }
 
 export function newestFirst(a: JournalEntry, b: JournalEntry): number {
   if (a.received_at !== b.received_at) return a.received_at < b.received_at ? 1 : -1
   return a.id < b.id ? 1 : -1
-}
-
-async function inTurns<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = []
-  let next = 0
-  const worker = async () => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await run(items[at] as T)
-  }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
-  return results
 }

@@ -15,6 +15,7 @@ export const EntryCollection = defineCollection<JournalEntry>()({
     { fields: ["pipeline_id", "status", "is_test", "received_at"] },
     { fields: ["received_at"] },
     { fields: ["cause", "received_at"], sparse: true },
+    { fields: ["cause", "pipeline_id", "received_at"], sparse: true },
     { fields: ["replay_of", "received_at"], sparse: true },
   ],
   expires: "expires_at",
