@@ -5,7 +5,7 @@ import { EntryCollection, type JournalEntry, LateEntryCollection, retainedEntry 
 import { newestFirst } from "../../event-pipelines/index.ts"
 import { blockId, postingsId, type Segment } from "../collections.ts"
 import { bodiesApart, entryText, plainText } from "./entry-text.ts"
-import { idsOf, idsPerBlock, maxPostings, type Posting, partOf, readPart } from "./segment.ts"
+import { idAt, idsPerBlock, maxPostings, type Posting, partOf, readPart } from "./segment.ts"
 import { readIndex, readParts } from "./stored-index.ts"
 import { type Sought, soughtIn, tokens } from "./tokens.ts"
 
@@ -104,10 +104,9 @@ export class Finder {
     for (; from < Math.min(candidates.length, maxCandidates) && entries.length <= limit; from += candidatesAtOnce) {
       const some = candidates.slice(from, from + candidatesAtOnce)
       const blocks = await readParts(this.#deps.store, organization, [...new Set(some.map(({ block }) => block))])
-      const ids = new Map([...blocks].map(([block, base64]) => [block, idsOf(base64)]))
       const found = await this.#entries(
         organization,
-        some.flatMap(({ block, at }) => ids.get(block)?.[at] ?? []),
+        some.flatMap(({ block, at }) => idAt(blocks.get(block) ?? "", at) ?? []),
       )
       entries.push(...(await this.#matching(organization, found, sought)))
     }

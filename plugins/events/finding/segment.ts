@@ -166,8 +166,18 @@ export function* idBlocks(ids: readonly string[]): Generator<string> {
 
 export function idsOf(base64: string): string[] {
   const hex = Buffer.from(base64, "base64").toString("hex")
-  return Array.from({ length: hex.length / (2 * uuidBytes) }, (_, at) => {
-    const id = hex.slice(at * 2 * uuidBytes, (at + 1) * 2 * uuidBytes)
-    return `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`
-  })
+  return Array.from({ length: hex.length / (2 * uuidBytes) }, (_, at) => uuidOf(hex.slice(at * 2 * uuidBytes, (at + 1) * 2 * uuidBytes)))
+}
+
+/** One of them alone, without the others being read; undefined where there are fewer. */
+export function idAt(base64: string, at: number): string | undefined {
+  const first = at * uuidBytes
+  // Three bytes are four characters.
+  const group = Math.floor(first / 3)
+  const bytes = Buffer.from(base64.slice(4 * group, 4 * Math.ceil((first + uuidBytes) / 3)), "base64").subarray(first - 3 * group)
+  return bytes.length < uuidBytes ? undefined : uuidOf(bytes.toString("hex", 0, uuidBytes))
+}
+
+function uuidOf(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
