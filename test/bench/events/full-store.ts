@@ -1,0 +1,168 @@
+// A large organization's store, written as the service would leave it, without the events that make it: entries of many
+// pipelines, half of them of one, their counts by the minute, and rows of a dataset.
+import { Store, timestamp } from "#core"
+import { EntryCollection, type JournalEntry } from "#core/engine"
+import type { TestHost } from "#core/testing"
+import { idAt } from "../../../core/kernel/ids.ts"
+import { DatasetsCollection, RowsCollection } from "../../../plugins/datasets/collections.ts"
+import { rowIdOf } from "../../../plugins/datasets/row-identity.ts"
+import { EventMinutes } from "../../../plugins/event-pipelines/activity/collection.ts"
+import { emptyMinute } from "../../../plugins/event-pipelines/activity/counts.ts"
+import { randomFrom } from "../../random.ts"
+
+export interface Full {
+  readonly events: number
+  readonly rows: number
+  /** Unix milliseconds, of the first event. */
+  readonly began: number
+}
+
+export const pipelines = 500
+export const days = 6
+const dayMs = 86_400_000
+const perCommit = 1_000
+const commitsAtOnce = 4
+const emails = 50_000
+const pages = 1_000
+
+export const emailOf = (n: number) => `ada.${n % emails}@example.com`
+export const orderOf = (n: number) => `A-${n}`
+export const pageOf = (n: number) => `https://shop.example.com/p/${n % pages}`
+export const requestIdOf = (n: number) => `req-${(n * 2_654_435_761 + 7).toString(36)}`
+/** In a few of all events. */
+export const rareWordOf = (n: number) => `voucher${Math.floor(n / 4)}`
+
+export async function fillStore(host: TestHost, full: Full, note: (text: string) => void): Promise<void> {
+  const ids: string[] = []
+  for (let n = 0; n < pipelines; n++) {
+    const given = { name: `P ${n}`, state: "active", source_kind: "internal", pipeline: [] }
+    ids.push((await host.api<{ id: string }>("POST", "/v1/event-pipelines", given)).body.id)
+  }
+  await fillMinutes(host, ids)
+  await fillRows(host, full, note)
+  await inCommits(full.events, (from, count) => entries(host, ids, full, from, count), note, "events")
+}
+
+/** Calls with the first and the count of each commit, some at once. */
+async function inCommits(
+  all: number,
+  commit: (from: number, count: number) => Promise<void>,
+  note: (text: string) => void,
+  what: string,
+): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    for (let from = next; from < all; from = next) {
+      next += perCommit
+      await commit(from, Math.min(perCommit, all - from))
+      if (from % 500_000 === 0) note(`${from} of ${all} ${what}`)
+    }
+  }
+  await Promise.all(Array.from({ length: commitsAtOnce }, worker))
+}
+
+async function entries(host: TestHost, ids: readonly string[], { events, began }: Full, first: number, count: number): Promise<void> {
+  const random = randomFrom(first + 1)
+  const organization = host.organization.id
+  const writes = Array.from({ length: count }, (_, at) => {
+    const n = first + at
+    const pipeline = pipelineAt(n)
+    const doc = entryOf(n, began + Math.floor((n / events) * days * dayMs), ids[pipeline] ?? "", pipeline, random)
+    return { kind: "insert", collection: EntryCollection, organization, doc } as const
+  })
+  await host.get(Store).commit({ id: `fill ${first}`, writes })
+}
+
+/** Half of all are of the first. */
+function pipelineAt(n: number): number {
+  return n % 2 === 0 ? 0 : 1 + (((n - 1) / 2) % (pipelines - 1))
+}
+
+function entryOf(n: number, time: number, pipeline_id: string, pipeline: number, random: () => number): JournalEntry {
+  const at = timestamp(time)
+  const hex = () =>
+    Math.floor(random() * 2 ** 48)
+      .toString(16)
+      .padStart(12, "0")
+  const id = `${idAt(time).slice(0, 14)}7${hex().slice(0, 3)}-8${hex().slice(0, 3)}-${hex()}`
+  const event = {
+    email: emailOf(n),
+    name: "Ada Lovelace",
+    order: orderOf(n),
+    campaign: n % 50 === 0 ? "spring sale" : "none",
+    budget: n % 9_973,
+    voucher: rareWordOf(n),
+    page: `${pageOf(n)}?ref=${hex()}`,
+  }
+  const failed = n % 97 === 0
+  const row_id = `${hex().slice(0, 8)}-${hex().slice(0, 4)}-8000-8000-${hex()}`
+  return {
+    id,
+    pipeline_id,
+    pipeline_slug: `p-${pipeline}`,
+    revision: 1,
+    status: failed ? "failed" : "accepted",
+    received_at: at,
+    is_test: n % 211 === 0,
+    ...(failed && {
+      cause: n % 194 === 0 ? "action_failed" : "transform_failed",
+      error: { code: "internal", message: "The step failed." },
+    }),
+    payload_preview: JSON.stringify(event),
+    request: { headers: { "content-type": "application/json", "user-agent": "bench/1.0", "x-request-id": requestIdOf(n) } },
+    response: { status: 200, body: JSON.stringify({ status: "accepted", execution_id: id }) },
+    verdict: { ok: true, mode: "hmac_sha256", secret_id: "s_1" },
+    transformed: event,
+    steps: { save: { type: "dataset.write", duration_ms: 0.12, result: { row_id, dataset_slug: "leads", created: true } } },
+    timings: { verify: 0.05, sandbox: 0.4, run: 0.2 },
+    digest: "sha256:0f3c9d7a0f3c9d7a0f3c9d7a0f3c9d7a0f3c9d7a0f3c9d7a0f3c9d7a0f3c9d7a",
+    expires_at: timestamp(time + 30 * dayMs),
+  } as unknown as JournalEntry
+}
+
+/** Of a day, every pipeline in every minute. */
+async function fillMinutes(host: TestHost, ids: readonly string[]): Promise<void> {
+  const organization = host.organization.id
+  const now = Math.floor(host.clock.now() / 60_000)
+  const counts = Object.fromEntries(ids.map((id, at) => [id, [at === 0 ? 500 : 1, 0, at % 7 === 0 ? 1 : 0]]))
+  for (let from = 0; from < 1_440; from += 60) {
+    const writes = Array.from({ length: 60 }, (_, at) => {
+      const minute = now - from - at
+      const latencies = emptyMinute(minute).latencies.map((_none, bucket) => bucket)
+      const doc = {
+        ...{ id: `${organization}:${String(minute).padStart(8, "0")}`, minute, latencies, pipelines: counts },
+        ...{ accepted: 999, rejected: 0, failed: 72, expires_at: timestamp((minute + 1_440) * 60_000) },
+      }
+      return { kind: "insert", collection: EventMinutes, organization, doc } as const
+    })
+    await host.get(Store).commit({ id: `minutes ${from}`, writes })
+  }
+}
+
+/** As events would have written them, by their key. */
+async function fillRows(host: TestHost, { rows, began }: Full, note: (text: string) => void): Promise<void> {
+  const organization = host.organization.id
+  const values = (n: number) => ({ email: `ada.${n}@example.com`, name: "Ada Lovelace", budget: (n * 7_919) % 100_000, order: orderOf(n) })
+  await host.api("POST", "/v1/datasets", { name: "Leads", purpose: "Leads of a full store." })
+  await host.api("POST", "/v1/datasets/leads/rows", { rows: [values(0)], key: "email" })
+  const [dataset] = await host.get(Store).open(DatasetsCollection, organization).find({ slug: "leads" })
+  if (!dataset) throw new Error("The dataset was not made.")
+  const commit = async (from: number, count: number) => {
+    const writes = Array.from({ length: count }, (_, at) => {
+      const n = 1 + from + at
+      const created_at = timestamp(began + Math.floor((n / rows) * days * dayMs))
+      const id = rowIdOf(organization, dataset.id, values(n).email, undefined)
+      const doc = {
+        id,
+        dataset_id: dataset.id,
+        values: values(n),
+        created_at,
+        updated_at: created_at,
+        position: `${created_at} ${idAt(began)}`,
+      }
+      return { kind: "insert", collection: RowsCollection, organization, doc } as const
+    })
+    await host.get(Store).commit({ id: `rows ${from}`, writes })
+  }
+  await inCommits(rows - 1, commit, note, "rows")
+}
