@@ -4,6 +4,11 @@ import type { ComponentChildren } from "preact"
 // Overrides and embeddings turn the letters after them; what joins letters and emoji, and marks of direction, stay.
 const turning = /[\u202a-\u202e\u2066-\u2069]|(?![\n\t])\p{Cc}/gu
 
+/** Without signs that would turn what stands beside them: they are shown by their code. */
+export function unturned(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(turning, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)
+}
+
 interface ForeignArgs {
   readonly text: string
   /** Shown in place of an empty text. */
@@ -14,7 +19,7 @@ interface ForeignArgs {
 
 export function Foreign({ text, otherwise = "", isParagraph = false }: ForeignArgs) {
   if (text === "") return <>{otherwise}</>
-  const shown = text.replaceAll("\r\n", "\n").replace(turning, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  const shown = unturned(text)
   return isParagraph ? (
     <p class="foreign" dir="auto">
       {shown}

@@ -1,6 +1,7 @@
 // How the same is done by a command and by HTTP.
 import { type Operation, operations, pathFields } from "./api.ts"
 import { Copy } from "./buttons.tsx"
+import { visible } from "./visible.ts"
 
 /** By the operation's name; nothing where the service does not have it. */
 export function SameAs({ name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }) {
@@ -22,7 +23,7 @@ function Copied({ name, text }: { readonly name: string; readonly text: string }
   return (
     <div class="copied">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <pre tabIndex={0}>{text}</pre>
+      <pre tabIndex={0}>{visible(text)}</pre>
       <Copy text={text} name={name} />
     </div>
   )

@@ -1,19 +1,23 @@
 // A value of the API as people read it. Whatever it holds is text, never markup.
 import type { Row } from "./api.ts"
+import { unturned } from "./foreign.tsx"
+import { visible } from "./visible.ts"
 
 /** In a cell: one line. */
 export function brief(value: unknown): string {
   if (value === null || value === undefined) return ""
   if (typeof value === "object")
-    return Array.isArray(value) && value.every((one) => typeof one !== "object") ? value.join(", ") : JSON.stringify(value)
-  return String(value)
+    return Array.isArray(value) && value.every((one) => typeof one !== "object")
+      ? unturned(value.join(", "))
+      : visible(JSON.stringify(value))
+  return unturned(String(value))
 }
 
 export function Value({ value }: { readonly value: unknown }) {
   if (typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value)))
     return <time dateTime={value}>{value.replace("T", " ").replace(/\.\d+Z$|Z$/, " UTC")}</time>
-  if (typeof value === "object" && value !== null) return <pre>{JSON.stringify(value, null, 2)}</pre>
-  if (typeof value === "string" && value.includes("\n")) return <pre>{value}</pre>
+  if (typeof value === "object" && value !== null) return <pre>{visible(JSON.stringify(value, null, 2))}</pre>
+  if (typeof value === "string" && value.includes("\n")) return <pre>{unturned(value)}</pre>
   return <>{brief(value)}</>
 }
 
@@ -22,7 +26,7 @@ export function Fields({ row }: { readonly row: Row }) {
     <dl>
       {Object.entries(row).map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>{unturned(name)}</dt>
           <dd>
             <Value value={value} />
           </dd>

@@ -14,6 +14,7 @@ import {
   Time,
   useAnswer,
   useSubmit,
+  visible,
 } from "#console"
 import { setDraft } from "./drafts.ts"
 import type { ViewProps } from "./pipeline.tsx"
@@ -93,9 +94,9 @@ function Differences({ slug, drift }: { readonly slug: string; readonly drift: r
         rows={drift}
         keyOf={({ id }) => id}
         columns={[
-          { name: "field", show: ({ path }) => <code>{path}</code> },
+          { name: "field", show: ({ path }) => <code>{visible(path)}</code> },
           { name: "is", show: ({ kind, rejected }) => <Badge tone={rejected > 0 ? "bad" : "warning"}>{kinds[kind] ?? kind}</Badge> },
-          { name: "what", show: ({ message }) => message },
+          { name: "what", show: ({ message }) => visible(message) },
           { name: "events", isNumber: true, show: ({ events }) => formatNumber(events) },
           { name: "share", isNumber: true, show: ({ share }) => formatShare(share) },
           { name: "rejected", isNumber: true, show: ({ rejected }) => formatNumber(rejected) },
@@ -145,7 +146,7 @@ function Fields({ fields }: { readonly fields: Report["fields"] }) {
         rows={fields}
         keyOf={({ path }) => path}
         columns={[
-          { name: "field", show: ({ path }) => <code>{path}</code> },
+          { name: "field", show: ({ path }) => <code>{visible(path)}</code> },
           { name: "types", show: ({ types }) => types.join(", ") },
           { name: "events", isNumber: true, show: ({ events }) => formatNumber(events) },
           { name: "share", isNumber: true, show: ({ share }) => formatShare(share) },

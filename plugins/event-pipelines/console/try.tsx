@@ -1,7 +1,21 @@
 // What an event would do, without doing it: an earlier one, or one that is written here.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Badge, Editor, Facts, formatTime, mayCall, Nothing, Problem, query, SameAs, setQuery, useAnswer, useSubmit } from "#console"
+import {
+  Badge,
+  Editor,
+  Facts,
+  formatTime,
+  mayCall,
+  Nothing,
+  Problem,
+  query,
+  SameAs,
+  setQuery,
+  useAnswer,
+  useSubmit,
+  visible,
+} from "#console"
 import type { ViewProps } from "./pipeline.tsx"
 
 interface Run {
@@ -132,7 +146,7 @@ function Json({ label, value }: { readonly label: string; readonly value: unknow
       <summary>{label}</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
       <section class="changed" tabIndex={0} aria-label={`${label} as JSON`}>
-        <pre dir="ltr">{JSON.stringify(value, null, 2)}</pre>
+        <pre dir="ltr">{visible(JSON.stringify(value, null, 2) ?? "")}</pre>
       </section>
     </details>
   )

@@ -1,6 +1,5 @@
 // An event as lists show it, and its state in a word.
-import { Badge, type Column, hrefOf, Table, Time, type Tone } from "#console"
-import { visible } from "./visible.ts"
+import { Badge, type Column, hrefOf, Table, Time, type Tone, visible } from "#console"
 
 export interface Event {
   readonly id: string

@@ -16,10 +16,10 @@ import {
   Table,
   Time,
   useAnswer,
+  visible,
 } from "#console"
 import { hrefOfEvent, Status } from "./event.tsx"
 import { type Group, outcomes, type Plan, replayedCount, said, tones, usePlanNews } from "./plan.ts"
-import { visible } from "./visible.ts"
 
 interface PlannedEvent {
   readonly execution_id: string

@@ -2,13 +2,12 @@
 import "./events.css"
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Answered, Copy, Facts, go, hrefOf, mayCall, OperationButton, type ScreenProps, Time, useAnswer } from "#console"
+import { Answered, Copy, Facts, go, hrefOf, mayCall, OperationButton, type ScreenProps, Time, useAnswer, visible } from "#console"
 import { Copies } from "./copies.tsx"
 import { hrefOfEvent, Status } from "./event.tsx"
 import type { Execution, Payload } from "./execution.ts"
 import { CameIn, Linked, Replied, Rows, Transformed, Verified } from "./parts.tsx"
 import { Steps, Times } from "./steps.tsx"
-import { visible } from "./visible.ts"
 
 const everyMs = 5_000
 

@@ -15,9 +15,9 @@ import {
   Table,
   Time,
   useAnswer,
+  visible,
 } from "#console"
 import { type Plan, replayedCount, tones, usePlanNews } from "./plan.ts"
-import { visible } from "./visible.ts"
 
 export default function Plans() {
   const { new: isNew, cursor = "", ...known } = query()

@@ -1,9 +1,8 @@
 // The stages and steps of an event, their times on one axis, and each step with what it was told, what it answered and how often
 // it was tried.
-import { Ago, Badge, Facts, formatDuration, SameAs, type Tone, useAnswer } from "#console"
+import { Ago, Badge, Facts, formatDuration, SameAs, type Tone, useAnswer, visible } from "#console"
 import type { Execution, Step } from "./execution.ts"
 import { laidOut, Stranger } from "./texts.tsx"
-import { visible } from "./visible.ts"
 
 const stages: readonly (readonly [string, string])[] = [
   ["verify", "verification"],

@@ -1,8 +1,7 @@
 // What strangers sent, as it is: bounded, with nothing hidden in it, and never markup.
 import { useSignal } from "@preact/signals"
-import { formatNumber } from "#console"
+import { formatNumber, visible } from "#console"
 import { type Line, linesOf } from "./differences.ts"
-import { visible } from "./visible.ts"
 
 const maxShown = 8_000
 const maxLines = 400
