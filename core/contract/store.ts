@@ -50,6 +50,8 @@ export interface FindOptions {
   after?: readonly Scalar[]
   /** Milliseconds after which the read is given up as `deadline_exceeded`. */
   deadlineMs?: number
+  /** All documents as they were at one instant. Without it, a commit made during the read may show in some of them alone. */
+  snapshot?: boolean
 }
 
 /** Reads of one collection, inside one organization where the collection has them. */

@@ -15,6 +15,8 @@ export interface DriverQuery {
   readonly limit: number
   readonly after: readonly Scalar[] | undefined
   readonly deadlineMs: number
+  /** All documents as they were at one instant. */
+  readonly snapshot?: boolean
 }
 
 /** A commit that a driver has looked at before its turn came. */

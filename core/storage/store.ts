@@ -5,7 +5,7 @@ import type { Collection, Commit, CommitResult, Filter, FindOptions, Scalar, Sto
 import type { Clock } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import { GroupCommit, type GroupCommitLimits, type GroupObserver } from "./commit.ts"
-import type { StorageDriver } from "./driver.ts"
+import type { DriverQuery, StorageDriver } from "./driver.ts"
 import { checkAfter, checkDeadline, checkFilter, checkLimit, isScalar, maxLimit, type SortKeys, sortKeysOf } from "./filter.ts"
 import { checkId, DeclaredCollections } from "./scope.ts"
 
@@ -120,7 +120,7 @@ class OpenCollection<D extends Document> implements Collection<D> {
   async get(id: string): Promise<D | undefined> {
     this.#reads.check(this.#spec, this.#organization)
     checkId(this.#spec.name, "id", id)
-    const [found] = await this.#query({ id }, byId, 1, undefined, this.#reads.deadlineMs)
+    const [found] = await this.#query({ filter: { id }, sort: byId, limit: 1, after: undefined, deadlineMs: this.#reads.deadlineMs })
     return found
   }
 
@@ -131,7 +131,8 @@ class OpenCollection<D extends Document> implements Collection<D> {
     const sort = sortKeysOf(name, options.sort ?? {})
     if (options.after) checkAfter(name, options.after, sort)
     const limit = checkLimit(name, options.limit ?? defaultLimit, maxLimit)
-    return this.#query(filter, sort, limit, options.after, checkDeadline(name, options.deadlineMs ?? this.#reads.deadlineMs))
+    const deadlineMs = checkDeadline(name, options.deadlineMs ?? this.#reads.deadlineMs)
+    return this.#query({ filter, sort, limit, after: options.after, deadlineMs, snapshot: options.snapshot ?? false })
   }
 
   async first(filter: Filter, options: Omit<FindOptions, "limit"> = {}): Promise<D | undefined> {
@@ -163,9 +164,8 @@ class OpenCollection<D extends Document> implements Collection<D> {
     }
   }
 
-  async #query(filter: Filter, sort: SortKeys, limit: number, after: readonly Scalar[] | undefined, deadlineMs: number): Promise<D[]> {
-    const query = { collection: this.#spec, organization: this.#organization, filter, sort, limit, after, deadlineMs }
-    const found = await this.#reads.driver.find(query)
+  async #query(query: Omit<DriverQuery, "collection" | "organization">): Promise<D[]> {
+    const found = await this.#reads.driver.find({ ...query, collection: this.#spec, organization: this.#organization })
     const { restore } = this.#spec
     return (restore ? found.map(restore) : found) as D[]
   }

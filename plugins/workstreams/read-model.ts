@@ -1,5 +1,5 @@
 // The whole of a workstream as one read (specification 2.2): the workstream, then its parts in one query and its newest
-// events in another. Both lists of decisions are of the same snapshot, since parts are one query.
+// events in another. Both lists of decisions are of the same snapshot, since parts are one query of one instant.
 import { z } from "zod"
 import type { Caller, Store } from "#core"
 import {
@@ -61,7 +61,7 @@ export async function wholeOf(
 ): Promise<WholeWorkstream> {
   const of = { workstream_id: workstream.id }
   const [parts, events] = await Promise.all([
-    store.open(PartCollection, organization).find(of, { sort: { kind: 1, slug: 1 }, limit: maxAllParts }),
+    store.open(PartCollection, organization).find(of, { sort: { kind: 1, slug: 1 }, limit: maxAllParts, snapshot: true }),
     store.open(EventCollection, organization).find(of, { sort: { id: -1 }, limit: maxEvents }),
   ])
   return { workstream, parts, events: [...staged.toReversed(), ...events].slice(0, maxEvents) }
@@ -76,7 +76,7 @@ export function shownWhole({ workstream, parts, events }: WholeWorkstream, calle
     current_decisions: decisions.filter(isCurrent).sort(byId).reverse().map(shownDecision),
     recent_decisions: decisions
       .filter((decision) => !isCurrent(decision))
-      .sort((one, other) => (one.updated_at < other.updated_at ? 1 : -1))
+      .sort((one, other) => (one.updated_at === other.updated_at ? byId(other, one) : one.updated_at < other.updated_at ? 1 : -1))
       .slice(0, maxRecent)
       .map(shownDecision),
     events: events.map((event) => shownEvent(event, organization)),

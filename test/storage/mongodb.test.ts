@@ -91,6 +91,44 @@ suite("storage: mongodb, its own promises", () => {
     await driver.stop()
   })
 
+  describe("a snapshot", () => {
+    const yieldAfter = async (documents: number) =>
+      (await driver.db.admin().command({ setParameter: 1, internalQueryExecYieldIterations: documents }))["was"] as number
+
+    it("shows a commit in all of its documents or in none, where the server lets writes in while it reads", async () => {
+      const group = draw("snapshot")
+      const idAt = (place: number) => `${group}-${String(place).padStart(3, "0")}`
+      const text = "x".repeat(2_000)
+      await driver.commitGroup([commit(...Array.from({ length: 400 }, (_, place) => insert({ id: idAt(place), group, text, round: 0 })))])
+      const usual = await yieldAfter(2)
+      let [round, torn] = [0, 0]
+      const query = { collection: things, organization: acme, filter: { group }, sort: [["id", 1]], limit: 400, after: undefined } as const
+      try {
+        const reading = Array.from({ length: 3 }, async () => {
+          while (round < 40) {
+            const found = (await driver.find({ ...query, deadlineMs: 60_000, snapshot: true })) as Thing[]
+            if (found.at(0)?.["round"] !== found.at(-1)?.["round"]) torn++
+          }
+        })
+        while (round < 40) {
+          const $set = { round: ++round }
+          const of = (place: number): Write => ({
+            kind: "update",
+            collection: things,
+            organization: acme,
+            id: idAt(place),
+            update: { $set },
+          })
+          await driver.commitGroup([commit(of(0), of(399))])
+        }
+        await Promise.all(reading)
+      } finally {
+        await yieldAfter(usual)
+      }
+      expect(torn).to.equal(0)
+    })
+  })
+
   describe("a group", () => {
     it("is one transaction, and says which inserts were there already", async () => {
       const kept = draw("kept")

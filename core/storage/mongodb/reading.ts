@@ -34,6 +34,8 @@ export class Reading {
 
   async find(query: DriverQuery): Promise<Document[]> {
     const { collection, organization, limit } = query
+    // A query of the server yields to writes in between, and shows what they wrote from then on.
+    const concern = query.snapshot ? { readConcern: { level: "snapshot" as const } } : {}
     if (limit <= 0) return []
     const matching = toFilter(query, query.filter)
     const filter = query.after ? { $and: [matching, toAfter(query, query.sort, query.after)] } : matching
@@ -41,7 +43,7 @@ export class Reading {
     const found = await this.#within(query, (bounds) =>
       this.#db
         .collection<Bson>(collection.name)
-        .find(filter, { limit, batchSize: Math.min(limit, 1_000), ...bounds })
+        .find(filter, { limit, batchSize: Math.min(limit, 1_000), ...concern, ...bounds })
         .sort(sort)
         .toArray(),
     )

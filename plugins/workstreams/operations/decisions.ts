@@ -61,11 +61,13 @@ export const proposeDecision = defineOperation({
     const { workstreams } = deps
     const workstream = await workstreams.open(organization, slug)
     if (given.approval_id !== null) await deps.gatekeeper.decision(organization, given.approval_id)
-    if (given.supersedes_decision_slug !== "") await workstreams.part(organization, workstream, "decision", given.supersedes_decision_slug)
+    const { supersedes_decision_slug: earlier } = given
+    const supersedes = earlier === "" ? "" : (await workstreams.part(organization, workstream, "decision", earlier)).slug
     await workstreams.requireRoom(organization, workstream, "decision", decisionSlug)
     const decision: StoredDecision = {
       ...workstreams.newPart(workstream, decisionSlug),
       ...given,
+      supersedes_decision_slug: supersedes,
       kind: "decision",
       status: decisionMachine.initial,
       execution_status: decisionExecutionMachine.initial,
