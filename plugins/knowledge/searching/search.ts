@@ -35,7 +35,8 @@ export interface Search {
   explain(found: Found): Explanation
 }
 
-const maxQueryWords = 64
+/** More are left out. */
+export const maxQueryWords = 64
 
 export const SearcherToken = token<Searcher>("KnowledgeSearcher")
 

@@ -31,11 +31,12 @@ describe("the ranking of knowledge on a test collection", () => {
       { _id: "q1", text: "heron" },
       { _id: "q2", text: "books" },
       { _id: "q3", text: "nobody judged this" },
+      { _id: "three", text: "Ships leave the harbour, and herons the shore." },
     ]
     mkdirSync(join(folder, "qrels"))
     writeFileSync(join(folder, "corpus.jsonl"), lines(corpus))
     writeFileSync(join(folder, "queries.jsonl"), lines(queries))
-    writeFileSync(join(folder, "qrels/test.tsv"), "query-id\tcorpus-id\tscore\nq1\tone\t1\nq2\ttwo\t1\n")
-    expect(await rankCollection(folder)).to.deep.equal({ ours: 1, plain: 0.5, queries: 2, documents: 3 })
+    writeFileSync(join(folder, "qrels/test.tsv"), "query-id\tcorpus-id\tscore\nq1\tone\t1\nq2\ttwo\t1\nthree\tone\t1\n")
+    expect(await rankCollection(folder)).to.deep.equal({ ours: 1, plain: 2 / 3, queries: 3, documents: 3 })
   })
 })

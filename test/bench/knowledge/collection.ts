@@ -6,6 +6,7 @@ import { createInterface } from "node:readline"
 import { Segment } from "../../../plugins/knowledge/indexing/segment.ts"
 import { words } from "../../../plugins/knowledge/indexing/tokens.ts"
 import { WordQuery } from "../../../plugins/knowledge/searching/ranking.ts"
+import { maxQueryWords } from "../../../plugins/knowledge/searching/search.ts"
 
 interface Text {
   readonly _id: string
@@ -56,20 +57,14 @@ export async function rankCollection(folder: string): Promise<Ranked> {
     const { _id, text } = JSON.parse(line) as Text
     const grades = judged.get(_id)
     if (!grades || ![...grades.values()].some((grade) => grade > 0)) continue
-    const best = (segments: readonly Segment[], asked: readonly string[]) =>
-      new WordQuery(segments, asked).best({ category: "", type: "" }).slice(0, deep)
-    oursOf.push(
-      ndcg(
-        best(ours, words(text)).map(({ entry }) => grades.get(ids[entry] ?? "") ?? 0),
-        grades,
-      ),
-    )
-    plainOf.push(
-      ndcg(
-        best(plain, plainWords(text)).map(({ entry }) => grades.get(ids[entry] ?? "") ?? 0),
-        grades,
-      ),
-    )
+    // A document that is the query itself does not count, as in BEIR.
+    const gradesOf = (segments: readonly Segment[], asked: readonly string[]) => {
+      const hits = new WordQuery(segments, asked).best({ category: "", type: "" })
+      const found = hits.map(({ entry }) => ids[entry] ?? "").filter((id) => id !== _id)
+      return found.slice(0, deep).map((id) => grades.get(id) ?? 0)
+    }
+    oursOf.push(ndcg(gradesOf(ours, words(text).slice(0, maxQueryWords)), grades))
+    plainOf.push(ndcg(gradesOf(plain, plainWords(text)), grades))
   }
   return { ours: mean(oursOf), plain: mean(plainOf), queries: oursOf.length, documents: ids.length }
 }
