@@ -34,6 +34,7 @@ function suitesFor({ rows, peers, ledger }: BenchArguments): Entry[] {
     { area: "pages/", load: async () => (await import("./pages/analytics.ts")).analyticsRows },
     { area: "events/", load: async () => (await import("./events/events.ts")).eventRows },
     { area: "conversations/", load: async () => (await import("./conversations/lists.ts")).conversationRows },
+    { area: "work/", load: async () => (await import("./work/lists.ts")).workRows },
     { area: "knowledge/", load: async () => (await import("./knowledge/knowledge.ts")).knowledgeRows },
     { area: "experiments/", load: async () => (await import("./experiments/live.ts")).liveRows },
     { area: "experiments/", load: async () => (await import("./experiments/runs.ts")).experimentRows },
