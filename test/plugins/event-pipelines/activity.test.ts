@@ -130,6 +130,12 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     expect([quiet.accepted, quiet.pipelines]).to.deep.equal([0, []])
     const unknown = await host.api<{ code: string }>("GET", "/v1/event-activity?slug=nothing")
     expect(unknown.status).to.equal(404)
+    clock.step(5 * 3_600_000)
+    await post(inbound_url, ok)
+    const day = await activity(`?minutes=1440&slug=${slug}`)
+    expect([day.accepted, day.rejected, day.minutes.length]).to.deep.equal([4, 1, 1_440])
+    const at = day.minutes.flatMap(({ accepted }, minute) => (accepted > 0 ? minute : []))
+    expect((at.at(-1) ?? 0) - (at[0] ?? 0)).to.be.at.least(300)
   })
 })
 
