@@ -16,7 +16,7 @@ interface Page {
   readonly next_cursor: string
 }
 
-/** More than are read from at once. */
+/** More than are read from at once; the first ten have events. */
 const pipelines = 40
 const schema = { type: "object", required: ["email"] }
 
@@ -26,12 +26,13 @@ onBothStores("the list of events", ({ start }) => {
   before(async () => {
     host = await start()
     for (let n = 0; n < pipelines; n++) {
-      const given = { name: `P${n}`, state: "active", source_kind: "internal", pipeline: [], request_schema: schema }
-      expect((await host.api("POST", "/v1/event-pipelines", given)).status).to.equal(200)
+      const given = { name: `P${n}`, state: "active", source_kind: "internal", pipeline: [] }
+      const checked = n < 10 ? { request_schema: schema } : {}
+      expect((await host.api("POST", "/v1/event-pipelines", { ...given, ...checked })).status).to.equal(200)
     }
     for (let n = 0; n < 60; n++) {
       const given = { payload: n % 6 === 0 ? {} : { email: `a${n}@example.com` }, is_test: n % 4 === 0 }
-      await host.api("POST", `/v1/event-pipelines/p${n % pipelines}/events`, given)
+      await host.api("POST", `/v1/event-pipelines/p${n % 10}/events`, given)
     }
     all.push(...(await list("limit=200")).events)
   })
