@@ -6,7 +6,7 @@ import { yaml } from "@codemirror/lang-yaml"
 import { bracketMatching, HighlightStyle, indentOnInput, StreamLanguage, syntaxHighlighting } from "@codemirror/language"
 import { type Diagnostic, linter, lintGutter, lintKeymap } from "@codemirror/lint"
 import { EditorState, type Extension, type Text } from "@codemirror/state"
-import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view"
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view"
 import { tags } from "@lezer/highlight"
 import type { EditorArgs, Finding, OpenEditor } from "./editor.tsx"
 
@@ -65,7 +65,6 @@ export function openEditor(box: HTMLElement, args: { readonly current: EditorArg
         lineNumbers(),
         history(),
         drawSelection(),
-        highlightSpecialChars(),
         highlightActiveLine(),
         bracketMatching(),
         indentOnInput(),

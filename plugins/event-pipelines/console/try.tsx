@@ -57,7 +57,8 @@ export default function Try({ pipeline: { slug } }: ViewProps) {
   const { submit, isBusy, answer, error } = useSubmit<Run>("event_pipelines.test")
   const payload = kept.answer
   useEffect(() => {
-    if (payload) text.value = laidOut(payload.body)
+    // JSON has the same value with such signs escaped.
+    if (payload) text.value = visible(laidOut(payload.body))
   }, [payload])
   const run = async () => {
     const body = parsed(text.value)
