@@ -28,6 +28,7 @@ const maxTokens = 6
 const maxCandidates = 1_000
 const maxUnindexed = 2_000
 const candidatesAtOnce = 100
+const minAtOnce = 25
 
 export class Finder {
   readonly #deps: FinderDeps
@@ -101,8 +102,11 @@ export class Finder {
     }
     const entries: JournalEntry[] = []
     let from = 0
-    for (; from < Math.min(candidates.length, maxCandidates) && entries.length <= limit; from += candidatesAtOnce) {
-      const some = candidates.slice(from, from + candidatesAtOnce)
+    while (from < Math.min(candidates.length, maxCandidates) && entries.length <= limit) {
+      // Each is read with a block of ids: no more of them than may be needed.
+      const count = Math.min(candidatesAtOnce, Math.max(minAtOnce, 2 * (limit + 1 - entries.length)))
+      const some = candidates.slice(from, from + count)
+      from += count
       const blocks = await readParts(this.#deps.store, organization, [...new Set(some.map(({ block }) => block))])
       const found = await this.#entries(
         organization,
