@@ -41,7 +41,8 @@ export const getActivity = defineOperation({
     const own = only ? counted.map((one) => ofPipeline(one, only.id)) : counted
     const byMinute = new Map(own.map((one) => [one.minute, one]))
     const sum = own.reduce<MinuteCounts>(addMinute, emptyMinute(now))
-    const lastOf = new Map(own.flatMap(({ minute, pipelines }) => Object.keys(pipelines).map((id) => [id, minute] as const)))
+    const lastOf = new Map<string, number>()
+    for (const { minute, pipelines } of own) for (const id of Object.keys(pipelines)) lastOf.set(id, minute)
     const records = await deps.store.open(Pipelines, organization).find({ id: { $in: [...lastOf.keys()] } }, { limit: 10_000 })
     const pipelines = records.map(({ id, slug }) => ({
       id,
@@ -49,7 +50,8 @@ export const getActivity = defineOperation({
       ...named(sum.pipelines[id] ?? []),
       last_at: timestamp((lastOf.get(id) ?? now) * 60_000),
     }))
-    const all = counted.reduce<MinuteCounts>(addMinute, emptyMinute(now)).latencies
+    const ofAll = counted.map(({ latencies }) => ({ ...emptyMinute(now), latencies }))
+    const { latencies: all } = only ? ofAll.reduce<MinuteCounts>(addMinute, emptyMinute(now)) : sum
     return {
       ...countsOf(sum),
       minutes: Array.from({ length: input.minutes }, (_, at) => {
