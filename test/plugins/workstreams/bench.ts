@@ -1,4 +1,5 @@
 // A service with agents and models on loopback, and calls of workstreams.
+import { expect } from "chai"
 import { type ApiResponse, type TestHost, testHost } from "#core/testing"
 import { until } from "../../waiting.ts"
 import { type AgentServer, agentServer } from "../evals/agent-server.ts"
@@ -60,6 +61,42 @@ export interface Refusal {
     readonly fields?: { readonly path: string }[]
     readonly current_revision?: number
   }
+}
+
+const fieldsOf = {
+  "": "workstream assignments current_decisions recent_decisions events phases resources following",
+  workstream:
+    "autonomy_mode completed_at created_at description escalation_budget_per_day external_refs id organization_id primary_thread_id project_id revision slug source_template_id spent_millicents started_at status title token_budget_millicents updated_at",
+  external_refs: "account_id external_id kind label provider",
+  assignments:
+    "acceptance_criteria adoption_state assigned_agent_key created_at expected_result_kind id latest_attempt objective reason slug work_state work_state_reason",
+  latest_attempt: "agent_run_id attempt_number ended_at handles result_kind state summary terminal_reason",
+  handles: "resource_id resource_type revision_ref",
+  decisions:
+    "applicability approval_id authorized_at decided_by_user_id decider_kind decider_rationale decision_class evidence_kind execution_status outcome_label outcome_status proposed_at rejected_at slug source status subject_kind subject_label superseded_by_decision_slug supersedes_decision_slug what why",
+  events: "actor_id actor_type body created_at id organization_id workstream_id",
+  phases: "completed_at created_at id skill_slug slug sort_order started_at status thread_id title updated_at workstream_id",
+  resources: "created_at id phase_id relationship_type resource_id resource_type title workstream_id",
+}
+
+/** Throws where the read model has other fields than the specification (2.2). */
+export function requireExact(whole: Whole): void {
+  const { workstream, assignments, current_decisions, recent_decisions, events, phases, resources } = whole
+  const attempts = assignments.flatMap(({ latest_attempt }) => latest_attempt ?? [])
+  const shown: Record<keyof typeof fieldsOf, readonly unknown[]> = {
+    "": [whole],
+    workstream: [workstream],
+    external_refs: workstream.external_refs,
+    assignments,
+    latest_attempt: attempts,
+    handles: attempts.flatMap(({ handles }) => handles),
+    decisions: [...current_decisions, ...recent_decisions],
+    events,
+    phases,
+    resources,
+  }
+  for (const [name, fields] of Object.entries(fieldsOf))
+    for (const one of shown[name as keyof typeof fieldsOf]) expect(one, name).to.have.all.keys(...fields.split(" "))
 }
 
 export class WorkstreamBench {

@@ -8,7 +8,7 @@ import { onBothStores } from "../../pipelines/stores.ts"
 import { until } from "../../waiting.ts"
 import { type AgentServer, agentServer } from "../evals/agent-server.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"
-import type { Assignment, Refusal, Whole } from "./bench.ts"
+import { type Assignment, type Refusal, requireExact, type Whole } from "./bench.ts"
 
 interface Managed {
   readonly organizations: { readonly slug: string; readonly role: string }[]
@@ -63,7 +63,11 @@ onBothStores("a managed organization's workstream", ({ storage }) => {
     expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).to.equal(200)
     return answer.body
   }
-  const whole = () => ok<Whole>("GET", "/v1/workstreams/launch", undefined, asClient())
+  const whole = async () => {
+    const read = await ok<Whole>("GET", "/v1/workstreams/launch", undefined, asClient())
+    requireExact(read)
+    return read
+  }
   const ofCopy = (what: string, body: object, options: object = asManager()) =>
     first().api<Assignment & Refusal>("POST", `/v1/workstreams/launch/assignments/copy/${what}`, body, options)
   const attempted = (state: string) =>
