@@ -41,7 +41,8 @@ function kindProblems(fields: HeartbeatFields): FieldProblem[] {
 async function requireScript({ scripts, datasets, source }: FittingDeps, caller: Caller, fields: HeartbeatFields): Promise<void> {
   const organization = caller.organization.id
   const found = await scripts.check(organization, fields.script_js)
-  refuse(found.map(({ message, line }) => problem("script_js", line === undefined ? message : `line ${line}: ${message}`)))
+  const said = found.map(({ message, line }) => `${line === undefined ? "" : `line ${line}: `}${message.replace(/\.$/, "")}`)
+  refuse(said.map((message) => problem("script_js", message)))
   for (const { slug, filter } of fields.datasets) {
     await datasets.query(organization, await datasets.require(organization, slug), { filter, sort: "" })
   }

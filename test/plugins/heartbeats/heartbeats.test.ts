@@ -30,6 +30,7 @@ interface Run {
 
 interface Refused {
   readonly code: string
+  readonly message: string
   readonly details: { readonly reason?: string; readonly fields?: { readonly path: string }[] }
 }
 
@@ -271,6 +272,7 @@ describe("heartbeats", () => {
         "heartbeat_refused",
         path,
       ])
+      expect(body.message).to.match(/[^.]\.$/)
     }
     for (const given of [
       { timezone: "+02:00" },
