@@ -78,6 +78,22 @@ export const VersionCollection = defineCollection<StoredVersion>()({
   repairsText: true,
 })
 
+/** The beginning of a text that is long, so that a page of a search does not read the whole of each; `id` is the item's. */
+export interface StoredOpening extends Document {
+  /** Of whose text it is the beginning. */
+  version: number
+  text: string
+}
+
+export const OpeningCollection = defineCollection<StoredOpening>()({
+  name: "knowledge_openings",
+  scope: "organization",
+  times: [],
+  indexes: [],
+  audit: "none",
+  repairsText: true,
+})
+
 export function versionId(item: string, version: number): string {
   return derivedUuid("knowledge version", item, String(version))
 }

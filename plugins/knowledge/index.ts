@@ -6,6 +6,7 @@ import {
   FileCollection,
   IndexCollection,
   ItemCollection,
+  OpeningCollection,
   PartCollection,
   RemovalCollection,
   UploadCollection,
@@ -34,7 +35,7 @@ export default definePlugin({
   config: KnowledgeSettings,
   register(registrar, settings) {
     registrar.collections(ItemCollection, VersionCollection, UploadCollection, IndexCollection, PartCollection, RemovalCollection)
-    registrar.collections(FileCollection)
+    registrar.collections(FileCollection, OpeningCollection)
     registrar.operations(createItem, listItems, getItem, updateItem, deleteItem, listVersions, getVersion, searchKnowledge, uploadDocument)
     registrar.routes(receiveUpload(settings.max_uploaded_bytes))
     registrar.jobs({ ...readVersion, slots: settings.readers }, indexKnowledge, dropUpload)

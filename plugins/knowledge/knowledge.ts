@@ -3,6 +3,7 @@ import { AppError, type Clock, type Ids, isUuid, type JobQueue, type Json, type 
 import {
   ItemCollection,
   type ItemType,
+  OpeningCollection,
   RemovalCollection,
   type StoredItem,
   type StoredVersion,
@@ -36,6 +37,8 @@ export type Read =
   | { readonly ok: false; readonly reason: string; readonly message: string }
 
 export const excerptCharacters = 2_000
+/** Of a text, where words of a search are marked. */
+const openingCharacters = 8_000
 
 export const KnowledgeToken = token<Knowledge>("Knowledge")
 
@@ -66,6 +69,14 @@ export class Knowledge {
   /** The text of the latest version that was read; empty where none was. */
   async text(organization: string, { id, content_version }: StoredItem): Promise<string> {
     return content_version === 0 ? "" : ((await this.version(organization, id, content_version))?.text ?? "")
+  }
+
+  /** The beginning of that text, as far as searches mark words in it. */
+  async opening(organization: string, item: StoredItem): Promise<string> {
+    const isLong = item.characters > openingCharacters
+    const opening = isLong ? await this.#deps.store.open(OpeningCollection, organization).get(item.id) : undefined
+    if (opening?.version === item.content_version) return opening.text
+    return (await this.text(organization, item)).slice(0, openingCharacters)
   }
 
   /** Stages an item whose first version is to be read. */
@@ -125,6 +136,7 @@ export class Knowledge {
       for await (const { id } of store.open<StoredVersion>(collection as never, organization).stream({ item_id: item.id }))
         work.in(collection as typeof VersionCollection, organization).remove(id, { optional: true })
     await uploads.dropOf(work, organization, item.id)
+    work.in(OpeningCollection, organization).remove(item.id, { optional: true })
     work.in(RemovalCollection, organization).insert({ id: item.id }, { ifPresent: "keep" })
     indexer.soon(work, organization)
   }
@@ -155,7 +167,12 @@ export class Knowledge {
       ...(isNewer && !item.title_given ? { title: read.title || titleOf(item, read.text) } : {}),
     }
     work.in(ItemCollection, organization).update(item.id, { $set: change }, { where: { revision: item.revision, content_version } })
-    if (isNewer) this.#deps.indexer.soon(work, organization)
+    if (!isNewer) return
+    const openings = work.in(OpeningCollection, organization)
+    const opening = { version: version.version, text: read.text.slice(0, openingCharacters) }
+    if (read.text.length > openingCharacters) openings.update(item.id, { $set: opening }, { upsert: true })
+    else openings.remove(item.id, { optional: true })
+    this.#deps.indexer.soon(work, organization)
   }
 
   async #stageVersion(work: UnitOfWork, organization: string, item_id: string, version: number, content: Content): Promise<void> {

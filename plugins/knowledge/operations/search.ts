@@ -67,7 +67,7 @@ export const searchKnowledge = defineOperation({
       sort: { score: -1, id: 1 },
       request: { limit, cursor },
     })
-    const texts = await Promise.all(page.items.map(({ item }) => deps.knowledge.text(organization, item)))
+    const texts = await Promise.all(page.items.map(({ item }) => deps.knowledge.opening(organization, item)))
     const items = page.items.map((found, at) => ({
       ...shownItem(found.item),
       score: found.score,

@@ -2,8 +2,6 @@
 import { placesOf } from "../indexing/tokens.ts"
 
 const pieceCharacters = 240
-/** Of a text; what comes after is not looked at. */
-const maxCharacters = 20_000
 const maxPieces = 2
 
 export interface Highlight {
@@ -12,8 +10,9 @@ export interface Highlight {
   readonly marks: readonly { readonly from: number; readonly to: number }[]
 }
 
+/** Of the beginning of a text. */
 export function highlights(text: string, asked: ReadonlySet<string>): Highlight[] {
-  const hits = placesOf(text.slice(0, maxCharacters), asked).sort((a, b) => a.from - b.from)
+  const hits = placesOf(text, asked).sort((a, b) => a.from - b.from)
   const pieces: { from: number; to: number; worth: number }[] = []
   for (const [at, { from }] of hits.entries()) {
     const within = new Set<string>()

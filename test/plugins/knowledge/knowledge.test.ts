@@ -5,6 +5,7 @@ import type { TestHost } from "#core/testing"
 import {
   IndexCollection,
   ItemCollection,
+  OpeningCollection,
   PartCollection,
   RemovalCollection,
   UploadCollection,
@@ -125,18 +126,48 @@ onBothStores("knowledge", ({ start }) => {
     await bench.found("storks", 1, "&category=birds")
   })
 
+  it("marks words in the beginning of a long text without reading the rest, always of the version that is shown", async () => {
+    const store = host.get(Store)
+    const openings = () => store.open(OpeningCollection, host.organization.id).find({})
+    const filler = "It rains. ".repeat(3_000)
+    const { id } = await bench.made({ title: "Weather", content: `The first okapi. ${filler} The last okapi.` })
+    const marked = async () => (await bench.search("okapi"))[0]?.highlights.map(({ text }) => text.slice(0, 16))
+    await bench.found("okapi", 1)
+    expect(await marked()).to.deep.equal(["The first okapi."])
+    const open = store.open.bind(store)
+    let reads = 0
+    store.open = ((spec: { name: string }, organization: string) => {
+      if (spec.name === VersionCollection.name) reads++
+      return open(spec as never, organization)
+    }) as unknown as typeof store.open
+    try {
+      expect(await marked()).to.deep.equal(["The first okapi."])
+    } finally {
+      store.open = open as typeof store.open
+    }
+    expect(reads).to.equal(0)
+    await bench.api("PATCH", `/v1/knowledge/${id}`, { content: `A second okapi. ${filler}` })
+    await until("the new version being marked", async () => (await marked())?.[0] === "A second okapi. ")
+    expect(await openings()).to.have.length(1)
+    await bench.api("PATCH", `/v1/knowledge/${id}`, { content: "A short okapi." })
+    await until("the short version being marked", async () => (await marked())?.[0] === "A short okapi.")
+    expect(await openings()).to.deep.equal([])
+    await bench.api("DELETE", `/v1/knowledge/${id}`)
+  })
+
   it("leaves no trace of what was deleted", async () => {
     const { id } = await bench.made({ title: "Zyzzogeton", content: "The zyzzogeton lives quietly." })
+    const long = await bench.made({ title: "At length", content: "The zyzzogeton. ".repeat(2_000) })
     const failing = await bench.made({ title: "Zyzzogeton too", type: "text", content: "\0" })
     await bench.settled(failing.id)
-    await bench.found("zyzzogeton", 1)
-    for (const one of [id, failing.id]) expect((await bench.api("DELETE", `/v1/knowledge/${one}`)).status).to.equal(200)
+    await bench.found("zyzzogeton", 2)
+    for (const one of [id, long.id, failing.id]) expect((await bench.api("DELETE", `/v1/knowledge/${one}`)).status).to.equal(200)
     expect(await bench.search("zyzzogeton")).to.deep.equal([])
     const organization = host.organization.id
     const store = host.get(Store)
     const everything = async () => {
       const kept: unknown[] = []
-      for (const collection of [ItemCollection, VersionCollection, UploadCollection, IndexCollection, RemovalCollection] as const)
+      for (const collection of [ItemCollection, VersionCollection, UploadCollection, IndexCollection, RemovalCollection, OpeningCollection] as const)
         kept.push(await store.open(collection as typeof ItemCollection, organization).find({}, { limit: 1_000 }))
       for (const { base64 } of await store.open(PartCollection, organization).find({}, { limit: 1_000 }))
         kept.push(Buffer.from(base64, "base64").toString("latin1"))
