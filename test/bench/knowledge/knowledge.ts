@@ -1,49 +1,51 @@
-// Knowledge: how well it is ranked on a public test collection, and how long the first page of a search takes among 100,000 items.
+// Knowledge: how well it is ranked on a public test collection, and how long a page of a search takes among 100,000 items on
+// each store, of short texts and of long ones.
 import { randomUUID } from "node:crypto"
-import { Log, Store, timestamp, UnitsOfWork } from "#core"
-import { type TestHost, testHost } from "#core/testing"
+import { Log, timestamp, UnitsOfWork } from "#core"
+import type { TestHost } from "#core/testing"
 import { ItemCollection, type StoredItem, VersionCollection, versionId } from "../../../plugins/knowledge/collections.ts"
 import { IndexerToken } from "../../../plugins/knowledge/indexing/indexer.ts"
 import { randomFrom } from "../../random.ts"
 import { type BenchOptions, wanted } from "../options.ts"
+import { filledRows } from "../service/filled.ts"
 import { type Row, rowOf } from "../table.ts"
 import { rankCollection } from "./collection.ts"
 
-const names = { ranking: "knowledge/ndcg-at-10", firstPage: "knowledge/first-page" }
+const ranking = "knowledge/ndcg-at-10"
 const items = 100_000
 const wordsEach = 150
-const goalMs = 50
+/** Words of texts that are long, found by a word of their own: of 20,000 characters about, and of half a million. */
+const long = { long: 4_000, huge: 100_000 }
+const longEach = 60
 
 export async function* knowledgeRows(options: BenchOptions): AsyncGenerator<Row> {
-  if (wanted(options, names.ranking)) {
+  if (wanted(options, ranking)) {
     const folder = process.env["MILLRACE_TEST_COLLECTION"]
-    if (folder === undefined) options.note(`${names.ranking}: left out; MILLRACE_TEST_COLLECTION names no folder in the format of BEIR`)
+    if (folder === undefined) options.note(`${ranking}: left out; MILLRACE_TEST_COLLECTION names no folder in the format of BEIR`)
     else {
-      options.note(`${names.ranking}: ${folder}`)
+      options.note(`${ranking}: ${folder}`)
       const { ours, plain, queries, documents } = await rankCollection(folder)
-      yield rowOf(names.ranking, "nDCG@10", [ours], "plain BM25", [plain], `${queries} queries, ${documents} documents`)
+      yield rowOf(ranking, "nDCG@10", [ours], "plain BM25", [plain], `${queries} queries, ${documents} documents`)
     }
   }
-  if (wanted(options, names.firstPage)) yield await firstPageRow(options)
-}
-
-async function firstPageRow({ note, runs = 100 }: BenchOptions): Promise<Row> {
-  note(`${names.firstPage}: ${items} items of ${wordsEach} words, ${runs} searches of three words`)
-  const host = await testHost()
-  try {
-    const word = wordsBy(randomFrom(1))
-    await fill(host, word)
-    await host.get(IndexerToken).run(host.organization.id, host.get(Log))
-    const took: number[] = []
-    for (let run = -5; run < runs; run++) {
-      const began = performance.now()
-      await host.api("GET", `/v1/knowledge-search?q=${word()}+${word()}+${word()}&limit=10`)
-      if (run >= 0) took.push(performance.now() - began)
-    }
-    return rowOf(names.firstPage, "ms", took, "goal", [goalMs])
-  } finally {
-    await host.stop()
-  }
+  const word = wordsBy(randomFrom(1))
+  const three = () => `${word()}+${word()}+${word()}`
+  yield* filledRows(options, {
+    area: "knowledge",
+    allowedMs: 50,
+    async fill(host, store) {
+      options.note(`knowledge/${store}: ${items} items of ${wordsEach} words`)
+      await fill(host, word)
+      options.note(`knowledge/${store}: their index`)
+      await host.get(IndexerToken).run(host.organization.id, host.get(Log))
+    },
+    asked: async (get) => ({
+      "first-10": () => get(`/v1/knowledge-search?q=${three()}&limit=10`),
+      "first-50": () => get(`/v1/knowledge-search?q=${three()}&limit=50`),
+      "first-50-long": () => get(`/v1/knowledge-search?q=long+${three()}&limit=50`),
+      "first-50-huge": () => get(`/v1/knowledge-search?q=huge+${three()}&limit=50`),
+    }),
+  })
 }
 
 /** As frequent as words are: the second half as often as the first, and so on (Zipf). */
@@ -70,30 +72,22 @@ async function fill(host: TestHost, word: () => string): Promise<void> {
   const at = timestamp(Date.now())
   const none = { content_reason: "", content_message: "", source_url: "" }
   const ready = { type: "text", content_state: "ready", ...none } as const
-  for (let made = 0; made < items; made += 500) {
-    await host.get(UnitsOfWork).run((work) => {
-      for (let one = 0; one < 500; one++) {
+  const of = { description: "", category: "", version: 1, content_version: 1, title_given: true, revision: 1 } as const
+  const due = { entry: 0, index_due: true, vector_due: false, created_at: at, updated_at: at } as const
+  const insert = (count: number, made: () => string) =>
+    host.get(UnitsOfWork).run((work) => {
+      for (let one = 0; one < count; one++) {
         const id = randomUUID()
-        const text = Array.from({ length: wordsEach }, word).join(" ")
-        const item: StoredItem = {
-          ...{
-            ...ready,
-            id,
-            title: `${word()} ${word()}`,
-            title_given: true,
-            description: "",
-            category: "",
-            version: 1,
-            content_version: 1,
-          },
-          ...{ excerpt: text.slice(0, 2_000), characters: text.length, entry: 0, index_due: true, vector_due: false, revision: 1 },
-          ...{ created_at: at, updated_at: at },
-        }
+        const text = made()
+        const shown = { id, title: `${word()} ${word()}`, excerpt: text.slice(0, 2_000), characters: text.length }
+        const item: StoredItem = { ...ready, ...of, ...due, ...shown }
         work.in(ItemCollection, host.organization.id).insert(item)
         const version = { ...ready, id: versionId(id, 1), item_id: id, version: 1, bytes: text.length, text, created_at: at }
         work.in(VersionCollection, host.organization.id).insert(version)
       }
     })
-  }
-  await host.get(Store).ready()
+  const textOf = (words: number) => Array.from({ length: words }, word).join(" ")
+  for (let made = 0; made < items; made += 500) await insert(500, () => textOf(wordsEach))
+  for (const [name, words] of Object.entries(long))
+    for (let made = 0; made < longEach; made += 5) await insert(5, () => `${name} ${`${name} `.repeat(words / 20)}${textOf(words)}`)
 }
