@@ -1,5 +1,5 @@
-// What an event of the full path may do: writes, promises, messages to threads and to the sandbox, counted and not timed,
-// so that what a feature adds to every event is seen on any machine.
+// What an event of the full path may do: writes, promises, messages to threads and to the sandbox, and whether it goes beside
+// others, counted and not timed, so that what a feature adds to every event is seen on any machine.
 import { createHook } from "node:async_hooks"
 import { createHmac } from "node:crypto"
 import { connect } from "node:net"
@@ -8,6 +8,9 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { ChildLink } from "../../core/pipeline/sandbox/child-link.ts"
 import { GroupCommit } from "../../core/storage/commit.ts"
+
+/** Node exports a function that makes them. */
+const Hmac = createHmac("sha256", "key").constructor as unknown as { prototype: { digest(...given: unknown[]): unknown } }
 
 const connections = 64
 const events = 1_280
@@ -22,6 +25,8 @@ interface Counts {
   frames: number
   /** By commit, of events alone. */
   readonly writes: number[]
+  /** `v` for each signature that was computed, `c` for each commit of an event, in their order. */
+  stages: string
 }
 
 describe("an event of the full path", () => {
@@ -56,6 +61,16 @@ describe("an event of the full path", () => {
     expect(counts.frames).to.equal(0)
     expect(counts.promises / events, "promises an event").to.be.at.most(maxPromises)
     expect(counts.messages / events, "messages to threads an event").to.be.at.most(0.5)
+  })
+
+  it("takes a stage with the others of its turn, before the next stage of any", async () => {
+    const made = await pipeline("Beside", "function transform(event) { return { mark: event.mark, budget: event.budget } }")
+    await flood(made, "warm")
+    const { stages } = await counted(() => flood(made, "beside"))
+    // Verified one after the other and then committed so: each change from one to the other begins another group.
+    const groups = stages.replaceAll(/v+/g, "v").replaceAll(/c+/g, "c").length / 2
+    expect(stages.replaceAll("v", "")).to.have.length(events)
+    expect(groups / events, "groups an event").to.be.at.most(0.25)
   })
 
   it("goes to the sandbox in groups where its transform does more", async () => {
@@ -105,7 +120,7 @@ function flood({ inbound_url, secret }: { inbound_url: string; secret: string },
 }
 
 async function counted(run: () => Promise<void>): Promise<Counts> {
-  const counts: Counts = { promises: 0, messages: 0, frames: 0, writes: [] }
+  const counts: Counts = { promises: 0, messages: 0, frames: 0, writes: [], stages: "" }
   const hook = createHook({
     init(_id, type) {
       if (type === "PROMISE") counts.promises++
@@ -114,6 +129,7 @@ async function counted(run: () => Promise<void>): Promise<Counts> {
   const { postMessage } = Worker.prototype
   const { send } = ChildLink.prototype
   const { commit } = GroupCommit.prototype
+  const { digest } = Hmac.prototype
   Worker.prototype.postMessage = function (this: Worker, ...given: Parameters<typeof postMessage>) {
     counts.messages++
     return postMessage.apply(this, given)
@@ -122,8 +138,15 @@ async function counted(run: () => Promise<void>): Promise<Counts> {
     counts.frames++
     return send.call(this, parts)
   }
+  Hmac.prototype.digest = function (this: object, ...given: unknown[]) {
+    counts.stages += "v"
+    return digest.apply(this, given)
+  }
   GroupCommit.prototype.commit = function (this: GroupCommit, given) {
-    if (given.writes.some(({ collection }) => collection.name === "executions")) counts.writes.push(given.writes.length)
+    if (given.writes.some(({ collection }) => collection.name === "executions")) {
+      counts.writes.push(given.writes.length)
+      counts.stages += "c"
+    }
     return commit.call(this, given)
   }
   hook.enable()
@@ -135,5 +158,6 @@ async function counted(run: () => Promise<void>): Promise<Counts> {
     Object.assign(Worker.prototype, { postMessage })
     Object.assign(ChildLink.prototype, { send })
     Object.assign(GroupCommit.prototype, { commit })
+    Object.assign(Hmac.prototype, { digest })
   }
 }

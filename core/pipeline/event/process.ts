@@ -1,5 +1,6 @@
 // The life of an event: verify, deduplicate, transform, run, commit, announce. Here is the order of its stages, for every
-// source, and the only place where an event begins and ends to be in flight. No 2xx is given before the commit.
+// source, and the only place where an event begins and ends to be in flight. No 2xx is given before the commit. Events that
+// are there at the same time take each stage one after the other.
 import type { Reply } from "../../contract/action.ts"
 import type { Verdict } from "../../contract/auth-mode.ts"
 import type { PageEnvelope } from "../../contract/envelope.ts"
@@ -16,6 +17,7 @@ import { refusalOfShape, toJsonText } from "./body.ts"
 import type { Committer } from "./commit.ts"
 import { type Dedupe, noteRepeat } from "./dedupe.ts"
 import type { EventContext } from "./event.ts"
+import { Gathering } from "./gathering.ts"
 import type { LoadedPipeline } from "./loaded-pipelines.ts"
 import { noteActionFailed, Rejector } from "./reject.ts"
 import { shownHeaders, withoutFields, withoutProof } from "./request.ts"
@@ -44,9 +46,30 @@ export interface Stage {
   readonly take: (event: EventContext) => StageResult | Promise<StageResult>
 }
 
+/** An event between its stages. */
+interface Underway {
+  readonly event: EventContext
+  readonly stages: readonly Stage[]
+  readonly traced: boolean
+  /** Place of its next stage. */
+  next: number
+  readonly settle: (reply: Reply) => void
+}
+
+/** Events that take their stages together. */
+const maxGroup = 32
+
 export class EventProcessor {
   readonly reject: Rejector
   readonly #services: ProcessorServices
+
+  /**
+   * Events that come in one turn of the event loop, and those that waited and go on in one, take each stage together: its code
+   * is in the processor's caches for all but the first, where a whole event displaces it. Bounded by the events in flight, and
+   * by the requests of a turn.
+   */
+  readonly #entered = new Gathering<Underway>(setImmediate, maxGroup, (group) => this.#advance(group))
+  readonly #resumed = new Gathering<Underway>(queueMicrotask, maxGroup, (group) => this.#advance(group))
 
   readonly #verify: Stage = { span: "verify", timing: "verify", take: (event) => this.#takeVerdict(event) }
   readonly #read: Stage = { take: (event) => this.#readBody(event) }
@@ -77,20 +100,16 @@ export class EventProcessor {
     this.reject = new Rejector(services.commit, services.log)
   }
 
-  /** Never throws. The event is in flight on its pipeline until its reply is there. */
-  process(event: EventContext, stages: readonly Stage[]): Reply | Promise<Reply> {
+  /** Never rejects. The event is in flight on its pipeline until its reply is there. */
+  process(event: EventContext, stages: readonly Stage[]): Promise<Reply> {
     event.loaded.inFlight++
-    let reply: Reply | Promise<Reply>
-    try {
-      reply = this.#from(0, event, stages)
-    } catch (error) {
-      reply = this.reject.broken(event, error)
-    }
-    if (!isPromise(reply)) return this.#ended(event, reply)
-    return reply.then(
-      (settled) => this.#ended(event, settled),
-      (error: unknown) => this.#ended(event, this.reject.broken(event, error)),
-    )
+    return new Promise((settle) => {
+      const traced = isTracing()
+      const one = { event, stages, traced, next: 0, settle }
+      // Spans have the parent of whoever begins them, and a group has no one of them.
+      if (traced) this.#advance([one])
+      else this.#entered.add(one)
+    })
   }
 
   /** Holds the pipeline in flight while `run` works on it without an event of its own. */
@@ -103,31 +122,52 @@ export class EventProcessor {
     }
   }
 
-  #from(index: number, event: EventContext, stages: readonly Stage[]): Reply | Promise<Reply> {
-    const { clock } = this.#services
-    const traced = isTracing()
-    for (let at = index; at < stages.length; at++) {
-      const stage = stages[at] as Stage
-      const began = stage.timing ? clock.monotonic() : 0
-      const result = stage.span && traced ? inStage(stage.span, () => stage.take(event)) : stage.take(event)
-      if (isPromise(result)) {
-        return (result as Promise<StageResult>).then((settled) => {
-          if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
-          return settled ?? this.#from(at + 1, event, stages)
-        })
-      }
-      if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
-      if (result) return result
-    }
-    return event.reply ?? acceptedReply(event.executionId)
+  /** Takes a stage of all of them before the next stage of any. */
+  #advance(group: readonly Underway[]): void {
+    for (let going = group; going.length > 0; ) going = going.filter((one) => this.#takeNext(one))
   }
 
-  #ended(event: EventContext, reply: Reply): Reply {
+  /** Whether the event goes on at once. */
+  #takeNext(one: Underway): boolean {
+    const { event, stages, traced } = one
+    const { clock } = this.#services
+    const stage = stages[one.next++]
+    if (!stage) return this.#ended(one, event.reply ?? acceptedReply(event.executionId))
+    const began = stage.timing ? clock.monotonic() : 0
+    let result: StageResult | Promise<StageResult>
+    try {
+      result = stage.span && traced ? inStage(stage.span, () => stage.take(event)) : stage.take(event)
+    } catch (error) {
+      return this.#ended(one, this.reject.broken(event, error))
+    }
+    if (isPromise(result)) {
+      ;(result as Promise<StageResult>).then(
+        (settled) => {
+          if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
+          if (settled) this.#ended(one, settled)
+          else if (traced) this.#advance([one])
+          else this.#resumed.add(one)
+        },
+        (error: unknown) => this.#ended(one, this.reject.broken(event, error)),
+      )
+      return false
+    }
+    if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
+    return result ? this.#ended(one, result) : true
+  }
+
+  /** False, since nothing follows. Must not throw, for the sake of the others that take their stages with it. */
+  #ended({ event, settle }: Underway, reply: Reply): false {
     event.reply = reply
     event.claim?.release()
     if (--event.loaded.inFlight === 0) event.loaded.idle?.()
-    this.#services.observe(event)
-    return reply
+    settle(reply)
+    try {
+      this.#services.observe(event)
+    } catch (error) {
+      this.#services.log.error({ err: error, execution: event.entry.id }, "an event that ended could not be counted")
+    }
+    return false
   }
 
   #takeVerdict(event: EventContext): StageResult | Promise<StageResult> {

@@ -190,7 +190,7 @@ export class HttpSource implements InboundHandler {
   }
 
   /** An event at the endpoint of an active pipeline. */
-  receive(loaded: LoadedPipeline, request: InboundRequest, addressOf?: () => string): HttpAnswer | Promise<HttpAnswer> {
+  receive(loaded: LoadedPipeline, request: InboundRequest, addressOf?: () => string): Promise<HttpAnswer> {
     const { processor } = this.#services
     const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
     const event = new EventContext({ loaded, entry, headers: request.headers, request, ...(addressOf && { addressOf }) })
@@ -199,7 +199,7 @@ export class HttpSource implements InboundHandler {
   }
 
   /** A request refused before its body was read: its headers and size are all that the entry holds. */
-  #refused(loaded: LoadedPipeline, request: InboundRequest, { refused, size }: RefusedBody): HttpAnswer | Promise<HttpAnswer> {
+  #refused(loaded: LoadedPipeline, request: InboundRequest, { refused, size }: RefusedBody): Promise<HttpAnswer> {
     const { processor } = this.#services
     const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
     entry.payload_preview = headersAndSize(request.headers, size)
@@ -254,8 +254,8 @@ export class HttpSource implements InboundHandler {
   }
 }
 
-function answerOf(reply: Reply | Promise<Reply>): HttpAnswer | Promise<HttpAnswer> {
-  return "then" in reply ? reply.then(answerReply) : answerReply(reply)
+function answerOf(reply: Promise<Reply>): Promise<HttpAnswer> {
+  return reply.then(answerReply)
 }
 
 /** A proposed pipeline answers handshakes only. */

@@ -33,7 +33,7 @@ export class IntakeSource {
     this.#services = services
   }
 
-  take(intake: Intake, loaded: LoadedPipeline, request: InboundRequest, addressOf: () => string): Reply | Promise<Reply> {
+  take(intake: Intake, loaded: LoadedPipeline, request: InboundRequest, addressOf: () => string): Promise<Reply> {
     const { processor } = this.#services
     const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
     const event = new EventContext({ loaded, entry, headers: request.headers, request, addressOf })
