@@ -43,6 +43,7 @@ interface Waiting {
 interface Pending {
   pipeline: StoredPipeline
   readonly digest: string
+  readonly hash: HashOf
   sketch: Sketch
 }
 
@@ -112,12 +113,12 @@ export class Sketcher {
     let pending = this.#pending.get(key)
     if (!pending) {
       if (this.#pending.size >= maxPending) return
-      pending = { pipeline, digest, sketch: emptySketch() }
+      pending = { pipeline, digest, hash: this.hashOf(pipeline.id), sketch: emptySketch() }
       this.#pending.set(key, pending)
       this.#writeLater()
     }
     pending.pipeline = pipeline
-    observe(pending.sketch, payload, one, this.hashOf(pipeline.id))
+    observe(pending.sketch, payload, one, pending.hash)
   }
 
   #writeLater(): void {
@@ -145,7 +146,7 @@ export class Sketcher {
     if (this.#pending.size > 0) this.#writeLater()
   }
 
-  async #merge({ pipeline, digest }: Pending, sketch: Sketch): Promise<void> {
+  async #merge({ pipeline, digest, hash }: Pending, sketch: Sketch): Promise<void> {
     if (sketch.events === 0) return
     const { vault, live } = this.#deps
     const seen = { digest, revision: pipeline.revision, key_id: vault.keyId, sketch }
@@ -154,7 +155,7 @@ export class Sketcher {
     const merge = (stored: DriftRecord | undefined) => {
       const merged = mergeSeen(stored, seen)
       if (merged.digest !== digest) return merged
-      const found = driftOf({ schema: pipeline.document.request_schema as Json, ...merged, hash: this.hashOf(pipeline.id) })
+      const found = driftOf({ schema: pipeline.document.request_schema as Json, ...merged, hash })
       fresh = found.filter(({ id }) => !merged.told.includes(id))
       return { ...merged, told: [...merged.told, ...fresh.map(({ id }) => id)].slice(-maxTold) }
     }
