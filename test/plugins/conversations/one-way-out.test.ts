@@ -54,6 +54,10 @@ describe("the one way out", () => {
     readonly approval_id: string
     readonly details?: { reason: string }
   }
+  interface Made {
+    readonly slug: string
+    readonly inbound_url: string
+  }
   interface Execution {
     readonly status: string
     readonly error: { code: string; message: string } | null
@@ -80,17 +84,16 @@ describe("the one way out", () => {
     await says(to, "STOP")
     const body = { messaging_product: "whatsapp", to, type: "text", text: { body: "Sneaked" } }
     const path = `/${phoneNumberId}/messages`
-    const done = async (step: object) => {
-      const { body: made } = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
-        name: `Sneak ${++count}`,
-        state: "active",
-        auth_mode: "none",
-        pipeline: [{ type: "integration.call", integration: "meta", ...step }],
-      })
-      const { body: answer } = await host.send<{ execution_id: string }>(made, {})
+    const done = async (config: object) => {
+      const pipeline = [{ type: "integration.call", integration: "meta", ...config }]
+      const document = { name: `Sneak ${++count}`, state: "active", auth_mode: "none", pipeline }
+      const { body: made } = await patiently(() => host.api<Made>("POST", "/v1/event-pipelines", document))
+      const { body: answer } = await patiently(() => host.send<{ execution_id: string }>(made, {}))
+      const path = `/v1/event-pipelines/${made.slug}/executions/${answer.execution_id}`
       return until("the step being done", async () => {
-        const { body: one } = await host.api<Execution>("GET", `/v1/event-pipelines/${made.slug}/executions/${answer.execution_id}`)
-        return Object.values(one.steps).every(({ state }) => ["done", "failed"].includes(state)) ? one : undefined
+        const { body: one } = await patiently(() => host.api<Execution>("GET", path))
+        const [step] = Object.values(one.steps)
+        return step && ["done", "failed"].includes(step.state) ? one : undefined
       })
     }
     for (const step of [
