@@ -81,7 +81,9 @@ export async function newestEntries(args: NewestArgs): Promise<JournalEntry[]> {
     for (let part = parts[next++]; part !== undefined; part = parts[next++]) {
       const least = found.at(limit - 1)?.received_at
       const newer = await read(part, least ?? since, limit)
-      found = [...found, ...newer].sort(newestFirst).slice(0, limit)
+      // One whose status changed meanwhile may be in two of them.
+      const each = new Map([...found, ...newer].map((entry) => [entry.id, entry]))
+      found = [...each.values()].sort(newestFirst).slice(0, limit)
     }
   }
   await Promise.all(Array.from({ length: readsAtOnce }, readParts))
