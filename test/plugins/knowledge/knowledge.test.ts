@@ -167,7 +167,14 @@ onBothStores("knowledge", ({ start }) => {
     const store = host.get(Store)
     const everything = async () => {
       const kept: unknown[] = []
-      for (const collection of [ItemCollection, VersionCollection, UploadCollection, IndexCollection, RemovalCollection, OpeningCollection] as const)
+      for (const collection of [
+        ItemCollection,
+        VersionCollection,
+        UploadCollection,
+        IndexCollection,
+        RemovalCollection,
+        OpeningCollection,
+      ] as const)
         kept.push(await store.open(collection as typeof ItemCollection, organization).find({}, { limit: 1_000 }))
       for (const { base64 } of await store.open(PartCollection, organization).find({}, { limit: 1_000 }))
         kept.push(Buffer.from(base64, "base64").toString("latin1"))
