@@ -71,12 +71,19 @@ export class Knowledge {
     return content_version === 0 ? "" : ((await this.version(organization, id, content_version))?.text ?? "")
   }
 
-  /** The beginning of that text, as far as searches mark words in it. */
-  async opening(organization: string, item: StoredItem): Promise<string> {
-    const isLong = item.characters > openingCharacters
-    const opening = isLong ? await this.#deps.store.open(OpeningCollection, organization).get(item.id) : undefined
-    if (opening?.version === item.content_version) return opening.text
-    return (await this.text(organization, item)).slice(0, openingCharacters)
+  /** The beginnings of those texts, as far as searches mark words in them, in the order of the items. */
+  async openings(organization: string, items: readonly StoredItem[]): Promise<string[]> {
+    const { store } = this.#deps
+    const long = items.filter(({ characters }) => characters > openingCharacters)
+    const limit = items.length
+    const kept =
+      long.length === 0 ? [] : await store.open(OpeningCollection, organization).find({ id: { $in: long.map(({ id }) => id) } }, { limit })
+    const openings = new Map(kept.map(({ id, version, text }) => [versionId(id, version), text]))
+    const idOf = ({ id, content_version }: StoredItem) => versionId(id, content_version)
+    const others = items.map(idOf).filter((id) => !openings.has(id))
+    const whole = others.length === 0 ? [] : await store.open(VersionCollection, organization).find({ id: { $in: others } }, { limit })
+    for (const { id, text } of whole) openings.set(id, text.slice(0, openingCharacters))
+    return items.map((item) => openings.get(idOf(item)) ?? "")
   }
 
   /** Stages an item whose first version is to be read. */

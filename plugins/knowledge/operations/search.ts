@@ -67,7 +67,10 @@ export const searchKnowledge = defineOperation({
       sort: { score: -1, id: 1 },
       request: { limit, cursor },
     })
-    const texts = await Promise.all(page.items.map(({ item }) => deps.knowledge.opening(organization, item)))
+    const texts = await deps.knowledge.openings(
+      organization,
+      page.items.map(({ item }) => item),
+    )
     const items = page.items.map((found, at) => ({
       ...shownItem(found.item),
       score: found.score,
