@@ -2,13 +2,13 @@
 // `<style>` elements that it refuses.
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
-import { yaml } from "@codemirror/lang-yaml"
 import { bracketMatching, HighlightStyle, indentOnInput, StreamLanguage, syntaxHighlighting } from "@codemirror/language"
 import { type Diagnostic, linter, lintGutter, lintKeymap } from "@codemirror/lint"
 import { EditorState, type Extension, type Text } from "@codemirror/state"
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view"
 import { tags } from "@lezer/highlight"
 import type { EditorArgs, Finding, OpenEditor } from "./editor.tsx"
+import { yaml } from "./yaml-colours.ts"
 
 const theme = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "var(--back)", fontSize: "13px" },
@@ -50,7 +50,7 @@ const sql = StreamLanguage.define({
   },
 })
 
-const languages: Readonly<Record<EditorArgs["language"], () => Extension>> = { yaml, sql: () => sql, text: () => [] }
+const languages: Readonly<Record<EditorArgs["language"], Extension>> = { yaml, sql, text: [] }
 
 /** `args.current` is read at each use: the handlers of the latest rendering. */
 export function openEditor(box: HTMLElement, args: { readonly current: EditorArgs }): OpenEditor {
@@ -68,7 +68,7 @@ export function openEditor(box: HTMLElement, args: { readonly current: EditorArg
         highlightActiveLine(),
         bracketMatching(),
         indentOnInput(),
-        languages[language](),
+        languages[language],
         syntaxHighlighting(colours),
         theme,
         EditorState.readOnly.of(isReadOnly),
