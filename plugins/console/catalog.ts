@@ -14,6 +14,7 @@ export interface CatalogOperation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   readonly path: string
   readonly role: string
+  readonly scope: string
   readonly readOnly: boolean
   readonly destructive: boolean
   readonly repeatable: boolean
@@ -43,6 +44,7 @@ function operationsOf(declared: Declarations): CatalogOperation[] {
       method: http.method,
       path: http.path,
       role: access.role,
+      scope: access.scope,
       readOnly: hints.readOnly,
       destructive: hints.destructive,
       repeatable: hints.readOnly || hints.idempotent,

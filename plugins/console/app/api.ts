@@ -10,12 +10,16 @@ export type Row = Readonly<Record<string, unknown>>
 export interface Me {
   readonly organization: { readonly slug: string; readonly name: string }
   readonly role: string
+  /** Of a token; null for keys, which have all that their role has. */
+  readonly scopes: readonly string[] | null
   readonly credential: { readonly id: string }
   readonly user: { readonly id: string; readonly email: string } | null
 }
 
 /** undefined: not known yet; null: nobody has signed in. */
 export const me = signal<Me | null | undefined>(undefined)
+/** Why the session that was there is not any more, for who has to sign in again. */
+export const parting = signal("")
 export const operations = signal<readonly Operation[]>([])
 
 const roles = ["guest", "member", "admin", "owner"]
@@ -43,39 +47,52 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
     return answer as T
   } catch (cause) {
     const error = cause as ClientError
-    if (error.code === "unauthenticated") me.value = null
+    if (error.code === "unauthenticated") {
+      if (me.value) end("Your session has ended; sign in to go on where you were.")
+      me.value = null
+    }
     if (error.code === "unavailable") lost(error.message)
     throw error
   }
 }
 
 export async function signIn(given: { readonly key: string } | { readonly code: string }): Promise<string> {
-  const response = await fetch("/console-session", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(given),
-  })
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(given) }
+  const response = await fetch("/console-session", init).catch(() => undefined)
+  if (!response) return "The service cannot be reached; try again."
   if (!response.ok) return ((await response.json()) as { message: string }).message
+  parting.value = ""
   await load()
   return ""
 }
 
 export async function signOut(): Promise<void> {
-  await fetch("/console-session", { method: "DELETE" })
-  for (const end of endings) end()
+  try {
+    await fetch("/console-session", { method: "DELETE" })
+  } catch {
+    // The cookie stays until the service has ended the session, so this goes on being signed in.
+    return lost("You are not signed out yet; sign out again once the connection is back.")
+  }
+  end("You have signed out.")
   me.value = null
+}
+
+function end(why: string): void {
+  parting.value = why
+  for (const one of endings) one()
 }
 
 const endings = new Set<() => void>()
 
 /** What has to end with the session. */
-export function onSignOut(end: () => void): void {
-  endings.add(end)
+export function onSignOut(ending: () => void): void {
+  endings.add(ending)
 }
 
-/** Whether the role of who has signed in is enough. */
-export function may({ role }: Operation): boolean {
-  return roles.indexOf(me.value?.role ?? "guest") >= roles.indexOf(role)
+/** Whether the role and the scopes of who has signed in are enough. */
+export function may({ role, scope }: Operation): boolean {
+  const { role: own = "guest", scopes } = me.value ?? {}
+  return roles.indexOf(own) >= roles.indexOf(role) && (!scopes || scopes.includes(scope))
 }
 
 export function areaOf({ name }: Operation): string {
@@ -88,31 +105,6 @@ export function verbOf({ name }: Operation): string {
 
 export function words(text: string): string {
   return text.replaceAll("_", " ")
-}
-
-/** Names in the braces of a path. */
-export function pathFields({ path }: Operation): string[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
-}
-
-/** Operations that answer a list without being told of what: an area's first is what it shows. */
-export function listsOf(area: string): Operation[] {
-  return operations.value.filter(
-    (one) => areaOf(one) === area && one.readOnly && pathFields(one).length === 0 && listField(one) && may(one),
-  )
-}
-
-/** The field of the answer that holds the list. */
-export function listField({ output }: Operation): string | undefined {
-  return Object.keys(output).find((name) => output[name] === "array")
-}
-
-/** The operation that reads one of an area. */
-export function readerOf(area: string): Operation | undefined {
-  const reads = (one: Operation) => areaOf(one) === area && one.method === "GET" && !one.streams && pathFields(one).length === 1 && may(one)
-  return (
-    operations.value.find((one) => reads(one) && one.name.endsWith(".get")) ?? operations.value.find((one) => reads(one) && !listField(one))
-  )
 }
 
 function routeOf({ method, path, repeatable, readOnly, streams }: Operation) {

@@ -1,170 +1,147 @@
-// An area without a screen of its own, out of its operations: a list with its filters and pages, one of it, and forms.
-import { Problem, useAnswer } from "./answer.tsx"
-import { areaOf, listField, listsOf, may, type Operation, operations, pathFields, type Row, readerOf, verbOf, words } from "./api.ts"
-import { Form, fieldsOf } from "./form.tsx"
-import { go, hrefOf, place } from "./place.ts"
-import { Same } from "./same.tsx"
-import { brief, Fields } from "./value.tsx"
+// An area without a screen of its own, out of its operations: its lists, what it has one of, a search, and forms.
+
+import { areaOf, may, type Operation, operations, type Row, verbOf, words } from "./api.ts"
+import { viewOf } from "./contributions.ts"
+import { FilterBar, query, Tabs } from "./filters.tsx"
+import { Form } from "./form.tsx"
+import { List } from "./list.tsx"
+import { isList, kindOf, kindRead, listField, mainKind, pathFields } from "./paths.ts"
+import { hrefOf, place } from "./place.ts"
+import { fieldsOf, isRequired } from "./schema.ts"
+import { Thing } from "./thing.tsx"
 
 export function Area({ area }: { readonly area: string }) {
-  const lists = listsOf(area)
-  const list = lists.find(({ name }) => name === place.value.searchParams.get("list")) ?? lists[0]
-  const others = operations.value.filter(
-    (one) => areaOf(one) === area && may(one) && !one.streams && pathFields(one).length === 0 && !lists.includes(one),
-  )
+  const { title, about } = viewOf(area)
+  const own = operations.value.filter((one) => areaOf(one) === area && may(one) && pathFields(one).length === 0)
+  const reads = own.filter((one) => one.readOnly && one.method === "GET" && !one.streams && !asked(one))
+  const parts = [...reads.filter(isList), ...reads.filter((one) => !isList(one))]
+  const search = own.find((one) => isList(one) && asked(one) !== undefined)
+  const part = parts.find(({ name }) => name === query()["list"]) ?? parts[0]
+  const others = own.filter((one) => !parts.includes(one) && one !== search && !isOf(parts, one))
+  const isSearching = search !== undefined && Boolean(query()[asked(search) ?? ""])
   return (
     <>
-      <h1>{words(area)}</h1>
-      <nav aria-label={`Operations of ${words(area)}`} class="verbs">
-        {lists.length > 1 && lists.map((one) => <a href={hrefOf([area], { list: one.name })}>{verbOf(one)}</a>)}
-        {others.map((one) => (
-          <a key={one.name} href={hrefOf([area, "-", one.name])}>
-            {verbOf(one)}
-          </a>
-        ))}
-      </nav>
-      {list ? <List key={list.name} area={area} list={list} /> : <p>This area has no list; choose an operation.</p>}
+      <h1>{title}</h1>
+      {about && <p class="about">{about}</p>}
+      {others.length > 0 && (
+        <nav aria-label={`What can be done: ${title}`} class="verbs">
+          {others.map((one) =>
+            one.streams ? (
+              <a key={one.name} href={one.path} download>
+                {verbOf(one)}
+              </a>
+            ) : (
+              <a key={one.name} href={hrefOf([area, "-", one.name])} class="button">
+                {verbOf(one)}
+              </a>
+            ),
+          )}
+        </nav>
+      )}
+      {search && <Search search={search} />}
+      {!isSearching && parts.length > 1 && (
+        <Tabs name="list" tabs={parts.map((one) => [one.name, partTitle(one)])} drops={[...place.value.searchParams.keys()]} />
+      )}
+      {isSearching ? null : part ? (
+        <Part key={part.name} part={part} />
+      ) : (
+        search === undefined && <p class="nothing">Nothing can be listed here; choose what to do.</p>
+      )}
     </>
   )
 }
 
-function List({ area, list }: { readonly area: string; readonly list: Operation }) {
-  const asked = fieldsOf(list)
-  const query = place.value.searchParams
-  const input: Record<string, unknown> = {}
-  for (const [name, { type }] of asked) {
-    const text = query.get(name)
-    if (text) input[name] = type === "integer" ? Number(text) : type === "boolean" ? text === "true" : text
-  }
-  const { answer, problem, reload } = useAnswer(list.name, input)
-  const rows = (answer?.[listField(list) ?? ""] ?? []) as Row[]
-  const columns = columnsOf(list, rows)
-  const reader = readerOf(area)
-  const next = String(answer?.["next_cursor"] ?? "")
-  const at = (change: Readonly<Record<string, string>>) => hrefOf([area], { ...Object.fromEntries(query), ...change })
-  const filters = asked.filter(([name]) => !["cursor", "offset"].includes(name))
+function Part({ part }: { readonly part: Operation }) {
+  return isList(part) ? <List list={part} values={[]} /> : <Thing kind={kindRead(part)} values={[]} />
+}
+
+/** The text that a list cannot do without: it is a search then. */
+function asked(operation: Operation): string | undefined {
+  return fieldsOf(operation).find(([name]) => isRequired(operation, name))?.[0]
+}
+
+/** Changes what is shown by one of the parts, and stands there. */
+function isOf(parts: readonly Operation[], { path, readOnly, method }: Operation): boolean {
+  return !readOnly && method !== "POST" && parts.some((one) => one.path === path)
+}
+
+function partTitle(operation: Operation): string {
+  const title = isList(operation) ? words(listField(operation) ?? "") : verbOf(operation).replace(/^get /, "")
+  return title.replace(/^./, (letter) => letter.toUpperCase())
+}
+
+function Search({ search }: { readonly search: Operation }) {
+  const field = asked(search) ?? ""
+  const text = query()[field] ?? ""
   return (
     <>
-      {filters.length > 0 && (
-        <form
-          class="filters"
-          aria-label="Filter"
-          onSubmit={(event) => {
-            event.preventDefault()
-            const given = Object.fromEntries(new FormData(event.currentTarget)) as Record<string, string>
-            go(at({ ...given, cursor: "", offset: "" }))
-          }}
-        >
-          {filters.map(([name, { description = "" }]) => (
-            <div key={name} title={description}>
-              <label for={`filter-${name}`}>{name}</label>
-              <input id={`filter-${name}`} name={name} defaultValue={query.get(name) ?? ""} autocomplete="off" />
-            </div>
-          ))}
-          <button type="submit">Filter</button>
-          <button type="button" onClick={reload}>
-            Read again
-          </button>
-        </form>
-      )}
-      {problem && <Problem text={problem} />}
-      {answer && rows.length === 0 && <p>There is nothing here yet.</p>}
-      {rows.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
-        <section class="scroll" tabIndex={0} aria-label={words(area)}>
-          <table>
-            <thead>
-              <tr>
-                {columns.map((name) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row, index) => (
-                <tr key={String(row["id"] ?? index)}>
-                  {columns.map((name, column) => (
-                    <td key={name}>
-                      {column === 0 && reader ? (
-                        <a href={hrefOf([area, idOf(row, reader)])}>{brief(row[name]) || "(open)"}</a>
-                      ) : (
-                        brief(row[name]).slice(0, 200)
-                      )}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+      <FilterBar
+        filters={[{ name: field, label: "Search", placeholder: "words, or a question" }]}
+        resets={["cursor", "offset"]}
+        verb="Search"
+      />
+      {text !== "" && (
+        <section aria-label="Found">
+          <h2>
+            Found for <bdi>{text}</bdi>
+          </h2>
+          <List list={search} values={[]} fixed={{ [field]: text }} kind={mainKind(areaOf(search))} />
         </section>
       )}
-      {next !== "" && (
-        <p>
-          <a href={at({ cursor: next })}>Next page</a>
-        </p>
-      )}
-      <Same operation={list} input={input} />
     </>
   )
 }
 
-/** The columns that the operation declares, else the fields of the first row that are short. */
-function columnsOf({ columns }: Operation, rows: readonly Row[]): readonly string[] {
-  const first = rows[0] ?? {}
-  const declared = columns.filter((name) => name in first)
-  if (declared.length > 0) return declared
-  return Object.keys(first)
-    .filter((name) => typeof first[name] !== "object")
-    .slice(0, 6)
-}
-
-/** What the reader's path takes: the field of that name, else slug, key, name or id. */
-function idOf(row: Row, reader: Operation): string {
-  const [asked = "id"] = pathFields(reader)
-  const field = [asked, "slug", "key", "domain", "id"].find((name) => typeof row[name] === "string" && row[name] !== "")
-  return String(row[field ?? "id"] ?? "")
-}
-
+/** One of the area's main kind. */
 export function One({ area, id }: { readonly area: string; readonly id: string }) {
-  const reader = readerOf(area)
-  const [field = "id"] = reader ? pathFields(reader) : []
-  const input = { [field]: id }
-  const { answer, problem, reload } = useAnswer(reader?.name, input)
-  const actions = operations.value.filter(
-    (one) => areaOf(one) === area && one !== reader && !one.streams && may(one) && pathFields(one)[0] === field,
-  )
-  return (
-    <>
-      <p>
-        <a href={hrefOf([area])}>{words(area)}</a>
-      </p>
-      <h1>{id}</h1>
-      {problem && <Problem text={problem} />}
-      {answer && <Fields row={answer} />}
-      {actions.map((one) => (
-        <details key={one.name} class="action">
-          <summary>{verbOf(one)}</summary>
-          <Form operation={one} known={{ [field]: id }} onDone={reload} />
-        </details>
-      ))}
-      {reader && <Same operation={reader} input={input} />}
-    </>
-  )
+  const kind = mainKind(area)
+  return kind ? <Thing kind={kind} values={[id]} /> : <p role="alert">Nothing of {words(area)} can be shown by itself.</p>
 }
 
+/** A place of one operation: what it reads, else its form. */
 export function Do({ name }: { readonly name: string }) {
   const operation = operations.value.find((one) => one.name === name)
   if (!operation) return <p role="alert">The operation "{name}" does not exist.</p>
   const known = Object.fromEntries(place.value.searchParams)
+  const isKnown = fieldsOf(operation).every(([field]) => field in known || !isRequired(operation, field))
+  if (operation.method === "GET" && (isList(operation) || isKnown)) return <Read operation={operation} known={known} />
+  return (
+    <>
+      <Above operation={operation} title={verbOf(operation)} />
+      <Form key={name} operation={operation} known={known} />
+    </>
+  )
+}
+
+function Above({ operation, title }: { readonly operation: Operation; readonly title: string }) {
+  const area = areaOf(operation)
   return (
     <>
       <p>
-        <a href={hrefOf([areaOf(operation)])}>{words(areaOf(operation))}</a>
+        <a href={hrefOf([area])}>{viewOf(area).title}</a>
       </p>
-      <h1>{verbOf(operation)}</h1>
-      <Form key={name} operation={operation} known={known} />
+      <h1>{title}</h1>
+    </>
+  )
+}
+
+function Read({ operation, known }: { readonly operation: Operation; readonly known: Row }) {
+  const values = pathFields(operation).map((field) => String(known[field] ?? ""))
+  if (!isList(operation)) {
+    return (
+      <>
+        {values.length === 0 && <Above operation={operation} title={verbOf(operation)} />}
+        <Thing kind={kindRead(operation)} values={values} />
+      </>
+    )
+  }
+  const kind = kindOf(operation)
+  const id = String(known["id"] ?? "")
+  if (kind && id !== "") return <Thing kind={kind} values={[...values, id]} />
+  return (
+    <>
+      <Above operation={operation} title={words(listField(operation) ?? "")} />
+      <List list={operation} values={values} />
     </>
   )
 }

@@ -70,17 +70,22 @@ interface OperationButtonArgs {
   readonly children: ComponentChildren
   /** Asked first, where given. */
   readonly ask?: string
+  /** What is said beside the question. */
+  readonly about?: string
   readonly isDangerous?: boolean
   readonly onDone?: (answer: Row) => void
 }
 
 /** One operation as a button; not there for who may not call it. What it is refused with stands beside it. */
-export function OperationButton({ operation, input, children, ask, isDangerous = false, onDone }: OperationButtonArgs) {
+export function OperationButton(args: OperationButtonArgs) {
+  return mayCall(args.operation) ? <AllowedButton {...args} /> : null
+}
+
+function AllowedButton({ operation, input, children, ask, about = "", isDangerous = false, onDone }: OperationButtonArgs) {
   const { submit, isBusy, error } = useSubmit(operation)
-  if (!mayCall(operation)) return null
   const press = async () => {
     const text = typeof children === "string" ? children : "Go on"
-    if (ask !== undefined && !(await confirmed({ title: ask, verb: text, isDangerous }))) return
+    if (ask !== undefined && !(await confirmed({ title: ask, text: about, verb: text, isDangerous }))) return
     const answer = await submit(input)
     if (answer) onDone?.(answer)
   }

@@ -1,7 +1,7 @@
 // What areas put into the console from folders of their own: screens, and cards of the overview. The console learns of them
 // when its script is bundled, and knows no area by name.
 import type { ComponentType } from "preact"
-import { may, operations } from "./api.ts"
+import { may, operations, words } from "./api.ts"
 
 /** A whole page of the console. */
 export interface Screen {
@@ -35,10 +35,43 @@ export interface ScreenProps {
 export const groups = ["Now", "Data", "Growth", "Delivery", "Agents", "Settings"] as const
 export type Group = (typeof groups)[number]
 
+/** How the console shows an area that it makes of its operations; each field may be left out. */
+export interface View {
+  /** What stands before the dot in the names of its operations. */
+  readonly area: string
+  readonly title?: string
+  /** What it is, in a sentence. */
+  readonly about?: string
+  /** Without it, the area stands under `More`; `elsewhere`: screens of others lead to it. */
+  readonly navigation?: { readonly group: Group; readonly order?: number } | "elsewhere"
+  /** Columns of lists, by the answer's field that holds them; `actor.surface as way in` is a field within one, with a title. In place of those that operations declare. */
+  readonly columns?: Readonly<Record<string, readonly string[]>>
+  /** Fields of one that stand at its top; the others fold. */
+  readonly first?: readonly string[]
+  /** Fields that one is called by, of which the first that holds something is taken, before its title, name, slug or key. */
+  readonly called?: readonly string[]
+  /** Lists of one, in their order; others follow. */
+  readonly lists?: readonly string[]
+  /** Its things are gone to by their names in the palette. */
+  readonly isSought?: boolean
+}
+
+/** Looks for a text that somebody has typed or pasted into the palette. */
+export interface Finder {
+  /** `Find among events`. */
+  readonly title: string
+  readonly needs: readonly string[]
+  /** The screen that shows what is found, below `/console`, and the name in its address that takes the text. */
+  readonly path: string
+  readonly field: string
+}
+
 /** The default export of an area's `console/screens.ts`. */
 export interface Contribution {
   readonly screens?: readonly Screen[]
   readonly cards?: readonly Card[]
+  readonly views?: readonly View[]
+  readonly finders?: readonly Finder[]
 }
 
 let contributions: readonly Contribution[] = []
@@ -57,6 +90,21 @@ export function cards(): Card[] {
     .flatMap((one) => one.cards ?? [])
     .filter(isUsable)
     .sort((a, b) => (a.order ?? 100) - (b.order ?? 100))
+}
+
+export function finders(): Finder[] {
+  return contributions.flatMap((one) => one.finders ?? []).filter(isUsable)
+}
+
+/** Areas whose things the palette knows by their names. */
+export function soughtAreas(): string[] {
+  return contributions.flatMap((one) => one.views ?? []).flatMap(({ area, isSought }) => (isSought ? [area] : []))
+}
+
+/** With a title in any case. */
+export function viewOf(area: string): View & { readonly title: string } {
+  const title = words(area).replace(/^./, (letter) => letter.toUpperCase())
+  return { area, title, ...contributions.flatMap((one) => one.views ?? []).find((one) => one.area === area) }
 }
 
 function isUsable({ needs }: { readonly needs: readonly string[] }): boolean {

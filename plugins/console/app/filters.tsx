@@ -23,27 +23,37 @@ export function setQuery(change: Query, { isStep = false } = {}): void {
 export interface Filter {
   readonly name: string
   readonly label?: string
-  /** Values to choose of; a text otherwise. */
-  readonly choices?: readonly string[]
+  /** Values to choose of, with what they are called where that is another word; a text otherwise. */
+  readonly choices?: readonly (string | readonly [value: string, title: string])[]
+  /** What stands where nothing is chosen; "any" unless given. Not a choice itself then. */
+  readonly otherwise?: string
   readonly placeholder?: string
+  /** Told to who points at it. */
+  readonly about?: string
+}
+
+interface FilterBarArgs {
+  readonly filters: readonly Filter[]
+  readonly resets?: readonly string[]
+  readonly verb?: string
 }
 
 /** Applied when something is chosen, or at Enter; drops what `resets` names, such as the cursor. */
-export function FilterBar({ filters, resets = ["cursor"] }: { readonly filters: readonly Filter[]; readonly resets?: readonly string[] }) {
+export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: FilterBarArgs) {
   const given = query()
   const apply = (change: Query) => setQuery({ ...change, ...Object.fromEntries(resets.map((name) => [name, ""])) }, { isStep: true })
   const isFiltered = filters.some(({ name }) => given[name])
   return (
     <form
       class="filters"
-      aria-label="Filter"
+      aria-label={verb}
       onSubmit={(event) => {
         event.preventDefault()
         apply(Object.fromEntries(new FormData(event.currentTarget)) as Query)
       }}
     >
-      {filters.map(({ name, label = name, choices, placeholder = "" }) => (
-        <div key={`${name} ${given[name] ?? ""}`}>
+      {filters.map(({ name, label = name, choices, otherwise = "any", placeholder = "", about }) => (
+        <div key={`${name} ${given[name] ?? ""}`} title={about}>
           <label for={`filter-${name}`}>{label}</label>
           {choices ? (
             <select
@@ -52,12 +62,15 @@ export function FilterBar({ filters, resets = ["cursor"] }: { readonly filters: 
               value={given[name] ?? ""}
               onChange={(event) => apply({ [name]: event.currentTarget.value })}
             >
-              <option value="">any</option>
-              {choices.map((choice) => (
-                <option key={choice} value={choice}>
-                  {choice.replaceAll("_", " ")}
-                </option>
-              ))}
+              <option value="">{otherwise}</option>
+              {choices
+                .map((choice) => (typeof choice === "string" ? ([choice, choice.replaceAll("_", " ")] as const) : choice))
+                .filter(([value]) => value !== otherwise)
+                .map(([value, title]) => (
+                  <option key={value} value={value}>
+                    {title}
+                  </option>
+                ))}
             </select>
           ) : (
             <input
@@ -71,7 +84,7 @@ export function FilterBar({ filters, resets = ["cursor"] }: { readonly filters: 
           )}
         </div>
       ))}
-      <button type="submit">Filter</button>
+      <button type="submit">{verb}</button>
       {isFiltered && (
         <a href={hrefWith(Object.fromEntries([...filters.map(({ name }) => [name, ""]), ...resets.map((name) => [name, ""])]))}>Clear</a>
       )}

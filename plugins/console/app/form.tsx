@@ -1,94 +1,119 @@
 // A form for the input of an operation, made of its schema; what is refused stands at its field, in the service's words.
 import { useSignal } from "@preact/signals"
 import type { ClientError } from "#client"
-import { type Operation, operations, pathFields, type Row, verbOf } from "./api.ts"
+import { type Operation, operations, type Row, verbOf, words } from "./api.ts"
 import { confirmed } from "./buttons.tsx"
 import { mayCall } from "./contributions.ts"
+import { Field } from "./field.tsx"
+import { pathFields } from "./paths.ts"
 import { Same } from "./same.tsx"
+import { fieldsOf, isRequired, type Schema, textOf, typesOf, valueIn } from "./schema.ts"
 import { useSubmit } from "./submit.ts"
 import { Fields } from "./value.tsx"
 
-interface Schema {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly description?: string
-  readonly default?: unknown
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly format?: string
-}
-
-type Given = Readonly<Record<string, string>>
-type Problems = Readonly<Record<string, string>>
-
-export function fieldsOf({ input }: Operation): [name: string, schema: Schema][] {
-  return Object.entries((input as Schema).properties ?? {})
-}
+type Texts = Readonly<Record<string, string>>
 
 interface FormArgs {
   readonly operation: Operation
   /** Fields that are known already, such as those of the path. */
-  readonly known?: Given
+  readonly known?: Texts
+  /** What is changed, as it is now: its fields stand in the form, and only those go out that were changed. */
+  readonly present?: Row | undefined
   /** Called with the answer when it was done. */
   readonly onDone?: (answer: Row) => void
 }
 
-export function Form({ operation, known = {}, onDone }: FormArgs) {
-  const given = useSignal<Given>(known)
-  const wrong = useSignal<Problems>({})
+/** Fewer fields than this stand in the form together. */
+const maxTogether = 6
+
+export function Form({ operation, known = {}, present, onDone }: FormArgs) {
   const asked = fieldsOf(operation)
+  const before: Texts = Object.fromEntries(asked.map(([name, schema]) => [name, textOf(presentOf(name, present), schema)]))
+  const given = useSignal<Texts>({})
+  const wrong = useSignal<Texts>({})
+  const texts: Texts = { ...before, ...known, ...given.value }
   const { submit: send, isBusy, answer, error } = useSubmit(operation.name)
   const problems = { ...problemsOf(error), ...wrong.value }
+  const inPath = pathFields(operation)
+  const isChange = present !== undefined
+  const isSent = (name: string) =>
+    isChange && operation.method === "PATCH"
+      ? texts[name] !== before[name] || name in known || name === "expected_revision"
+      : texts[name] !== ""
 
   const submit = async (event: Event) => {
     event.preventDefault()
-    const { input, wrong: found } = inputOf(asked, given.value)
+    const { input, wrong: found } = inputOf(asked, texts, isSent)
     wrong.value = found
     if (Object.keys(found).length > 0) return
-    const title = `${verbOf(operation)}: go on?`
-    if (operation.destructive) {
-      const text = `${operation.summary} This cannot be taken back.`
-      if (!(await confirmed({ title, text, verb: verbOf(operation), isDangerous: true }))) return
-    }
+    if (operation.destructive && !(await confirmed(questionOf(operation, isChange ? Object.keys(given.value).map(words) : [])))) return
     const done = await send(input)
-    if (done) onDone?.(done)
+    if (!done) return
+    if (isChange) given.value = {}
+    onDone?.(done)
   }
 
-  const required = (operation.input as Schema).required ?? []
+  const fields = asked.filter(
+    ([name]) => !(inPath.includes(name) && known[name] !== undefined) && !(isChange && name === "expected_revision"),
+  )
+  const isFolded = ([name]: [string, Schema]) =>
+    fields.length > maxTogether && !isRequired(operation, name) && !texts[name] && !(name in given.value) && problems[name] === undefined
+  const field = ([name, schema]: [string, Schema]) => (
+    <Field
+      key={name}
+      operation={operation.name}
+      name={name}
+      schema={schema}
+      text={texts[name] ?? ""}
+      problem={problems[name]}
+      isRequired={isRequired(operation, name)}
+      onText={(text) => {
+        given.value = { ...given.value, [name]: text }
+      }}
+    />
+  )
+  const folded = isChange ? [] : fields.filter(isFolded)
   return (
     <form onSubmit={(event) => void submit(event)} aria-label={verbOf(operation)} noValidate>
       <p>{operation.summary}</p>
-      {asked.map(([name, schema]) => (
-        <Field
-          key={name}
-          name={name}
-          schema={schema}
-          text={given.value[name] ?? ""}
-          problem={problems[name]}
-          isRequired={required.includes(name)}
-          isFixed={pathFields(operation).includes(name) && known[name] !== undefined}
-          onText={(text) => {
-            given.value = { ...given.value, [name]: text }
-          }}
-        />
-      ))}
-      <button type="submit" disabled={isBusy} class={operation.destructive ? "danger" : ""}>
+      {fields.filter((one) => !folded.includes(one)).map(field)}
+      {folded.length > 0 && (
+        <details>
+          <summary>
+            {folded.length} more {folded.length === 1 ? "field" : "fields"}: {folded.map(([name]) => words(name)).join(", ")}
+          </summary>
+          {folded.map(field)}
+        </details>
+      )}
+      <button type="submit" disabled={isBusy} class={operation.method === "DELETE" ? "danger" : "primary"}>
         {verbOf(operation)}
       </button>
       <p role="status">{error?.message}</p>
       {answer !== undefined && (
         <section aria-label="Answer">
           <h3>Done</h3>
-          <Fields row={answer} />
+          {!isChange && <Fields row={answer} />}
         </section>
       )}
-      <Same operation={operation} input={inputOf(asked, given.value).input} />
+      <Same operation={operation} input={inputOf(asked, texts, isSent).input} />
     </form>
   )
 }
 
-function problemsOf(error: ClientError | undefined): Problems {
+/** What is asked before something is replaced or removed. */
+export function questionOf(operation: Operation, changed: readonly string[] = []) {
+  const isDangerous = operation.method === "DELETE"
+  const after = isDangerous ? "This cannot be taken back." : changed.length > 0 ? `It changes: ${changed.join(", ")}.` : ""
+  return { title: `${verbOf(operation)}: go on?`, text: `${operation.summary} ${after}`.trim(), verb: verbOf(operation), isDangerous }
+}
+
+/** The field of that name, or of the one thing that the answer holds. */
+function presentOf(name: string, present: Row | undefined): unknown {
+  if (present === undefined) return undefined
+  return name === "expected_revision" ? present["revision"] : present[name]
+}
+
+function problemsOf(error: ClientError | undefined): Texts {
   const fields = (error?.details["fields"] ?? []) as { path: string; message: string }[]
   return Object.fromEntries(fields.map((field) => [field.path.split(".")[0] ?? "", field.message]))
 }
@@ -99,83 +124,28 @@ export function OperationForm({ name, ...rest }: Omit<FormArgs, "operation"> & {
   return operation && mayCall(name) ? <Form operation={operation} {...rest} /> : null
 }
 
-interface FieldArgs {
-  readonly name: string
-  readonly schema: Schema
-  readonly text: string
-  readonly problem: string | undefined
-  readonly isRequired: boolean
-  readonly isFixed: boolean
-  readonly onText: (text: string) => void
+/** The same, folded below its title. */
+export function OperationDetails({
+  title,
+  name,
+  ...rest
+}: Omit<FormArgs, "operation"> & { readonly title: string; readonly name: string }) {
+  return mayCall(name) ? (
+    <details>
+      <summary>{title}</summary>
+      <OperationForm name={name} {...rest} />
+    </details>
+  ) : null
 }
 
-function Field({ name, schema, text, problem, isRequired, isFixed, onText }: FieldArgs) {
-  const id = `field-${name}`
-  const common = {
-    id,
-    value: text,
-    disabled: isFixed,
-    "aria-invalid": problem !== undefined,
-    "aria-describedby": `${id}-about`,
-    onInput: (event: Event) => onText((event.currentTarget as HTMLInputElement).value),
-  }
-  const choices = schema.enum ?? (schema.type === "boolean" ? [true, false] : undefined)
-  const secret = /(?:secret|password|credentials)$/.test(name) && schema.type === "string"
-  return (
-    <div class="field">
-      <label for={id}>
-        {name}
-        {isRequired ? <small> required</small> : null}
-      </label>
-      {choices ? (
-        <select {...common}>
-          <option value="" />
-          {choices.map((choice) => (
-            <option key={String(choice)}>{String(choice)}</option>
-          ))}
-        </select>
-      ) : isText(schema) ? (
-        secret ? (
-          <input type="password" autocomplete="off" {...common} />
-        ) : (
-          <input type="text" autocomplete="off" {...common} />
-        )
-      ) : (
-        <textarea rows={4} spellcheck={false} {...common} />
-      )}
-      <p id={`${id}-about`} class={problem === undefined ? "about" : "problem"}>
-        {problem ?? schema.description ?? ""}
-      </p>
-    </div>
-  )
-}
-
-function typesOf({ type }: Schema): readonly string[] {
-  return typeof type === "string" ? [type] : (type ?? [])
-}
-
-function isText(schema: Schema): boolean {
-  const types = typesOf(schema)
-  return types.length > 0 && types.every((type) => ["string", "integer", "number", "null"].includes(type))
-}
-
-/** Throws where a list or an object is not JSON. */
-function readValue(text: string, schema: Schema): unknown {
-  const types = typesOf(schema)
-  if (schema.type === "boolean") return text === "true"
-  if (types.includes("integer") || types.includes("number")) return Number.isNaN(Number(text)) ? text : Number(text)
-  if (schema.enum || types.includes("string")) return text
-  return JSON.parse(text)
-}
-
-function inputOf(asked: readonly [string, Schema][], given: Given): { input: Record<string, unknown>; wrong: Record<string, string> } {
+function inputOf(asked: readonly [string, Schema][], texts: Texts, isSent: (name: string) => boolean) {
   const input: Record<string, unknown> = {}
   const wrong: Record<string, string> = {}
   for (const [name, schema] of asked) {
-    const text = given[name] ?? ""
-    if (text === "") continue
+    const text = texts[name] ?? ""
+    if (!isSent(name) || (text === "" && !typesOf(schema).some((type) => ["string", "null", "array"].includes(type)))) continue
     try {
-      input[name] = readValue(text, schema)
+      input[name] = valueIn(text, schema)
     } catch {
       wrong[name] = "This is not JSON; a text stands in double quotes."
     }

@@ -1,11 +1,11 @@
 // The page: signing in, the areas beside the place that is shown, and what is wrong with the connection.
 import { effect, useSignal } from "@preact/signals"
 import { render } from "preact"
-import { areaOf, load, may, me, operations, signIn, signOut, words } from "./api.ts"
-import { Area, Do, One } from "./area.tsx"
+import { useEffect, useRef } from "preact/hooks"
+import { areaOf, load, may, me, operations, parting, signIn, signOut } from "./api.ts"
 import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
-import { type Contribution, contribute, groups, screenAt, screens } from "./contributions.ts"
+import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
 import { Lazy } from "./lazy.tsx"
 import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
@@ -21,6 +21,7 @@ function SignIn() {
   return (
     <main id="main" class="sign-in">
       <h1>Millrace</h1>
+      {parting.value !== "" && <p role="status">{parting.value}</p>}
       <form onSubmit={(event) => void submit(event)} aria-label="Sign in" noValidate>
         <label for="key">API key</label>
         <input id="key" name="key" type="password" autocomplete="current-password" aria-describedby="key-problem" />
@@ -43,38 +44,60 @@ function Place() {
     return <Lazy key={`${screen.path} ${JSON.stringify(params)}`} load={screen.load} props={{ params }} />
   }
   if (area === undefined) return <Overview />
-  if (id === "-" && name !== undefined) return <Do key={name} name={name} />
-  if (id !== undefined && id !== "-") return <One key={`${area} ${id}`} area={area} id={id} />
-  return <Area key={area} area={area} />
+  return <Lazy key={JSON.stringify(parts)} load={generic} props={{ area, id, name }} />
 }
 
-/** Screens under their headings, then the areas that are shown by their operations alone. */
+/** What needs no screen of its own, made of operations; loaded with the first such place. */
+const generic = () => import("./generic.tsx")
+
+interface Link {
+  readonly parts: readonly string[]
+  readonly title: string
+  readonly group: string
+  readonly order: number
+}
+
+/** Screens and areas under their headings; areas that nothing places stand last. */
+function links(): Link[] {
+  const own = screens().flatMap(({ path, title, navigation }): Link[] =>
+    navigation ? [{ parts: path.split("/"), title, group: navigation.group, order: navigation.order ?? 100 }] : [],
+  )
+  const withScreen = new Set(own.map(({ parts }) => parts[0]))
+  const areas = [...new Set(operations.value.filter(may).map(areaOf))].filter((area) => !withScreen.has(area))
+  const others = areas.flatMap((area): Link[] | Link => {
+    const { title, navigation } = viewOf(area)
+    if (navigation === "elsewhere") return []
+    return { parts: [area], title, group: navigation?.group ?? "More", order: navigation?.order ?? 100 }
+  })
+  return [...own, ...others].sort((a, b) => a.order - b.order || (a.title < b.title ? -1 : 1))
+}
+
 function Navigation() {
+  const nav = useRef<HTMLElement>(null)
   const current = segments()
-  const own = screens().filter(({ navigation }) => navigation)
-  const withScreen = new Set(own.map(({ path }) => path.split("/")[0]))
-  const areas = [...new Set(operations.value.filter(may).map(areaOf))].filter((area) => !withScreen.has(area)).sort()
-  const here = screenAt(current)?.screen ?? own.find(({ path }) => path === current[0])
-  const link = (parts: readonly string[], title: string, isHere: boolean) => (
+  // Where they do not all fit, the present one is in sight.
+  useEffect(() => {
+    const [own, link] = [nav.current, nav.current?.querySelector<HTMLElement>("[aria-current]")]
+    if (own && link) own.scrollTo(link.offsetLeft - own.clientWidth / 2, link.offsetTop - own.clientHeight / 2)
+  }, [current.join("/")])
+  const here = (screenAt(current)?.screen.path ?? current[0] ?? "").split("/")
+  const all = links()
+  // The longest that the place is in: a screen of its own, else its area.
+  const [nearest] = all
+    .filter(({ parts }) => parts.every((part, index) => part === here[index]))
+    .sort((a, b) => b.parts.length - a.parts.length)
+  const link = ({ parts, title }: Pick<Link, "parts" | "title">, isHere: boolean) => (
     <a key={parts.join("/")} href={hrefOf(parts)} aria-current={isHere ? "page" : undefined}>
       {title}
     </a>
   )
   return (
-    <nav aria-label="Areas" class="areas">
-      {link([], "Overview", current.length === 0)}
-      {groups.map((group) => {
-        const inGroup = own
-          .filter(({ navigation }) => navigation?.group === group)
-          .sort((a, b) => (a.navigation?.order ?? 100) - (b.navigation?.order ?? 100))
-        if (inGroup.length === 0) return null
-        return [
-          <h2 key={group}>{group}</h2>,
-          ...inGroup.map((screen) => link(screen.path.split("/"), screen.title, screen === here || screen.path === current[0])),
-        ]
+    <nav aria-label="Areas" class="areas" ref={nav}>
+      {link({ parts: [], title: "Overview" }, current.length === 0)}
+      {[...groups, "More"].map((group) => {
+        const inGroup = all.filter((one) => one.group === group)
+        return inGroup.length > 0 && [<h2 key={group}>{group}</h2>, ...inGroup.map((one) => link(one, one === nearest))]
       })}
-      {areas.length > 0 && <h2>{own.length > 0 ? "More" : "Areas"}</h2>}
-      {areas.map((area) => link([area], words(area), area === current[0]))}
     </nav>
   )
 }

@@ -1,6 +1,7 @@
 // How the same is done by a command and by HTTP.
-import { type Operation, operations, pathFields } from "./api.ts"
+import { type Operation, operations } from "./api.ts"
 import { Copy } from "./buttons.tsx"
+import { pathFields } from "./paths.ts"
 import { visible } from "./visible.ts"
 
 /** By the operation's name; nothing where the service does not have it. */

@@ -29,6 +29,12 @@ export function formatDuration(ms: number): string {
   return `${numbers.format(Math.abs(value) < 10 ? Math.round(value * 10) / 10 : Math.round(value))} ${unit}`
 }
 
+/** `840 B`, `3.2 KB`, `1.5 MB`. */
+export function formatBytes(bytes: number): string {
+  const power = Math.min(4, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)))
+  return `${numbers.format(Math.round((bytes / 1_024 ** power) * 10) / 10)} ${["B", "KB", "MB", "GB", "TB"][power]}`
+}
+
 export function Time({ value }: { readonly value: string | null | undefined }) {
   if (!value) return <span class="about">never</span>
   return (

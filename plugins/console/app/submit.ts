@@ -1,7 +1,7 @@
 // Calls that change something, made so that a lost answer never means twice: until the service has answered, the same call
 // goes out under the same idempotency key, however often somebody presses the button.
 import { useSignal } from "@preact/signals"
-import { useRef } from "preact/hooks"
+import { useEffect, useRef } from "preact/hooks"
 import type { ClientError } from "#client"
 import { call, type Row } from "./api.ts"
 
@@ -19,6 +19,7 @@ export interface Submission<T> {
 }
 
 export function useSubmit<T = Row>(name: string): Submission<T> {
+  useEffect(() => offer(name), [name])
   const open = useRef<Open | undefined>(undefined)
   const state = useSignal<{ readonly isBusy: boolean; readonly answer?: T; readonly error?: ClientError }>({ isBusy: false })
   const submit = async (input: object): Promise<T | undefined> => {
@@ -41,4 +42,19 @@ export function useSubmit<T = Row>(name: string): Submission<T> {
   }
   const { isBusy, answer, error } = state.value
   return { isBusy, answer, error, submit }
+}
+
+const offered: string[] = []
+
+/** Says in the document what this place can change: none of it may be more than the role allows. */
+function offer(name: string): () => void {
+  const tell = () => {
+    document.documentElement.dataset["offers"] = [...new Set(offered)].join(" ")
+  }
+  offered.push(name)
+  tell()
+  return () => {
+    offered.splice(offered.indexOf(name), 1)
+    tell()
+  }
 }

@@ -1,6 +1,9 @@
-// A value of the API as people read it. Whatever it holds is text, never markup.
-import type { Row } from "./api.ts"
-import { unturned } from "./foreign.tsx"
+// Values of the API as people read them: in a cell, and all fields of one thing. Whatever they hold is text, never markup.
+import type { ComponentChildren } from "preact"
+import { type Row, words } from "./api.ts"
+import { Foreign, unturned } from "./foreign.tsx"
+import { Badge, Facts, formatBytes, formatDuration, formatNumber, Time, type Tone } from "./show.tsx"
+import { Table } from "./table.tsx"
 import { visible } from "./visible.ts"
 
 /** In a cell: one line. */
@@ -13,25 +16,169 @@ export function brief(value: unknown): string {
   return unturned(String(value))
 }
 
+/** A field, or one within a field: `actor.surface`. */
+export function at(row: Row, path: string): unknown {
+  return path.split(".").reduce<unknown>((value, name) => (value as Row | null | undefined)?.[name], row)
+}
+
+const units = [
+  ["_millicents", " (millicents)"],
+  ["_ms", ""],
+  ["_at", ""],
+] as const
+
+/** `updated_at` is `updated`; of a path, the last name and what it is of. */
+export function titleOf(path: string): string {
+  const name = path
+    .split(".")
+    .filter((part) => !/^\d+$/.test(part))
+    .slice(-2)
+    .join(" ")
+  const unit = units.find(([end]) => name.endsWith(end) && name.length > end.length)
+  return unturned(words(unit ? name.slice(0, -unit[0].length) + unit[1] : name))
+}
+
+const isTime = (value: unknown): value is string => typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(value)
+export const isNumeric = (value: unknown): boolean => typeof value === "number"
+const isObject = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isEmpty = (value: unknown) =>
+  value === null || value === undefined || value === "" || (typeof value === "object" && Object.keys(value).length === 0)
+export const isRows = (value: unknown): value is readonly Row[] => Array.isArray(value) && value.length > 0 && value.every(isObject)
+
+const stateful = /(?:^|_)(?:status|state|verdict|outcome)$/
+const toned: Readonly<Record<Exclude<Tone, "plain">, readonly string[]>> = {
+  good: "active succeeded done ready verified published connected accepted authorized adopted completed passed pass delivered executed".split(
+    " ",
+  ),
+  bad: "failed dead rejected revoked error broken fail bounced unreachable".split(" "),
+  warning: "pending waiting paused proposed blocked expired degraded unknown interrupted".split(" "),
+}
+const toneOf = (value: string): Tone => (["good", "bad", "warning"] as const).find((tone) => toned[tone].includes(value)) ?? "plain"
+
+interface ShownArgs {
+  readonly name: string
+  readonly value: unknown
+  /** In a cell. */
+  readonly isBrief?: boolean
+}
+
+/** One value, by what its field is called and what it holds. */
+export function Shown({ name, value, isBrief = false }: ShownArgs): ComponentChildren {
+  if (isEmpty(value)) return ""
+  if (typeof value === "boolean") return value ? "yes" : "no"
+  if (typeof value === "number") return numberOf(name, value)
+  if (isTime(value)) return <Time value={value} />
+  if (typeof value === "string" && stateful.test(name)) return <Badge tone={toneOf(value)}>{words(value)}</Badge>
+  if (isBrief) return <Brief value={value} />
+  if (typeof value === "string") return /\n/.test(value) || name.endsWith("_js") ? <pre>{unturned(value)}</pre> : <Foreign text={value} />
+  if (isRows(value)) return <Nested name={name} rows={value} />
+  if (isObject(value) && Object.values(value).every((one) => !isObject(one) && !isRows(one))) return <Fields row={value} />
+  return Array.isArray(value) && value.every((one) => typeof one !== "object") ? (
+    <Foreign text={value.join(", ")} />
+  ) : (
+    <Value value={value} />
+  )
+}
+
+function numberOf(name: string, value: number): string {
+  if (name.endsWith("_ms")) return formatDuration(value)
+  return /(?:^|_)(?:bytes|size)$/.test(name) ? formatBytes(value) : formatNumber(value)
+}
+
+const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
+const maxBrief = 160
+
+/** One line: an id by its end, fields of an object by their names. */
+function Brief({ value }: { readonly value: unknown }) {
+  if (typeof value === "string" && uuid.test(value))
+    return (
+      <code class="unbroken" title={value}>
+        …{value.slice(-8)}
+      </code>
+    )
+  if (!isObject(value)) return <Foreign text={cut(brief(value))} />
+  const fields = Object.entries(value).filter(([, one]) => !isEmpty(one))
+  const [[name, one] = ["", ""]] = fields
+  return fields.length === 1 && typeof one !== "object" ? (
+    <>
+      {titleOf(name)} <Brief value={one} />
+    </>
+  ) : (
+    <Foreign
+      text={cut(fields.map(([field, own]) => (typeof own === "object" ? words(field) : `${words(field)}: ${brief(own)}`)).join(", "))}
+    />
+  )
+}
+
+const cut = (text: string) => (text.length > maxBrief ? `${text.slice(0, maxBrief)}…` : text)
+
+/** A value whole and exact: what is no text as JSON. */
 export function Value({ value }: { readonly value: unknown }) {
-  if (typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value)))
-    return <time dateTime={value}>{value.replace("T", " ").replace(/\.\d+Z$|Z$/, " UTC")}</time>
+  if (isTime(value)) return <Time value={value} />
   if (typeof value === "object" && value !== null) return <pre>{visible(JSON.stringify(value, null, 2))}</pre>
   if (typeof value === "string" && value.includes("\n")) return <pre>{unturned(value)}</pre>
   return <>{brief(value)}</>
 }
 
-export function Fields({ row }: { readonly row: Row }) {
+/** What people look for comes first, what only programs need last. */
+const ranks: readonly RegExp[] = [
+  /^(?:title|name)$/,
+  /^(?:slug|key|subject|address)$/,
+  stateful,
+  /^(?:(?!_at$|id$|^revision$).)*$/,
+  /_at$/,
+  /^(?:\w+_)?id$|^revision$/,
+]
+const rankOf = (name: string) => ranks.findIndex((rank) => rank.test(name))
+export const ordered = (names: readonly string[]) => [...names].sort((a, b) => rankOf(a) - rankOf(b))
+
+const maxColumns = 7
+
+/** Those of the declared columns that some row has a value in, ids of what opens by itself left out; else what stands first by rank. */
+export function columnsFor(rows: readonly Row[], declared: readonly string[], opens = false): readonly string[] {
+  const own = declared.filter((path, index) => index === 0 || rows.some((row) => !isEmpty(at(row, path.split(" as ")[0] ?? ""))))
+  const named = own.filter((path) => !(opens && path === "id" && own.length > 1))
+  if (declared.length > 0) return named
+  const plain = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter(
+    (name) =>
+      rankOf(name) < ranks.length - 1 &&
+      rows.some((row) => !isEmpty(row[name])) &&
+      rows.every((row) => !isObject(row[name]) && !isRows(row[name])),
+  )
+  return ordered(plain.length > 0 ? plain : Object.keys(rows[0] ?? {})).slice(0, maxColumns)
+}
+
+function Nested({ name, rows }: { readonly name: string; readonly rows: readonly Row[] }) {
+  const columns = columnsFor(rows, []).map((field) => ({
+    name: field,
+    title: titleOf(field),
+    isNumber: rows.every((row) => isNumeric(row[field])),
+    show: (row: Row) => <Shown name={field} value={row[field]} isBrief />,
+  }))
+  return <Table label={words(name)} rows={rows} columns={columns} keyOf={(_row, index) => String(index)} />
+}
+
+/** All fields of one: what they hold, and in one line those that hold nothing. `first` stand before the others, which fold. */
+export function Fields({ row, first }: { readonly row: Row; readonly first?: readonly string[] | undefined }) {
+  const names = Object.keys(row)
+  const shown = names.filter((name) => !isEmpty(row[name]))
+  const empty = names.filter((name) => isEmpty(row[name]))
+  const fact = (name: string) => [titleOf(name), <Shown key={name} name={name.split(".").at(-1) ?? name} value={at(row, name)} />] as const
+  const top = first?.filter((name) => !isEmpty(at(row, name)))
+  const rest = (
+    <>
+      <Facts of={shown.filter((name) => !top?.includes(name)).map(fact)} />
+      {empty.length > 0 && <p class="about">Empty: {empty.map(titleOf).join(", ")}.</p>}
+    </>
+  )
+  if (!top) return rest
   return (
-    <dl>
-      {Object.entries(row).map(([name, value]) => (
-        <div key={name}>
-          <dt>{unturned(name)}</dt>
-          <dd>
-            <Value value={value} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <Facts of={top.map(fact)} />
+      <details>
+        <summary>All fields</summary>
+        {rest}
+      </details>
+    </>
   )
 }

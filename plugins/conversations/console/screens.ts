@@ -23,4 +23,15 @@ export default {
       load: () => import("./one.tsx"),
     },
   ],
+  views: [
+    {
+      area: "phone_numbers",
+      title: "Phone numbers",
+      navigation: { group: "Delivery", order: 30 },
+      columns: { phone_numbers: ["number", "name", "agent_ref", "chat_app.integration", "sms.integration"] },
+    },
+    { area: "opt_outs", title: "Opt-outs", navigation: { group: "Delivery", order: 55 } },
+    { area: "chatapp_conversations", navigation: "elsewhere" },
+    { area: "text_conversations", navigation: "elsewhere" },
+  ],
 } satisfies Contribution

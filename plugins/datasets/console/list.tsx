@@ -1,5 +1,5 @@
 // The organization's datasets.
-import { Answered, Badge, hrefOf, hrefWith, Nothing, OperationForm, query, SameAs, Table, useAnswer } from "#console"
+import { Answered, Badge, hrefOf, hrefWith, Nothing, OperationDetails, query, SameAs, Table, useAnswer } from "#console"
 
 interface Dataset {
   readonly id: string
@@ -48,10 +48,7 @@ export default function Datasets() {
           </>
         )}
       </Answered>
-      <details>
-        <summary>Make a dataset</summary>
-        <OperationForm name="datasets.create" onDone={listed.reload} />
-      </details>
+      <OperationDetails title="Make a dataset" name="datasets.create" onDone={listed.reload} />
       <SameAs name="datasets.list" input={input} />
     </>
   )

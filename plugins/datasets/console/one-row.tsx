@@ -1,5 +1,19 @@
 // One row, whole, and what can be done with it.
-import { Answered, Copy, Fields, hrefWith, mayCall, OperationButton, SameAs, setQuery, Table, Time, useAnswer } from "#console"
+import {
+  Answered,
+  Copy,
+  Facts,
+  hrefWith,
+  mayCall,
+  OperationButton,
+  SameAs,
+  setQuery,
+  Table,
+  Time,
+  useAnswer,
+  Value,
+  visible,
+} from "#console"
 import type { Dataset, Row } from "./columns.tsx"
 
 interface OneRowArgs {
@@ -31,7 +45,7 @@ export function OneRow({ dataset: { slug }, row: { id, values, created_at, updat
         </OperationButton>
         <a href={hrefWith({ row: "" })}>Close</a>
       </div>
-      <Fields row={values} />
+      <Facts of={Object.entries(values).map(([name, value]) => [visible(name), <Value key={name} value={value} />])} />
       {mayCall("events.find") && <Origin id={id} />}
       <SameAs name="datasets.delete_row" input={{ slug, id }} />
     </section>

@@ -12,4 +12,5 @@ export default {
     },
     { path: "datasets/{slug}", title: "Dataset", needs: ["datasets.get", "datasets.list_rows"], load: () => import("./rows.tsx") },
   ],
+  views: [{ area: "datasets", isSought: true }],
 } satisfies Contribution

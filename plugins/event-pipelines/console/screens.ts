@@ -19,4 +19,5 @@ export default {
     },
   ],
   cards: [{ title: "Events a minute", needs: ["event_pipelines.activity"], order: 5, isWide: true, load: () => import("./card.tsx") }],
+  views: [{ area: "event_pipelines", title: "Pipelines", isSought: true }],
 } satisfies Contribution

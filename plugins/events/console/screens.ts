@@ -25,4 +25,5 @@ export default {
       load: () => import("./one-plan.tsx"),
     },
   ],
+  finders: [{ title: "Find among events", needs: ["events.find"], path: "events", field: "find" }],
 } satisfies Contribution

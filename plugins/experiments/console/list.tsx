@@ -8,7 +8,7 @@ import {
   hrefOf,
   hrefWith,
   Nothing,
-  OperationForm,
+  OperationDetails,
   query,
   SameAs,
   Table,
@@ -59,10 +59,7 @@ export default function Experiments() {
           </>
         )}
       </Answered>
-      <details>
-        <summary>Make an experiment</summary>
-        <OperationForm name="experiments.create" onDone={listed.reload} />
-      </details>
+      <OperationDetails title="Make an experiment" name="experiments.create" onDone={listed.reload} />
       <SameAs name="experiments.list" input={input} />
     </>
   )

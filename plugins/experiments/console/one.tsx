@@ -9,7 +9,7 @@ import {
   mayCall,
   Nothing,
   OperationButton,
-  OperationForm,
+  OperationDetails,
   SameAs,
   type ScreenProps,
   Table,
@@ -126,7 +126,8 @@ interface ActionsArgs {
   readonly onDone: () => void
 }
 
-function Actions({ experiment: { slug, name, status }, onDone }: ActionsArgs) {
+function Actions({ experiment, onDone }: ActionsArgs) {
+  const { slug, name, status } = experiment
   const input = { slug }
   const isOpen = status === "draft" || status === "running"
   return (
@@ -147,14 +148,16 @@ function Actions({ experiment: { slug, name, status }, onDone }: ActionsArgs) {
         </a>
       </div>
       {isOpen &&
-        actions
-          .filter(([operation]) => mayCall(operation))
-          .map(([operation, title]) => (
-            <details key={operation}>
-              <summary>{title}</summary>
-              <OperationForm name={operation} known={input} onDone={onDone} />
-            </details>
-          ))}
+        actions.map(([operation, title]) => (
+          <OperationDetails
+            key={operation}
+            title={title}
+            name={operation}
+            known={input}
+            present={operation === "experiments.update" ? { ...experiment } : undefined}
+            onDone={onDone}
+          />
+        ))}
     </>
   )
 }

@@ -6,8 +6,9 @@ import {
   Badge,
   Copy,
   Facts,
+  go,
   OperationButton,
-  OperationForm,
+  OperationDetails,
   SameAs,
   type ScreenProps,
   Table,
@@ -115,14 +116,14 @@ export default function DomainScreen({ params }: ScreenProps) {
                 ["replies", shown.receiving_enabled ? "received here" : shown.forward_to_email || "not received"],
               ]}
             />
-            <details>
-              <summary>Change the sender</summary>
-              <OperationForm name="sending_domains.update" known={input} onDone={read.reload} />
-            </details>
-            <details>
-              <summary>Delete</summary>
-              <OperationForm name="sending_domains.delete" known={input} onDone={read.reload} />
-            </details>
+            <OperationDetails
+              title="Change the sender"
+              name="sending_domains.update"
+              known={input}
+              present={{ ...shown }}
+              onDone={read.reload}
+            />
+            <OperationDetails title="Delete" name="sending_domains.delete" known={input} onDone={() => go("/console/sending_domains")} />
           </>
         )}
       </Answered>

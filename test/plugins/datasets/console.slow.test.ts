@@ -24,7 +24,7 @@ describe("the screens of datasets", () => {
 
   it("show rows as one scrolls, newest first, and what strangers wrote as text", async () => {
     const page = await shown.signedIn("/console/datasets")
-    await page.getByRole("link", { name: "Leads", exact: true }).waitFor()
+    await page.getByRole("main").getByRole("link", { name: "Leads", exact: true }).waitFor()
     await shown.looksRight(page, "datasets-list")
     await shown.tabTo(page, "Leads")
     await page.keyboard.press("Enter")

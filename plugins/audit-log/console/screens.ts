@@ -1,0 +1,13 @@
+// The audit log, as the console makes it of its operations.
+import type { Contribution } from "#console"
+
+export default {
+  views: [
+    {
+      area: "audit_log",
+      about: "Who changed what, when and by which way in.",
+      navigation: { group: "Settings", order: 60 },
+      columns: { audit_log: ["at", "operation", "target", "changes", "actor.surface as way in", "actor.user_id as user"] },
+    },
+  ],
+} satisfies Contribution

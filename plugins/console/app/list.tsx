@@ -1,0 +1,122 @@
+// A list as an operation declares it: its filters, its rows, its pages.
+import { Nothing, Problem, useAnswer } from "./answer.tsx"
+import { areaOf, type Operation, type Row, words } from "./api.ts"
+import { type Filter, FilterBar, hrefWith, query } from "./filters.tsx"
+import { given, type Kind, kindOf, listField } from "./paths.ts"
+import { hrefOf } from "./place.ts"
+import { Rows, rowKey } from "./rows.tsx"
+import { Same } from "./same.tsx"
+import { choicesOf, fieldsOf, type Schema, typesOf } from "./schema.ts"
+import { Fields } from "./value.tsx"
+
+interface ListArgs {
+  readonly list: Operation
+  /** What its path takes. */
+  readonly values: readonly string[]
+  /** Other fields that are given already. */
+  readonly fixed?: Readonly<Record<string, string>>
+  /** What its rows stand for, where that is another than what it lists. */
+  readonly kind?: Kind | undefined
+  /** Without filters and pages of its own, as a part of something else. */
+  readonly isPart?: boolean
+}
+
+const paging = ["cursor", "offset", "limit"]
+
+export function List({ list, values, fixed = {}, kind = kindOf(list), isPart = false }: ListArgs) {
+  const known = { ...given(list, values), ...fixed }
+  const asked = isPart ? [] : fieldsOf(list).filter(([name]) => !(name in known))
+  const filters = asked.filter(([name]) => !paging.includes(name)).map(filterOf)
+  const input = { ...known, ...inputOf(asked) }
+  const { answer, problem, isLoading } = useAnswer(list.name, input)
+  const field = listField(list) ?? ""
+  const rows = (answer?.[field] ?? []) as Row[]
+  const chosen = rows.find((row, index) => rowKey(row, index) === query()["row"])
+  const isFiltered = filters.some(({ name }) => query()[name])
+  return (
+    <>
+      {filters.length > 0 && <FilterBar filters={filters} resets={["cursor", "offset", "row"]} />}
+      {problem && <Problem text={problem} />}
+      {isLoading && !answer && (
+        <p role="status" class="about">
+          Loading
+        </p>
+      )}
+      {answer && rows.length === 0 && <Nothing>{isFiltered ? "Nothing is like this." : "There is nothing here yet."}</Nothing>}
+      {chosen && !kind && !isPart && (
+        <section aria-label="Chosen" class="chosen">
+          <Fields row={chosen} />
+          <a href={hrefWith({ row: "" })}>Close</a>
+        </section>
+      )}
+      {rows.length > 0 && (
+        <Rows
+          label={words(field)}
+          rows={rows}
+          area={areaOf(list)}
+          field={field}
+          list={list}
+          values={values}
+          kind={kind}
+          opensHere={!isPart}
+        />
+      )}
+      {answer && isPart && answer["next_cursor"] && (
+        <p>
+          <a href={hrefOf([areaOf(list), "-", list.name], given(list, values))}>All of them</a>
+        </p>
+      )}
+      {answer && !isPart && <Pages answer={answer} list={list} count={rows.length} />}
+      {answer && !isPart && <Beside answer={answer} field={field} />}
+      {!isPart && <Same operation={list} input={input} />}
+    </>
+  )
+}
+
+function filterOf([name, schema]: [string, Schema]): Filter {
+  const choices = choicesOf(schema)
+  const placeholder = schema.format === "date-time" ? new Date().toISOString().slice(0, 19).concat("Z") : ""
+  return { name, label: words(name), placeholder, ...(choices && { choices }), ...(schema.description && { about: schema.description }) }
+}
+
+/** What the address says of these fields. */
+function inputOf(asked: readonly [string, Schema][]): Record<string, unknown> {
+  const given = query()
+  const input: Record<string, unknown> = {}
+  for (const [name, schema] of asked) {
+    const text = given[name]
+    const types = typesOf(schema)
+    if (text) input[name] = types.includes("integer") ? Number(text) : types.includes("boolean") ? text === "true" : text
+  }
+  return input
+}
+
+/** What the answer says beside its list. */
+function Beside({ answer, field }: { readonly answer: Row; readonly field: string }) {
+  const others = Object.entries(answer).filter(
+    ([name, value]) => ![field, "next_cursor", "total"].includes(name) && value !== null && Object.keys(value as object).length > 0,
+  )
+  return others.length > 0 ? <Fields row={Object.fromEntries(others)} /> : null
+}
+
+function Pages({ answer, list, count }: { readonly answer: Row; readonly list: Operation; readonly count: number }) {
+  const next = String(answer["next_cursor"] ?? "")
+  const { cursor = "", offset = "" } = query()
+  const total = typeof answer["total"] === "number" ? answer["total"] : undefined
+  const end = (Number(offset) || 0) + count
+  const skips = fieldsOf(list).some(([name]) => name === "offset")
+  const href =
+    next !== ""
+      ? hrefWith({ cursor: next, row: "" })
+      : skips && total !== undefined && end < total
+        ? hrefWith({ offset: String(end), row: "" })
+        : ""
+  if (href === "" && cursor === "" && offset === "") return null
+  return (
+    <p class="verbs">
+      {(cursor !== "" || offset !== "") && <a href={hrefWith({ cursor: "", offset: "", row: "" })}>First page</a>}
+      {href !== "" && <a href={href}>Next page</a>}
+      {total !== undefined && <span class="about">{total} in all</span>}
+    </p>
+  )
+}

@@ -1,0 +1,118 @@
+// How operations belong together, told by their paths alone: a list, what it lists, what can be done with one of that, and
+// the lists within it.
+import { areaOf, may, type Operation, operations, type Row } from "./api.ts"
+import { hrefOf } from "./place.ts"
+
+/** Names in the braces of a path. */
+export function pathFields({ path }: Operation): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
+}
+
+/** The path without the names in its braces, which differ between operations on the same. */
+const shapeOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, "{}")
+
+const all = () => operations.value.filter(may)
+
+/** The field of the answer that holds the list. */
+export function listField({ output }: Operation): string | undefined {
+  return Object.keys(output).find((name) => output[name] === "array")
+}
+
+/** Answers a page of a list, or a whole one. */
+export function isList({ name, readOnly, streams, output }: Operation): boolean {
+  const [first, ...others] = Object.entries(output)
+  const isOnly = /\.list/.test(name) && first?.[1] === "array" && others.every(([, type]) => type !== "array")
+  return readOnly && !streams && (isOnly || ("next_cursor" in output && Object.values(output).includes("array")))
+}
+
+/** Something that can be looked at by itself: what reads it, or the list that it stands in, where nothing does. */
+export interface Kind {
+  readonly list: Operation | undefined
+  readonly reader: Operation | undefined
+  /** The path of one, without the names in its braces. */
+  readonly shape: string
+}
+
+/** What a list lists; undefined where one of it can neither be read nor changed. */
+export function kindOf(list: Operation): Kind | undefined {
+  const shape = `${shapeOf(list)}/{}`
+  const own = all().filter((one) => shapeOf(one) === shape || shapeOf(one).startsWith(`${shape}/`))
+  const reader = own.find((one) => one.method === "GET" && shapeOf(one) === shape)
+  return own.length > 0 ? { list, reader, shape } : undefined
+}
+
+/** What a reader reads, within its list where there is one. */
+export function kindRead(reader: Operation): Kind {
+  const shape = shapeOf(reader)
+  const list = shape.endsWith("/{}") ? all().find((one) => `${shapeOf(one)}/{}` === shape && isList(one)) : undefined
+  return { list, reader, shape }
+}
+
+/** What stands right below its area, by one name or id: the first that the area lists, or reads. */
+export function mainKind(area: string): Kind | undefined {
+  const own = all().filter((one) => areaOf(one) === area && !one.streams)
+  const listed = own.filter((one) => isList(one) && pathFields(one).length === 0).flatMap((one) => kindOf(one) ?? [])
+  const read = own.filter((one) => one.method === "GET" && /^[^{]*\/\{\w+\}$/.test(one.path)).map(kindRead)
+  return [...listed, ...read][0]
+}
+
+/** What one stands in, where that can be read by itself. */
+export function kindAbove({ shape }: Kind): Kind | undefined {
+  const above = shape.replace(/\/[^/{}]+\/\{\}$/, "")
+  const reader = above === shape ? undefined : all().find((one) => one.method === "GET" && shapeOf(one) === above)
+  return reader && kindRead(reader)
+}
+
+/** What can be done with one, and with all that it holds: not what reads it. */
+export function actionsOf({ shape }: Kind): Operation[] {
+  return all().filter((one) => !one.readOnly && !one.streams && isAtOrBelow(shapeOf(one), shape))
+}
+
+/** Lists within one. */
+export function listsWithin({ shape }: Kind): Operation[] {
+  return all().filter((one) => one.method === "GET" && isList(one) && isAtOrBelow(shapeOf(one), shape) && shapeOf(one) !== shape)
+}
+
+/** What else of one can be looked at or kept as a file. */
+export function readsWithin({ shape }: Kind): Operation[] {
+  return all().filter((one) => one.method === "GET" && !isList(one) && isAtOrBelow(shapeOf(one), shape) && shapeOf(one) !== shape)
+}
+
+/** Adds to the list. */
+export function adderOf(list: Operation): Operation | undefined {
+  return all().find((one) => one.method === "POST" && !one.readOnly && shapeOf(one) === shapeOf(list))
+}
+
+/** Is of one of the kind itself, and of nothing within it. */
+export function isOf(operation: Operation, { shape }: Kind): boolean {
+  return shapeOf(operation) === shape
+}
+
+function isAtOrBelow(shape: string, top: string): boolean {
+  return shape === top || (shape.startsWith(`${top}/`) && !shape.slice(top.length).includes("{}"))
+}
+
+/** The operation's path fields with these values, in their order. */
+export function given(operation: Operation, values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(pathFields(operation).flatMap((name, index) => (values[index] === undefined ? [] : [[name, values[index]]])))
+}
+
+/** What stands for a row in the path of its kind: the field of that name, else the one that names it. */
+export function idOf(row: Row, { reader, shape }: Kind): string {
+  const example = reader ?? all().find((one) => shapeOf(one).startsWith(shape))
+  const asked = example ? (pathFields(example)[shape.split("{}").length - 2] ?? "id") : "id"
+  const names = [asked, ...Object.keys(row).filter((name) => name.endsWith(`_${asked}`)), "slug", "key", "domain", "number", "id"]
+  const found = names.map((name) => row[name]).find((value) => (typeof value === "string" && value !== "") || typeof value === "number")
+  return String(found ?? "")
+}
+
+/** The main kind of an area stands right below it; others are told by the operation that reads them. */
+export function hrefOfOne(kind: Kind, values: readonly string[]): string {
+  const by = kind.reader ?? kind.list
+  if (!by) return hrefOf([])
+  const area = areaOf(by)
+  const [id = ""] = values
+  if (values.length === 1 && mainKind(area)?.shape === kind.shape) return hrefOf([area, id])
+  const known = kind.reader ? given(by, values) : { ...given(by, values), id: values.at(-1) ?? "" }
+  return hrefOf([area, "-", by.name], known)
+}

@@ -1,0 +1,52 @@
+// Rows of a list with the columns that are declared for them; the first leads to what each stands for.
+import type { Operation, Row } from "./api.ts"
+import { viewOf } from "./contributions.ts"
+import { hrefWith } from "./filters.tsx"
+import { hrefOfOne, idOf, type Kind, kindOf } from "./paths.ts"
+import { type Column, Table } from "./table.tsx"
+import { at, columnsFor, isEmpty, isNumeric, Shown, titleOf } from "./value.tsx"
+
+interface RowsArgs {
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly area: string
+  /** The field that holds them, by which the area's view knows their columns. */
+  readonly field: string
+  /** What lists them. */
+  readonly list?: Operation | undefined
+  /** What the list's path takes. */
+  readonly values?: readonly string[]
+  /** What each stands for, where that is another than what the list lists. */
+  readonly kind?: Kind | undefined
+  /** Opens a row where it stands, where nothing reads one by itself. */
+  readonly opensHere?: boolean
+}
+
+export function Rows({ label, rows, area, field, list, values = [], kind = list && kindOf(list), opensHere = false }: RowsArgs) {
+  const declared = viewOf(area).columns?.[field] ?? list?.columns ?? []
+  const columns = columnsFor(rows, declared, kind !== undefined).map((declaredAs, index): Column<Row> => {
+    const [path = "", title = titleOf(path)] = declaredAs.split(" as ")
+    return {
+      name: path,
+      title,
+      isNumber: rows.every((row) => isNumeric(at(row, path))),
+      show(row) {
+        const shown = <Shown name={path} value={at(row, path)} isBrief />
+        const href = index === 0 ? hrefOfRow(row) : undefined
+        return href === undefined ? shown : <a href={href}>{isEmpty(at(row, path)) ? nameOf(row) : shown}</a>
+      },
+    }
+  })
+  const hrefOfRow = (row: Row): string | undefined => {
+    if (kind) return hrefOfOne(kind, [...values, idOf(row, kind)])
+    return opensHere ? hrefWith({ row: rowKey(row, rows.indexOf(row)) }) : undefined
+  }
+  // What the first column leaves empty is called by the next that holds something.
+  const nameOf = (row: Row) => {
+    const other = columns.find(({ name }) => !isEmpty(at(row, name)))
+    return other ? <Shown name={other.name} value={at(row, other.name)} isBrief /> : "no name"
+  }
+  return <Table label={label} rows={rows} columns={columns} keyOf={rowKey} />
+}
+
+export const rowKey = (row: Row, index: number): string => String(row["id"] ?? row["request_id"] ?? index)

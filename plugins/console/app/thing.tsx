@@ -1,0 +1,161 @@
+// One thing of an area without a screen for it: what can be done with it, its fields, and the lists within it.
+
+import { Actions, Adding } from "./actions.tsx"
+import { Answered, useAnswer } from "./answer.tsx"
+import { areaOf, type Operation, type Row, words } from "./api.ts"
+import { viewOf } from "./contributions.ts"
+import { Foreign } from "./foreign.tsx"
+import { List } from "./list.tsx"
+import { adderOf, given, hrefOfOne, idOf, type Kind, kindAbove, listField, listsWithin, pathFields } from "./paths.ts"
+import { hrefOf } from "./place.ts"
+import { Rows } from "./rows.tsx"
+import { Same } from "./same.tsx"
+import { fieldsOf } from "./schema.ts"
+import { at, Fields, isRows, ordered, Shown } from "./value.tsx"
+
+interface ThingArgs {
+  readonly kind: Kind
+  /** What the path takes, in its order; none where there is only one. */
+  readonly values: readonly string[]
+}
+
+const maxListed = 200
+
+export function Thing({ kind, values }: ThingArgs) {
+  const by = kind.reader ?? kind.list
+  const input = by ? given(by, values) : {}
+  const hasLimit = by && !kind.reader && fieldsOf(by).some(([name]) => name === "limit")
+  const read = useAnswer(by?.name, hasLimit ? { ...input, limit: maxListed } : input)
+  if (!by) return null
+  const isOnly = values.length === 0
+  return (
+    <>
+      {!isOnly && <Crumbs kind={kind} values={values} />}
+      {!isOnly && !read.answer && (
+        <h1>
+          <bdi>{values.at(-1)}</bdi>
+        </h1>
+      )}
+      <Answered of={read}>
+        {(answer) => {
+          const row = kind.reader ? wholeOf(answer) : rowIn(answer, kind, values.at(-1) ?? "")
+          return row ? (
+            <>
+              {!isOnly && <Heading row={row} called={viewOf(areaOf(by)).called ?? []} otherwise={values.at(-1) ?? ""} />}
+              <Whole kind={kind} values={values} row={row} reload={read.reload} />
+            </>
+          ) : (
+            <p>It is not among the first {maxListed} of its list.</p>
+          )
+        }}
+      </Answered>
+      {kind.reader && <Same operation={kind.reader} input={input} />}
+    </>
+  )
+}
+
+/** Where the answer holds one thing beside lists, its fields are the thing's. */
+function wholeOf(answer: Row): Row {
+  const [[name, one] = []] = Object.entries(answer)
+  if (name === undefined || typeof one !== "object" || one === null || Array.isArray(one)) return answer
+  const { [name]: _own, ...rest } = answer
+  return Object.values(rest).some(Array.isArray) ? { ...(one as Row), ...rest } : answer
+}
+
+function rowIn(answer: Row, kind: Kind, id: string): Row | undefined {
+  const rows = (answer[(kind.list && listField(kind.list)) ?? ""] ?? []) as readonly Row[]
+  return rows.find((row) => idOf(row, kind) === id)
+}
+
+interface HeadingArgs {
+  readonly row: Row
+  readonly called: readonly string[]
+  readonly otherwise: string
+}
+
+function Heading({ row, called, otherwise }: HeadingArgs) {
+  const names = [...called, "title", "name", "subject", "what", "objective", "slug", "key"].map((path) => at(row, path))
+  const name = names.find((one) => typeof one === "string" && one !== "") ?? otherwise
+  const state = row["status"] ?? row["state"]
+  return (
+    <h1>
+      <Foreign text={String(name)} /> {typeof state === "string" && <Shown name="state" value={state} />}
+    </h1>
+  )
+}
+
+/** Its area, and the thing that it is within. */
+function Crumbs({ kind, values }: ThingArgs) {
+  const area = areaOf((kind.list ?? kind.reader) as Operation)
+  const above = values.length > 1 ? kindAbove(kind) : undefined
+  return (
+    <p>
+      <a href={hrefOf([area])}>{viewOf(area).title}</a>
+      {above && (
+        <>
+          {" / "}
+          <a href={hrefOfOne(above, values.slice(0, -1))}>
+            <bdi>{values.at(-2)}</bdi>
+          </a>
+        </>
+      )}
+    </p>
+  )
+}
+
+interface WholeArgs extends ThingArgs {
+  readonly row: Row
+  readonly reload: () => void
+}
+
+interface Section {
+  readonly field: string
+  readonly list: Operation | undefined
+  /** Of the thing's own answer; undefined where the list is read by itself. */
+  readonly rows: readonly Row[] | undefined
+}
+
+function Whole({ kind, values, row, reload }: WholeArgs) {
+  const area = areaOf((kind.reader ?? kind.list) as Operation)
+  const { lists = [], first } = viewOf(area)
+  const sections = sectionsOf(kind, row).sort((a, b) => placeIn(lists, a.field) - placeIn(lists, b.field))
+  // Of several lists of the same, the first is added to.
+  const adders = new Map(sections.flatMap(({ field, list }) => (list ? [[adderOf(list), field] as const] : [])).reverse())
+  const names = ordered(Object.keys(row).filter((name) => !sections.some(({ field, rows }) => rows && field === name)))
+  const isMain = kind.list === undefined || pathFields(kind.list).length === 0
+  return (
+    <>
+      <Actions kind={kind} values={values} row={row} without={new Set(adders.keys())} onDone={reload} />
+      <Fields row={Object.fromEntries(names.map((name) => [name, row[name]]))} first={isMain ? first : undefined} />
+      {sections.map(({ field, list, rows }) => (
+        <section key={field} aria-label={words(field)}>
+          <h2>{words(field).replace(/^./, (letter) => letter.toUpperCase())}</h2>
+          {rows?.length === 0 && <p class="about">None yet.</p>}
+          {rows && rows.length > 0 && (
+            <Rows label={words(field)} rows={rows} area={area} field={(list && listField(list)) ?? field} list={list} values={values} />
+          )}
+          {!rows && list && <List list={list} values={values} isPart />}
+          {[...adders].map(
+            ([adder, of]) => of === field && adder && <Adding key={adder.name} operation={adder} values={values} onDone={reload} />,
+          )}
+        </section>
+      ))}
+    </>
+  )
+}
+
+/** The lists that its answer holds, and those that are read by themselves. */
+function sectionsOf(kind: Kind, row: Row): Section[] {
+  const within = listsWithin(kind)
+  const listOf = (field: string) => within.find((list) => field === listField(list) || field.endsWith(`_${listField(list)}`))
+  const held = Object.keys(row)
+    .filter((field) => isRows(row[field]) || (Array.isArray(row[field]) && listOf(field)))
+    .map((field): Section => ({ field, list: listOf(field), rows: row[field] as readonly Row[] }))
+  const others = within.filter((list) => !held.some((one) => one.list === list))
+  return [...held, ...others.map((list): Section => ({ field: listField(list) ?? "", list, rows: undefined }))]
+}
+
+function placeIn(order: readonly string[], field: string): number {
+  const place = order.indexOf(field)
+  return place < 0 ? order.length : place
+}

@@ -1,0 +1,13 @@
+// Suppressions, as the console makes them of their operations.
+import type { Contribution } from "#console"
+
+export default {
+  views: [
+    {
+      area: "suppressions",
+      about: "Addresses that get no mail: they bounced, complained, or somebody asked for it.",
+      navigation: { group: "Delivery", order: 50 },
+      columns: { suppressions: ["address", "reason", "evidence.report", "source", "created_at"] },
+    },
+  ],
+} satisfies Contribution

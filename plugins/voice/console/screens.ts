@@ -1,0 +1,6 @@
+// Caller names, as the console makes them of their operations.
+import type { Contribution } from "#console"
+
+export default {
+  views: [{ area: "voice", title: "Caller names", navigation: { group: "Delivery", order: 60 } }],
+} satisfies Contribution

@@ -1,0 +1,113 @@
+// Every screen of a service with something in every area, in Chromium: found by its links from the navigation on, looked at in
+// light and dark, narrow and wide, and held against what a guest, a member and a manager's key may do.
+import { expect } from "chai"
+import type { Page } from "playwright-core"
+import { type Role, roleAtLeast } from "../../../core/contract/caller.ts"
+import { Operations } from "../../../core/contract/operation.ts"
+import { until } from "../../waiting.ts"
+import { consoleUnderTest } from "./browser.ts"
+import { Filling, optionsOf, type Servers, startServers } from "./filled.ts"
+
+describe("every screen", () => {
+  let servers: Servers
+  const shown = consoleUnderTest(async () => {
+    servers = await startServers()
+    return optionsOf(servers)
+  })
+  before(() => new Filling(shown.host, servers).all())
+  after(() => servers.close())
+
+  it("is accessible, in light and dark, narrow and wide, with an empty log", async () => {
+    const page = await shown.signedIn("/console")
+    const places = await walk(page, async (path) => {
+      await shown.looksRight(page, nameOf(path), (number) => process.env["MILLRACE_TEST_PICTURES"] !== undefined || number % 3 === 0)
+    })
+    expect(places.length).to.be.greaterThan(60)
+    for (const place of ["workstreams/autumn-launch", "experiments/spring-offer", "pages/spring-offer"])
+      expect(places.includes(`/console/${place}`), place).to.equal(true)
+  })
+
+  for (const { name, role, manager } of [
+    { name: "a guest", role: "guest", manager: false },
+    { name: "a member", role: "member", manager: false },
+    { name: "a manager's key", role: "admin", manager: true },
+  ] as const) {
+    it(`offers ${name} nothing that would be refused`, async () => {
+      const made = await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name, role, manager })
+      const page = await shown.signedIn("/console", { key: made.body.secret })
+      const refused: string[] = []
+      page.on("response", (response) => {
+        if (response.status() === 403) refused.push(`${response.request().method()} ${response.url()}`)
+      })
+      const offered = new Set<string>()
+      const places = await walk(page, async (path) => {
+        for (const operation of await offeredOn(page)) {
+          offered.add(operation)
+          expect(mayCall(operation, role), `${operation} is offered on ${path}`).to.equal(true)
+        }
+      })
+      expect(refused).to.deep.equal([])
+      expect(places.length).to.be.greaterThan(20)
+      // Who may do more is offered more, so that what was looked for is there to be seen.
+      expect(offered.has("datasets.create")).to.equal(role !== "guest")
+      expect(offered.has("sending_domains.delete")).to.equal(role === "admin")
+      expect(offered.has("experiments.decide")).to.equal(role === "admin")
+    })
+  }
+
+  function mayCall(operation: string, role: Role): boolean {
+    const access = shown.host.runtime.registry.items(Operations).find(({ name }) => name === operation)?.access
+    return access !== undefined && roleAtLeast(role, access.role)
+  }
+})
+
+/** Each place of the navigation, its tabs, and the first thing that it leads to; answers all of them. */
+async function walk(page: Page, look: (path: string) => Promise<void>): Promise<string[]> {
+  const seen: string[] = []
+  const visit = async (path: string, depth: number): Promise<void> => {
+    if (seen.includes(path)) return
+    seen.push(path)
+    await goTo(page, path)
+    await look(path)
+    if (depth === 0) return
+    for (const next of (await page.evaluate(leading)) as string[]) await visit(next, depth - 1)
+  }
+  const places = await page.evaluate(`[...document.querySelectorAll("nav.areas a")].map((link) => link.pathname)`)
+  for (const path of places as string[]) await visit(path, 2)
+  return seen
+}
+
+/** As a link does, without loading the page again. */
+async function goTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`)
+  await until(`${path} being read`, async () => {
+    const isThere = (await page.locator("main h1").count()) > 0
+    return (isThere && (await page.locator("main").getByText("Loading", { exact: true }).count()) === 0) || undefined
+  })
+}
+
+/** Tabs and parts of this place, and the first row of each of its tables that leads somewhere. */
+const leading = `(() => {
+  const here = location.pathname
+  const tabs = [...document.querySelectorAll("main nav.tabs a, main .verbs a.button")]
+  const rows = [...document.querySelectorAll("main table, main [role=table]")].flatMap((table) => table.querySelector("tbody a, .virtual-body a") ?? [])
+  const links = [...tabs, ...rows].filter((link) => link.origin === location.origin && link.pathname.startsWith("/console/"))
+  return [...new Set(links.map((link) => link.pathname + link.search))].filter((path) => path !== here).slice(0, 12)
+})()`
+
+/** Operations behind what can be pressed here: calls of its parts, forms that its links open, files that it gives. */
+async function offeredOn(page: Page): Promise<string[]> {
+  const calls = String(await page.evaluate("document.documentElement.dataset.offers ?? ''"))
+  const links = (await page.evaluate(`[...document.querySelectorAll("main a")].map((link) => link.href)`)) as string[]
+  const opened = links.flatMap((href) => {
+    const url = new URL(href)
+    return [/\/-\/([\w.]+)$/.exec(url.pathname)?.[1], url.searchParams.get("do") ?? undefined]
+  })
+  return [...calls.split(" "), ...opened].filter((name): name is string => name !== undefined && name !== "")
+}
+
+const nameOf = (path: string) =>
+  path
+    .slice(1)
+    .replaceAll(/[^\w-]+/g, "_")
+    .slice(0, 120)
