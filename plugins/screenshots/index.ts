@@ -6,6 +6,7 @@ import { Organizations } from "../organizations/index.ts"
 import { OutgoingSockets } from "../outgoing-http/index.ts"
 import { Pages, Serving } from "../pages/index.ts"
 import { ScreenshotCollection } from "./collection.ts"
+import { readImage } from "./image.ts"
 import { expireScreenshot, renderScreenshot } from "./jobs.ts"
 import { screenshotResult, startScreenshot } from "./operations.ts"
 import { reasons } from "./reasons.ts"
@@ -26,6 +27,7 @@ export default definePlugin({
   register(reg, config) {
     reg.collections(ScreenshotCollection)
     reg.operations(startScreenshot, screenshotResult)
+    reg.routes(readImage)
     // Slots of their own: what waits for a page keeps no mail waiting, and the other way round.
     // A page may take as long as its deadline: where there are several browsers, one is never another organization's.
     const reservedSlots = config.concurrency > 1 ? Math.max(1, Math.floor(config.concurrency / 4)) : 0

@@ -1,6 +1,6 @@
 // What visitors of pages did, as pictures; each leads to the SQL behind it.
 import { useSignal } from "@preact/signals"
-import { Ago, Answered, FilterBar, hrefOf, query, useAnswer } from "#console"
+import { Ago, Answered, FilterBar, hrefOf, mayCall, query, useAnswer } from "#console"
 import { type Question, questionsOf } from "./questions.ts"
 import { Picture, type Result } from "./result.tsx"
 
@@ -10,6 +10,11 @@ interface Status {
   readonly rows: number
 }
 
+interface Page {
+  readonly id: string
+  readonly title: string
+}
+
 const spans = ["7", "30", "90", "365"]
 
 export default function Pictures() {
@@ -17,6 +22,8 @@ export default function Pictures() {
   const now = useSignal(Date.now())
   const status = useAnswer<Status>("page_analytics.status", {}, { everyMs: 30_000 })
   const questions = questionsOf(Number(days) || 30, page, now.value)
+  const pages = useAnswer<{ pages: readonly Page[] }>(mayCall("pages.list") ? "pages.list" : undefined, { limit: 200 })
+  const titles = (pages.answer?.pages ?? []).map(({ id, title }) => [id, title] as const)
   return (
     <>
       <h1>Analytics</h1>
@@ -35,8 +42,8 @@ export default function Pictures() {
       </Answered>
       <FilterBar
         filters={[
-          { name: "days", label: "days, else 30", choices: spans },
-          { name: "page", label: "page, by its id" },
+          { name: "days", choices: spans, otherwise: "30" },
+          mayCall("pages.list") ? { name: "page", choices: titles } : { name: "page", label: "page, by its id" },
         ]}
       />
       <div class="cards">

@@ -1,0 +1,49 @@
+// The image of a screenshot, through the service: for pages of its own, which take no image from another origin, as a signed
+// link to S3 is.
+import { parseCookie } from "cookie"
+import { AppError, defineRoute } from "#core"
+import { Authenticator, sessionCookie } from "#core/engine"
+import { Buckets } from "../buckets/index.ts"
+import { screenshotResult } from "./operations.ts"
+import { Screenshots } from "./screenshots.ts"
+
+const { scope } = screenshotResult.access
+
+export const readImage = defineRoute({
+  name: "screenshots.image",
+  summary: "The image of a screenshot that is done.",
+  method: "GET",
+  path: "/v1/screenshot/images/{job_id}",
+  inject: { authenticator: Authenticator, screenshots: Screenshots, buckets: Buckets },
+  document: {
+    description: "With a key, or with the session of a browser that has signed in. The link in the result of a screenshot needs neither.",
+    path: { job_id: "Job id from screenshot/start." },
+    answers: { 200: { description: "The image.", type: "image/png" }, 404: { description: "There is none, not yet or no longer." } },
+  },
+  async handle({ request, deps: { authenticator, screenshots, buckets } }) {
+    const { params, headers, address, requestId, log } = request
+    const bearer = /^Bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? parseCookie(headers["cookie"] ?? "")[sessionCookie]
+    const organization = headers["x-organization-id"]
+    const caller = await authenticator.authenticate({ bearer, organization, surface: "rest", address, requestId, log })
+    if (caller.scopes && !caller.scopes.has(scope))
+      throw new AppError("permission_denied", `This token does not have the scope "${scope}", which the image needs.`, {
+        reason: "missing_scope",
+        needed_scope: scope,
+        scopes: [...caller.scopes].sort(),
+      })
+    const found = await screenshots.get(caller.organization.id, params["job_id"]?.toLowerCase() ?? "")
+    const image = found.status === "done" ? await buckets.open(caller.organization.id).get(found.bucket_key) : undefined
+    if (!image)
+      throw new AppError("not_found", `The screenshot ${found.id} has no image; it is ${found.status}.`, { reason: "screenshot_not_found" })
+    return {
+      headers: {
+        "Content-Type": image.media_type,
+        "Content-Length": String(image.size),
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Cache-Control": "private, max-age=3600",
+        "Cross-Origin-Resource-Policy": "same-origin",
+      },
+      body: image.chunks,
+    }
+  },
+})
