@@ -106,7 +106,7 @@ export class EventProcessor {
     return new Promise((settle) => {
       const traced = isTracing()
       const one = { event, stages, traced, next: 0, settle }
-      // Spans have the parent of whoever begins them, and a group has no one of them.
+      // A span has one parent, and a group has as many as events.
       if (traced) this.#advance([one])
       else this.#entered.add(one)
     })

@@ -1,5 +1,5 @@
 // Hands a message to the sockets that subscribe to it: to those of this node at once, and to other nodes, each of which looks
-// who is there. A node encodes a message once, however many subscribe and by whatever filters; where nobody does, not at all.
+// who is there. A node encodes a message once, for any number of subscriptions and filters, and not at all where there are none.
 import { type Channel, coversChannel, type Live } from "../../contract/channel.ts"
 import { idAt } from "../../kernel/ids.ts"
 import { anyFilterRoom, filterRooms, socketRoom, type WireMessage, wireMessage } from "./messages.ts"

@@ -5,7 +5,7 @@ import type { WireMessage } from "./messages.ts"
 
 interface ServerEvents {
   message: (message: WireMessage) => void
-  /** An id: what has a lower one was sent, if it was committed by then. */
+  /** An id: what was committed with a lower one before has been sent. */
   position: (id: string) => void
 }
 /** Of nodes to each other. */
