@@ -30,16 +30,20 @@ export function emptyMinute(minute: number): MinuteCounts {
   return { minute, accepted: 0, rejected: 0, failed: 0, latencies: Array.from({ length: buckets }, () => 0), pipelines: {} }
 }
 
-/** Adds the second to the first. */
+/** Adds the second to the first, whose lists are its own. */
 export function addMinute(to: MinuteCounts, from: MinuteCounts): MinuteCounts {
   for (const outcome of outcomes) to[outcome] += from[outcome]
-  to.latencies = addLists(to.latencies, from.latencies)
-  for (const [id, counts] of Object.entries(from.pipelines)) to.pipelines[id] = addLists(to.pipelines[id] ?? [], counts)
+  addList(to.latencies, from.latencies)
+  for (const [id, counts] of Object.entries(from.pipelines)) {
+    const own = to.pipelines[id]
+    if (own) addList(own, counts)
+    else to.pipelines[id] = [...counts]
+  }
   return to
 }
 
-function addLists(one: readonly number[], other: readonly number[]): number[] {
-  return Array.from({ length: Math.max(one.length, other.length) }, (_, at) => (one[at] ?? 0) + (other[at] ?? 0))
+function addList(to: number[], from: readonly number[]): void {
+  for (const [at, count] of from.entries()) to[at] = (to[at] ?? 0) + count
 }
 
 /** The time in milliseconds that this share of events did not exceed, within a fifth; null without events. */
