@@ -60,13 +60,14 @@ describe("storage: sqlite file", () => {
     expect(statSync(`${opened.file}-wal`).size).to.be.lessThan(120 << 20)
   })
 
-  it("starts another reading thread only where queries wait for one", async () => {
+  it("starts another reading thread only where reads wait for one, and one for look-ups that queries would keep", async () => {
     const started: Worker[] = []
     const note = (worker: Worker) => void (worker.threadName === "millrace-reader" && started.push(worker))
     process.on("worker", note)
     try {
       opened = await openFile([events])
-      for (let count = 0; count < 20; count++) await all()
+      const get = () => opened.store.open(events).get("none")
+      for (let count = 0; count < 20; count++) expect([await all(), await get()]).to.deep.equal([[], undefined])
       expect(started).to.have.length(1)
       const waiting = Array.from({ length: 100 }, () => all())
       await until("a second thread", async () => {
@@ -76,6 +77,16 @@ describe("storage: sqlite file", () => {
       })
       await Promise.all(waiting)
       expect(started).to.have.length(2)
+      let answered = 0
+      await until("a thread for look-ups", async () => {
+        const queries = Array.from({ length: 500 }, () => all().then(() => answered++))
+        answered = 0
+        await get()
+        const before = answered
+        await Promise.all(queries)
+        return started.length > 2 && before < 500
+      })
+      expect(started).to.have.length(3)
     } finally {
       process.off("worker", note)
     }

@@ -1,5 +1,6 @@
 // The main thread's end of the readers. One thread answers look-ups by id only, so that none waits behind a long
-// query; the others answer everything else, one query at a time. What waits is bounded by number.
+// query; the others answer everything else, one query at a time. Each is started where something waits for it: until
+// then the first answers look-ups too. What waits is bounded by number.
 import { Worker } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -15,20 +16,18 @@ interface Asked {
 
 const maxWaiting = 10_000
 const lookUpsAtOnce = 64
-/** Where queries still wait then, another thread is started: to start one takes longer than most queries. */
+/** Where reads still wait then, another thread is started: to start one takes longer than most queries. */
 const startAfterMs = 5
 
 class Lane {
   readonly #pool: { unreadable(table: string): void; settle(asked: Asked, answer: string | number | WireError | undefined): void }
   readonly #file: string
-  readonly #most: number
   #worker: Worker | undefined
   #inHand: readonly Asked[] = []
 
-  constructor(pool: ReaderPool, file: string, most: number) {
+  constructor(pool: ReaderPool, file: string) {
     this.#pool = pool
     this.#file = file
-    this.#most = most
   }
 
   get idle(): boolean {
@@ -39,8 +38,8 @@ class Lane {
     return this.#worker !== undefined
   }
 
-  take(queue: Asked[], then: () => void): void {
-    this.#inHand = queue.splice(0, this.#most)
+  take(queue: Asked[], most: number, then: () => void): void {
+    this.#inHand = queue.splice(0, most)
     this.#worker ??= this.#start(then)
     this.#worker.postMessage(this.#inHand.map((asked) => asked.query))
   }
@@ -94,8 +93,8 @@ export class ReaderPool {
 
   constructor(file: string, readers: number, hooks: ReaderHooks) {
     this.#hooks = hooks
-    this.#lookUps = new Lane(this, file, lookUpsAtOnce)
-    this.#others = Array.from({ length: readers }, () => new Lane(this, file, 1))
+    this.#lookUps = new Lane(this, file)
+    this.#others = Array.from({ length: readers }, () => new Lane(this, file))
   }
 
   ask(query: WireRead): Promise<Json> {
@@ -150,26 +149,36 @@ export class ReaderPool {
 
   readonly #send = (): void => {
     if (this.#stopped) return
-    if (this.#waitingLookUps.length > 0 && this.#lookUps.idle) this.#lookUps.take(this.#waitingLookUps, this.#send)
+    if (this.#lookUps.started) this.#giveLookUps(this.#lookUps)
     let running = 0
     for (const lane of this.#others) {
       if (!lane.started) continue
       running++
+      if (!this.#lookUps.started) this.#giveLookUps(lane)
       this.#give(lane)
     }
-    if (this.#waitingOthers.length === 0 || running === this.#others.length) return
     if (running === 0) this.#startOne()
-    else this.#starting ??= setTimeout(() => this.#startOne(), startAfterMs)
+    else if (this.#lacksLookUps() || (this.#waitingOthers.length > 0 && running < this.#others.length))
+      this.#starting ??= setTimeout(() => this.#startOne(), startAfterMs)
+  }
+
+  #lacksLookUps(): boolean {
+    return this.#waitingLookUps.length > 0 && !this.#lookUps.started
   }
 
   #startOne(): void {
     this.#starting = undefined
     const lane = this.#others.find(({ started }) => !started)
+    if (this.#lacksLookUps()) this.#giveLookUps(lane && lane === this.#others[0] ? lane : this.#lookUps)
     if (lane) this.#give(lane)
   }
 
+  #giveLookUps(lane: Lane): void {
+    if (this.#waitingLookUps.length > 0 && lane.idle) lane.take(this.#waitingLookUps, lookUpsAtOnce, this.#send)
+  }
+
   #give(lane: Lane): void {
-    if (this.#waitingOthers.length > 0 && lane.idle) lane.take(this.#waitingOthers, this.#send)
+    if (this.#waitingOthers.length > 0 && lane.idle) lane.take(this.#waitingOthers, 1, this.#send)
   }
 }
 
