@@ -2,8 +2,9 @@
 // no files but the program's to read and no pipes but its own, and confined once it has read them (child/confinement.ts);
 // frames go in and out.
 import { type ChildProcess, execFile, spawn } from "node:child_process"
-import { existsSync } from "node:fs"
-import { createRequire } from "node:module"
+import { existsSync, mkdirSync } from "node:fs"
+import { createRequire, getCompileCacheDir } from "node:module"
+import { join } from "node:path"
 import type { Duplex, Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { FrameReader, frameOf } from "./wire.ts"
@@ -65,6 +66,24 @@ const start = `ulimit -s ${stackKb}; exec /usr/bin/env -i ${environment} "$0" "$
 
 let ownFolders: string[] | undefined
 
+/**
+ * The folder where children keep what Node compiled of their program, so that the next one starts in two thirds of the
+ * time. They write to it before they are confined, and so before any foreign text is in. Beside what the service keeps of
+ * its own code, and apart from it; undefined where it keeps none.
+ */
+function codeCache(): string | undefined {
+  const compiled = getCompileCacheDir()
+  if (compiled === undefined) return undefined
+  const folder = join(compiled, "sandbox")
+  try {
+    mkdirSync(folder, { recursive: true })
+    return folder
+  } catch {
+    // That of another user, perhaps; a start takes its time then.
+    return undefined
+  }
+}
+
 function nodeFlags(more: readonly string[]): string[] {
   ownFolders ??= readable()
   return [
@@ -86,7 +105,12 @@ export class ChildLink {
 
   constructor({ entry, parameters, bundle, snapshot, readable = [] }: ChildProgram, handlers: LinkHandlers) {
     this.#handlers = handlers
-    const command = [process.execPath, ...nodeFlags(readable), fileURLToPath(entry), ...parameters]
+    const cache = codeCache()
+    const flags = nodeFlags(cache === undefined ? readable : [...readable, `${cache}/`])
+    const program = [process.execPath, ...flags, fileURLToPath(entry), ...parameters]
+    // A variable, as env(1) takes it, and the right to write to the folder.
+    const command =
+      cache === undefined ? program : [`NODE_COMPILE_CACHE=${cache}`, ...program.toSpliced(1, 0, `--allow-fs-write=${cache}/`)]
     const spawned = this.#spawn(command)
     if (!spawned) return
     const { child, watch } = spawned

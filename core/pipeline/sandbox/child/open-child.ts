@@ -1,5 +1,6 @@
 // How a child comes up: it asks for the bundle of its isolates, loads it, asks to be confined, and is ready once it is.
 // Work comes after that only. It is gone when its parent is.
+import { flushCompileCache } from "node:module"
 import { Socket } from "node:net"
 import { FrameReader, frameOf } from "../wire.ts"
 import { confine } from "./confinement.ts"
@@ -20,6 +21,8 @@ export interface ChildWork {
 }
 
 export function openChild({ load, loadSnapshot, onFrame }: ChildWork): void {
+  // Has done what it is for, and tells of a folder of the service.
+  delete process.env["NODE_COMPILE_CACHE"]
   const socket = new Socket({ fd: pipeFd, readable: true, writable: true })
   const send: Send = (parts) => {
     socket.write(frameOf(parts))
@@ -28,9 +31,12 @@ export function openChild({ load, loadSnapshot, onFrame }: ChildWork): void {
   const frames = new FrameReader((parts) => {
     if (confined) onFrame(parts, send)
     else if (parts[0] === "bundle") {
-      send(["loaded", load(parts[1] ?? "") ?? ""])
+      const snapshot = load(parts[1] ?? "")
+      flushCompileCache()
+      send(["loaded", snapshot ?? ""])
     } else if (parts[0] === "snapshot") {
       loadSnapshot?.(parts[1] ?? "")
+      flushCompileCache()
       send(["loaded"])
     } else if (parts[0] === "confine") {
       confined = true
