@@ -1,5 +1,6 @@
 // Page analytics: a columnar copy of each organization's page events, and SQL over it in a process that can do nothing
 // else. The dataset `page-events` stays the source of truth.
+import { getCompileCacheDir } from "node:module"
 import { join } from "node:path"
 import { Clock, definePlugin, Ids, Leases, Log, Settings, Store, token, UnitsOfWork } from "#core"
 import { Metrics, measureWaiting } from "#core/engine"
@@ -40,6 +41,9 @@ export default definePlugin({
   needs: ["buckets", "datasets", "event-pipelines", "organizations", "pages"],
   config: AnalyticsSettings,
   register(reg, config) {
+    const compiled = getCompileCacheDir()
+    // Beside what the service keeps of its own code. What runs queries that others wrote has a folder apart from all else.
+    const codeCacheOf = (name: string) => (compiled === undefined ? {} : { codeCache: join(compiled, name) })
     /** Organizations that have a copy, as this node last saw them. */
     const copied = new Set<string>()
     reg.collections(CopiedOrganizations, CopiesCollection, SealingCollection, NotesCollection, SegmentsCollection)
@@ -53,12 +57,12 @@ export default definePlugin({
         new SegmentFiles({ ...deps, folder: join(settings.data_dir, "page-analytics"), cacheBytes: config.cache_bytes }),
       start: (files) => files.start(),
     })
-    reg.provide(Engine, { create: () => new SegmentEngine(), stop: (engine) => engine.stop() })
+    reg.provide(Engine, { create: () => new SegmentEngine(codeCacheOf("analytics-sealing")), stop: (engine) => engine.stop() })
     reg.provide(Pool, {
-      inject: { settings: Settings, metrics: Metrics },
-      create: ({ settings, metrics }) => {
+      inject: { metrics: Metrics },
+      create: ({ metrics }) => {
         const pool = new QueryPool({
-          codeCache: join(settings.data_dir, "page-analytics", "code-cache"),
+          ...codeCacheOf("analytics-queries"),
           threads: config.threads,
           memoryMb: config.memory_mb,
           deadlineMs: config.deadline_ms,

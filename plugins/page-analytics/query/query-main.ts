@@ -1,5 +1,6 @@
 // The query process: one organization's SQL, in an engine of its own for each query. Started by the pool with an empty
 // environment and a limit on its memory; after any failure here, it is killed from outside.
+import { flushCompileCache } from "node:module"
 import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api"
 import { literal } from "../event-columns.ts"
 import { eventsView, views } from "../views.ts"
@@ -86,6 +87,8 @@ async function read(result: Awaited<ReturnType<DuckDBConnection["stream"]>>, { l
 }
 
 let spare = opened()
+// Before anybody's query: it is killed, and would keep nothing for the next process at its end.
+void spare.then(() => flushCompileCache())
 process.on("message", async (task: QueryTask) => {
   let answer: QueryAnswer
   const engine = await spare

@@ -10,7 +10,7 @@ export interface ProcessLimits {
   /** Of the engine's own buffers; the process has `overheadMb` more. */
   readonly memoryMb: number
   readonly deadlineMs: number
-  /** Folder where compiled code is kept, which makes a start a third shorter; absent: nowhere. */
+  /** Folder where compiled code is kept, for a start in half the time; absent: nowhere. */
   readonly codeCache?: string
   /** For a start, and for opening an engine after each query; absent: 30 s. */
   readonly startMs?: number

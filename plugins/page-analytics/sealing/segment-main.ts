@@ -1,6 +1,8 @@
 // The sealing process: turns rows into Parquet and merges Parquet, so that the engine's native code is not in the
 // service's own process and its threads do not stand in the way of events. Runs only statements that are written here.
+
 import { rm, stat } from "node:fs/promises"
+import { flushCompileCache } from "node:module"
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"
 import { blankWhenAbsent, literal, quoted, segmentColumns } from "../event-columns.ts"
 import type { SegmentReply, SegmentRequest, SegmentResults, SegmentTask, WrittenSegment } from "./segment-tasks.ts"
@@ -82,6 +84,9 @@ const instance = await DuckDBInstance.create(":memory:", {
 })
 const connection = await instance.connect()
 await connection.run("SET TimeZone = 'UTC'; SET preserve_insertion_order = true; SET temp_directory = ''")
+
+// It is killed, and would keep nothing for the next process at its end.
+flushCompileCache()
 
 let last: Promise<unknown> = Promise.resolve()
 process.on("message", ({ id, task }: SegmentRequest) => {

@@ -1,7 +1,8 @@
 // What holds where the list of functions would not: the engine's own lock, the process's limits, and that a process
 // belongs to one organization.
 import { spawn } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { getCompileCacheDir } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DuckDBInstance } from "@duckdb/node-api"
@@ -15,7 +16,8 @@ import { expectWithin } from "../../tier.ts"
 import { until } from "../../waiting.ts"
 import { AnalyticsHost } from "./host.ts"
 
-const limits = { threads: 1, memoryMb: 128, deadlineMs: 60_000 }
+const codeCache = join(getCompileCacheDir() ?? tmpdir(), "analytics-queries")
+const limits = { threads: 1, memoryMb: 128, deadlineMs: 60_000, codeCache }
 const task = { files: [], mixed: false, limits: { rows: 10, bytes: 10_000 } }
 const onLinux = process.platform === "linux" ? it : it.skip
 const never = new AbortController().signal
@@ -58,10 +60,13 @@ describe("containment of analytics queries", () => {
     instance.closeSync()
   })
 
-  it("gives the process nothing of the service's environment, and a limit on what it may write to", async () => {
+  it("gives the process nothing of the service's environment, and a limit on what it may write to; it keeps compiled code", async () => {
     process.env["MILLRACE_TEST_PLANTED"] = "planted"
-    const query = new QueryProcess(limits)
+    const own = join(folder, "code")
+    const query = new QueryProcess({ ...limits, codeCache: own })
     await query.ready
+    const kept = () => readdirSync(own, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    await until("code for the next start", async () => kept().length > 0)
     if (process.platform === "linux") {
       const environment = readFileSync(`/proc/${query.pid}/environ`, "utf8")
       expect(environment).to.contain("TZ=UTC").and.not.to.contain("planted")
