@@ -41,11 +41,21 @@ function segmentsOf(path: string): string[] {
 
 // Paths of operations, in the order in which they must be tried: literal segments before parameters.
 
-interface Route {
+class Route {
   readonly operation: AnyOperation
   readonly expressPath: string
-  /** Takes letters in either case, as express does. */
-  readonly pattern: RegExp
+  #pattern: RegExp | undefined
+
+  constructor(operation: AnyOperation) {
+    this.operation = operation
+    this.expressPath = expressPath(operation.http.path)
+  }
+
+  /** Takes letters in either case, as express does. Made when it is first needed, which is not at the start. */
+  get pattern(): RegExp {
+    this.#pattern ??= patternOf(this.operation.http.path, "i")
+    return this.#pattern
+  }
 }
 
 /** Throws when two operations answer the same method and path; the message names both. */
@@ -58,8 +68,9 @@ export function routesOf(operations: readonly AnyOperation[]): Route[] {
     taken.set(key, name)
   }
   return operations
-    .toSorted((left, right) => pathRank(left.http.path).localeCompare(pathRank(right.http.path)))
-    .map((operation) => ({ operation, expressPath: expressPath(operation.http.path), pattern: patternOf(operation.http.path, "i") }))
+    .map((operation) => ({ operation, rank: pathRank(operation.http.path) }))
+    .sort((left, right) => (left.rank < right.rank ? -1 : Number(left.rank > right.rank)))
+    .map(({ operation }) => new Route(operation))
 }
 
 /** Methods that this path answers by the route that names it most exactly, HEAD with GET and OPTIONS always; empty when no operation has the path. */
