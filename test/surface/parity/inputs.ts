@@ -101,8 +101,7 @@ export function nearInputs(schema: JsonObject, example: Input, keeps: (field: st
 /** Values of the same kind as this one. */
 function variantsOf(schema: JsonObject, value: unknown, place: Place): fc.Arbitrary<unknown> {
   const fixed = schema["pattern"] !== undefined || schema["format"] !== undefined || schema["enum"] !== undefined
-  if (typeof value === "string" && schema["type"] === "string" && !fixed)
-    return fc.string({ maxLength: 20 }).map((text) => `${value}${text}`)
+  if (typeof value === "string" && schema["type"] === "string" && !fixed) return textUpTo(20).map((text) => `${value}${text}`)
   if (typeof value === "boolean" || fixed || schema["type"] === "integer") return drawnFrom(schema, place)
   if (Array.isArray(value) && value.length > 0) return fc.subarray(value, { minLength: Math.max(1, Number(schema["minItems"] ?? 0)) })
   return fc.constant(value)
@@ -126,7 +125,7 @@ function objectOf(schema: JsonObject, place: Place): fc.Arbitrary<Input> {
   const fields = fc.record(model, { requiredKeys: required })
   const extra = schema["additionalProperties"]
   if (properties.length > 0 || typeof extra !== "object" || extra === null) return fields
-  return fc.dictionary(fc.stringMatching(/^[a-z_]{1,12}$/), drawnFrom(extra as JsonObject, { ...place, depth: place.depth + 1 }), {
+  return fc.dictionary(matching("^[a-z_]{1,12}$"), drawnFrom(extra as JsonObject, { ...place, depth: place.depth + 1 }), {
     maxKeys: 4,
   })
 }
@@ -160,40 +159,48 @@ function drawnFrom(schema: JsonObject, place: Place): fc.Arbitrary<unknown> {
     case "null":
       return fc.constant(null)
     default:
-      return fc.jsonValue({ maxDepth: 2 })
+      return once("json", () => fc.jsonValue({ maxDepth: 2 }))
   }
 }
 
-/** Making those of patterns takes longer than drawing from them. */
-const made = new Map<string, fc.Arbitrary<string>>()
+/** Making those of texts takes longer than drawing from them. */
+const made = new Map<string, fc.Arbitrary<unknown>>()
 
-function once(key: string, make: () => fc.Arbitrary<string>): fc.Arbitrary<string> {
+/** Of one type for each key. */
+function once<T>(key: string, make: () => fc.Arbitrary<T>): fc.Arbitrary<T> {
   const one = made.get(key) ?? make()
   made.set(key, one)
-  return one
+  return one as fc.Arbitrary<T>
 }
+
+function textUpTo(maxLength: number, minLength = 0): fc.Arbitrary<string> {
+  return once(`${minLength} ${maxLength}`, () => fc.string({ minLength, maxLength }))
+}
+
+/** Not fast-check's own, for which it would first make a table of all code points. */
+const url = /^https?:\/\/([a-z][a-z0-9-]{0,8}\.){1,3}(com|org|example)(:[1-9]\d{1,3})?(\/[\w.~%!$&*+,;=:@-]{0,12}){0,3}(\?[\w=&+-]{0,12})?$/
+  .source
 
 /** What looks ahead or behind is not drawn from, but held against what was drawn. */
 function matching(pattern: string): fc.Arbitrary<string> {
   const plain = pattern.replaceAll(/\(\?<?[=!][^()]*\)/g, "")
-  const texts = fc.stringMatching(new RegExp(plain))
-  return plain === pattern ? texts : texts.filter((text) => new RegExp(pattern).test(text))
+  return once(pattern, () => {
+    const texts = fc.stringMatching(new RegExp(plain))
+    return plain === pattern ? texts : texts.filter((text) => new RegExp(pattern).test(text))
+  })
 }
 
 function textOf(schema: JsonObject, { known, name = "" }: Place): fc.Arbitrary<unknown> {
   const { format, pattern, minLength, maxLength } = schema
-  const plain = once(`${minLength} ${maxLength}`, () =>
-    fc.string({ minLength: Number(minLength ?? 0), maxLength: Math.min(Number(maxLength ?? 40), 40) }),
-  )
+  const plain = textUpTo(Math.min(Number(maxLength ?? 40), 40), Number(minLength ?? 0))
   const named = /(?:^|_)slug$/.test(name) ? known.slugs : /^(?:id|actor)$/.test(name) ? known.ids : []
   if (named.length > 0) return fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...named) }, { weight: 1, arbitrary: plain })
   if (/^(?:cursor|filter|sort)$/.test(name)) return fc.oneof({ weight: 4, arbitrary: fc.constant("") }, { weight: 1, arbitrary: plain })
-  if (format === "uuid") return fc.uuid()
+  if (format === "uuid") return once("uuid", () => fc.uuid())
   if (format === "date-time")
     return fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString())
   if (format === "email") return fc.constant("ada@example.com")
-  if (format === "uri") return once("uri", () => fc.webUrl())
-  if (typeof pattern === "string")
-    return once(pattern, () => fc.oneof(matching(pattern), fc.constantFrom("website-leads", "datasets:read")))
+  if (format === "uri") return matching(url)
+  if (typeof pattern === "string") return fc.oneof(matching(pattern), fc.constantFrom("website-leads", "datasets:read"))
   return fc.oneof(plain, fc.constantFrom("Ada", "website leads"))
 }
