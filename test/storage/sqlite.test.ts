@@ -1,7 +1,6 @@
 // The embedded driver: the contract, and what only it promises (one process, a writer that may die, full disks, expiry).
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import type { Worker } from "node:worker_threads"
 import { expect } from "chai"
@@ -45,19 +44,6 @@ describe("storage: sqlite file", () => {
     expect(repeated.created).to.deep.equal([true])
     expect(await again.store.open(events).find({ kind: "x" })).to.deep.equal([{ id: "a", kind: "x" }])
     await again.close()
-  })
-
-  it("carries its log over while it is being written, and begins it again before it is long", async () => {
-    opened = await openFile([events])
-    const text = "x".repeat(7_000)
-    let carried = 0
-    for (let group = 0; group < 400; group++) {
-      await Promise.all(Array.from({ length: 60 }, (_, index) => insert(`${group}-${index}`, { text })))
-      // Without carrying over, the first 64 MB would be in the log alone.
-      if (group === 120) carried = statSync(opened.file).size
-    }
-    expect(carried).to.be.greaterThan(8 << 20)
-    expect(statSync(`${opened.file}-wal`).size).to.be.lessThan(120 << 20)
   })
 
   it("starts another reading thread only where reads wait for one, and one for look-ups that queries would keep", async () => {
