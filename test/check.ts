@@ -1,5 +1,5 @@
-// `npm test`: the static checks (the scripts of package.json whose names begin with "check:") side by side, and where all
-// of them pass, the fast tier. What a check prints is shown when it has ended.
+// `npm test`: the static checks (the scripts of package.json whose names begin with "check:") and the fast tier, side by
+// side, which a failed check interrupts. What a check prints is shown when it has ended.
 import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { delimiter, join } from "node:path"
@@ -24,6 +24,16 @@ function check(name: string, command: string): Promise<boolean> {
   })
 }
 
-const checks = Object.entries(scripts).filter(([name]) => name.startsWith("check:"))
-const passed = await Promise.all(checks.map(([name, command]) => check(name, command)))
-process.exitCode = passed.includes(false) ? 1 : runTier("fast", process.argv.slice(2))
+const failed = new AbortController()
+const checks = Object.entries(scripts)
+  .filter(([name]) => name.startsWith("check:"))
+  .map(async ([name, command]) => {
+    if (await check(name, command)) return undefined
+    failed.abort()
+    return name
+  })
+const [status, ...outcomes] = await Promise.all([runTier("fast", process.argv.slice(2), failed.signal), ...checks])
+const names = outcomes.filter((name) => name !== undefined)
+// Once more, since the tests have gone on meanwhile.
+for (const name of names) console.error(`npm run ${name} failed.`)
+process.exitCode = names.length > 0 ? 1 : status
