@@ -48,7 +48,7 @@ const longest = [
 
 const environment: Readonly<Record<Tier, () => Readonly<Record<string, string>>>> = {
   fast: () => ({ MILLRACE_TEST_RUNS: "3" }),
-  slow: () => ({ MILLRACE_TEST_RUNS: "6" }),
+  slow: () => ({ MILLRACE_TEST_RUNS: "5" }),
   soak: () => ({ MILLRACE_TEST_RUNS: "200", MILLRACE_TEST_SEED: String(randomInt(2 ** 31)), MILLRACE_TEST_KILLS: "100" }),
 }
 

@@ -3,12 +3,12 @@
 import { expect } from "chai"
 
 /** Drawn inputs of each operation, and of whatever else a test draws often. */
-export const drawnRuns = Number(process.env["MILLRACE_TEST_RUNS"] ?? 6)
+export const drawnRuns = Number(process.env["MILLRACE_TEST_RUNS"] ?? 5)
 
 export const seed = Number(process.env["MILLRACE_TEST_SEED"] ?? 20_260_929)
 
 /** Kills of a service under load. */
-export const kills = Number(process.env["MILLRACE_TEST_KILLS"] ?? 5)
+export const kills = Number(process.env["MILLRACE_TEST_KILLS"] ?? 3)
 
 /** What holds by construction is shown for some in the first tier, and for all in the others and where a file is run by itself. */
 export const isFast = process.env["MILLRACE_TEST_TIER"] === "fast"
