@@ -3,7 +3,9 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { Integrations } from "../../../plugins/integrations/index.ts"
 import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { refusalOf } from "../../refusal.ts"
 import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { businessId, connect, type Providers, providerEnv, type Sent, startProviders, take } from "./providers.ts"
@@ -105,6 +107,8 @@ describe("the one way out", () => {
       expect([status, error?.code], JSON.stringify(step)).to.deep.equal(["failed", "failed_precondition"])
       expect(error?.message).to.contain('leave through the integration "meta", so that other calls through it only read')
     }
+    const refused = await refusalOf(host.get(Integrations).call(host.organization.id, "meta", { method: "POST", path, body }))
+    expect(refused.details["reason"]).to.equal("connection_of_number")
     const read = await done({ method: "GET", path: `/${businessId}/message_templates` })
     expect([read.status, read.error]).to.deep.equal(["accepted", null])
     expect(sentTo(to)).to.deep.equal([])
