@@ -24,9 +24,9 @@ async function raw(host: TestHost, env: Record<string, string>, collections: rea
       return collections
         .flatMap((name) =>
           database
-            .prepare(`SELECT data FROM "${name}"`)
+            .prepare(`SELECT * FROM "${name}"`)
             .all()
-            .map(({ data }) => String(data)),
+            .map((row) => Object.values(row).join("\n")),
         )
         .join("\n")
     } finally {

@@ -5,8 +5,9 @@ import { expect } from "chai"
 import fc from "fast-check"
 import { defineCollection } from "../../core/contract/collection.ts"
 import { compareText } from "../../core/storage/match.ts"
-import { idKey } from "../../core/storage/sqlite/id-key.ts"
+import { idKey, idOf } from "../../core/storage/sqlite/id-key.ts"
 import { columnsOf, keyReader, keySql } from "../../core/storage/sqlite/keys.ts"
+import { shapeOf, storedText, wholeText } from "../../core/storage/sqlite/shape.ts"
 import { notes } from "./contract.ts"
 
 const hex = "0123456789abcdef"
@@ -42,6 +43,7 @@ describe("storage: sqlite keys", () => {
     fc.assert(
       fc.property(id, id, (a, b) => {
         expect(order.get(idKey(a), idKey(b))?.["sign"], `${a} and ${b}`).to.equal(Math.sign(compareText(a, b)))
+        expect(idOf(idKey(a))).to.equal(a)
       }),
       { numRuns: 5_000 },
     )
@@ -79,6 +81,57 @@ describe("storage: sqlite keys", () => {
         expect(parsed).to.deep.equal([multi, ...keys])
       }),
       { numRuns: 2_000 },
+    )
+  })
+
+  it("a document is what its text and the columns of its row say, and the text repeats none of them", () => {
+    const spec = defineCollection()({
+      name: "shaped",
+      scope: "organization",
+      times: ["until"],
+      indexes: [{ fields: ["v", "w.k"] }, { fields: ["x"], sparse: true }],
+      expires: "until",
+    })
+    const [read, shape] = [keyReader(columnsOf(spec)), shapeOf(spec)]
+    const places = ["data", "id", ...shape.fields.map(({ column }) => column)]
+    const columns = ["data", "id", "multi", ...columnsOf(spec).map(({ name }) => `"${name}"`)]
+    const row = database.prepare(`SELECT ${places.join(",")} FROM (SELECT ${columns.map((name) => `? AS ${name}`).join(",")})`)
+    row.setReturnArrays(true)
+    const scalar = fc.oneof(
+      fc.constantFrom<unknown>(
+        null,
+        true,
+        false,
+        0,
+        -0,
+        2 ** 60,
+        Number.NaN,
+        Number.NEGATIVE_INFINITY,
+        undefined,
+        "",
+        "\ud800",
+        "a\0b",
+        '"',
+      ),
+      fc.double(),
+      fc.string({ unit: "grapheme" }),
+    )
+    const value = fc.oneof(scalar, fc.array(scalar, { maxLength: 2 }), fc.dictionary(fc.constantFrom("k", "l"), scalar, { maxKeys: 2 }))
+    const record = fc.record({ id, v: value, w: value, x: value, until: value, other: value }, { requiredKeys: ["id"] })
+    fc.assert(
+      fc.property(record, fc.boolean(), (doc, isWhole) => {
+        const document = { ...doc, organization_id: "acme" }
+        const cells: (string | number | Uint8Array | null)[] = []
+        read(document, cells)
+        const stored = storedText(shape, document, "acme")
+        expect(JSON.parse(stored)).to.not.have.any.keys("id", "organization_id")
+        if (typeof doc.v === "boolean" || (typeof doc.v === "string" && /^\w+$/.test(doc.v)))
+          expect(JSON.parse(stored)).to.not.have.property("v")
+        // Earlier versions wrote the whole document.
+        const found = row.get(isWhole ? JSON.stringify(document) : stored, idKey(doc.id), ...cells) as unknown as (string | null)[]
+        expect(JSON.parse(wholeText(shape, "acme", found))).to.deep.equal(JSON.parse(JSON.stringify(document)))
+      }),
+      { numRuns: 3_000 },
     )
   })
 

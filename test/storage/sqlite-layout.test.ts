@@ -45,6 +45,20 @@ function documentAt(index: number): Note {
   return { id, organization_id, group, index, ...(index % 4 === 0 ? { email: `p${index}@acme.test` } : {}) }
 }
 
+function personAt(index: number): Note {
+  const until = `2099-01-01T00:00:${String(index).padStart(2, "0")}.000Z`
+  const id = `0199aaaa-0000-7000-8000-${String(index).padStart(12, "0")}`
+  return { id, organization_id: acme, group: `g${index % 3}`, index, until, ...(index % 4 === 0 ? { email: `p${index}@acme.test` } : {}) }
+}
+
+async function insertPeople(store: OpenedFile["store"], count: number): Promise<void> {
+  const writes = Array.from(
+    { length: count },
+    (_, index): Write => ({ kind: "insert", collection: people, organization: acme, doc: personAt(index) }),
+  )
+  await store.commit({ id: "people", writes })
+}
+
 const idsOf = (documents: readonly Note[]) => documents.map((doc) => doc.id)
 
 describe("storage: sqlite layout", () => {
@@ -158,16 +172,82 @@ describe("storage: sqlite layout", () => {
     await without.close()
   })
 
+  it("reads texts that repeat what columns have, as earlier versions wrote them, and changes them", async () => {
+    opened = await openFile([people])
+    const { file } = opened
+    await insertPeople(opened.store, 12)
+    await opened.store.stop()
+    const database = new DatabaseSync(file)
+    for (let index = 0; index < 12; index += 2)
+      database.prepare("UPDATE people SET data=? WHERE n=?").run(JSON.stringify(personAt(index)), index + 1)
+    database.exec("PRAGMA user_version=2")
+    database.close()
+    const again = await openFile([people], { file })
+    try {
+      const ours = again.store.open(people, acme)
+      const all = Array.from({ length: 12 }, (_, index) => personAt(index))
+      expect(await ours.find({})).to.deep.equal(all)
+      for (const by of ["until", "organization_id"]) {
+        const first = await ours.find({}, { sort: { [by]: 1 }, limit: 5 })
+        expect(first, by).to.deep.equal(all.slice(0, 5))
+        const filter = { [by]: first.at(-1)?.[by] as string, id: { $gt: String(first.at(-1)?.id) } }
+        expect(await ours.count(filter), by).to.equal(by === "until" ? 0 : 7)
+      }
+      expect(idsOf(await ours.find({ $or: [{ group: "g1" }, { email: "p4@acme.test" }] }))).to.deep.equal(
+        idsOf(all.filter((doc) => doc["group"] === "g1" || doc["email"] === "p4@acme.test")),
+      )
+      const update = (id: string): Write => ({
+        kind: "update",
+        collection: people,
+        organization: acme,
+        id,
+        update: { $set: { group: "moved" } },
+      })
+      await again.store.commit({ id: "move", writes: [update(String(all[4]?.id)), update(String(all[5]?.id))] })
+      expect(await ours.find({ group: "moved" })).to.deep.equal(all.slice(4, 6).map((doc) => ({ ...doc, group: "moved" })))
+    } finally {
+      await again.close()
+    }
+  })
+
+  it("keeps every value of a document whose index is no longer declared, and a damaged one as it is", async () => {
+    opened = await openFile([people])
+    const { file } = opened
+    await insertPeople(opened.store, 6)
+    await opened.store.stop()
+    const database = new DatabaseSync(file)
+    const damaged = '{"index":'
+    database.prepare("UPDATE people SET data=? WHERE n=6").run(damaged)
+    database.close()
+    const bare = defineCollection<Note>()({ name: "people", scope: "organization", times: [], indexes: [] })
+    for (const spec of [bare, people]) {
+      const again = await openFile([spec], { file })
+      try {
+        const ours = again.store.open(spec, acme)
+        expect(await ours.find({ group: { $exists: true }, index: { $lt: 5 } })).to.deep.equal(
+          Array.from({ length: 5 }, (_, index) => personAt(index)),
+        )
+        expect((await refusalOf(ours.get(String(personAt(5).id)))).code).to.equal("data_loss")
+      } finally {
+        await again.close()
+      }
+    }
+    const read = new DatabaseSync(file, { readOnly: true })
+    expect(read.prepare('SELECT data,"$group" AS kept FROM people WHERE n=6').get()).to.include({ data: damaged })
+    expect(String(read.prepare("SELECT data FROM people WHERE n=1").get()?.["data"])).to.not.include(acme)
+    read.close()
+  })
+
   it("refuses a file of a later layout", async () => {
     const file = await freshFile()
     const database = new DatabaseSync(file)
-    database.exec("PRAGMA user_version=3")
+    database.exec("PRAGMA user_version=4")
     database.close()
     let message = ""
     await openFile([people], { file }).catch((error: unknown) => {
       message = String(error)
     })
-    expect(message).to.include(file).and.include("layout 3").and.include("newer version")
+    expect(message).to.include(file).and.include("layout 4").and.include("newer version")
   })
 
   it("merges into a collection that has something else unique, again and again", async () => {

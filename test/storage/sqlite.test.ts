@@ -9,6 +9,7 @@ import { defineCollection } from "../../core/contract/collection.ts"
 import type { Filter } from "../../core/contract/store.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
+import { shapeOf } from "../../core/storage/sqlite/shape.ts"
 import { refusalOf } from "../refusal.ts"
 import { until } from "../waiting.ts"
 import { type Note, notes, storageContract } from "./contract.ts"
@@ -280,7 +281,7 @@ describe("storage: sqlite file", () => {
     opened = await openFile([notes])
     await opened.store.stop()
     const database = new DatabaseSync(opened.file, { readOnly: true })
-    database.function("mr_matches", (_) => 1)
+    database.function("mr_matches", { varargs: true }, () => 1)
     return database
   }
 
@@ -316,7 +317,7 @@ describe("storage: sqlite file", () => {
     ] as const
     for (const plan of plans) {
       const wire = toWire({ ...base, ...plan }, 0)
-      const { sql } = statementOf(wire, false)
+      const { sql } = statementOf(wire, shapeOf(notes), false)
       const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
       const text = rows.map((row) => String(row["detail"])).join("; ")
       expect(text, JSON.stringify(plan))
@@ -334,7 +335,7 @@ describe("storage: sqlite file", () => {
     const { statementOf, toWire } = await import("../../core/storage/sqlite/query.ts")
     const boundsOf = (created_at: object) => {
       const query = { collection: notes, organization: "o", limit: 10, deadlineMs: 1, after: undefined, filter: { created_at } }
-      const { sql } = statementOf(toWire({ ...query, sort: [["created_at", -1]] }, 0), false)
+      const { sql } = statementOf(toWire({ ...query, sort: [["created_at", -1]] }, 0), shapeOf(notes), false)
       return sql.match(/"\$created_at"[<>]=?(?:\?|x?'')/g)
     }
     const [from, to] = [`"$created_at">=?`, `"$created_at"<?`]
@@ -367,7 +368,7 @@ describe("storage: sqlite file", () => {
     const planOf = (length: number, path: string) => {
       const filter = { [path]: { $in: Array.from({ length }, (_, n) => `v${n}`) } }
       const query = { collection: notes, organization: "o", limit: 10, deadlineMs: 1, after: undefined, filter, sort: [["id", 1]] as const }
-      const { sql } = statementOf(toWire(query, 0), false)
+      const { sql } = statementOf(toWire(query, 0), shapeOf(notes), false)
       return database
         .prepare(`EXPLAIN QUERY PLAN ${sql}`)
         .all()

@@ -9,6 +9,7 @@ import { packed } from "./packed.ts"
 import { toLookUp, toWire } from "./query.ts"
 import { ReaderPool } from "./reader-pool.ts"
 import { tableOf } from "./schema.ts"
+import { shapeOf } from "./shape.ts"
 import { type EncodedCommit, Staging } from "./staging.ts"
 import type { FileFault, LostCommits, WireOutcome } from "./wire.ts"
 import { faulty } from "./writer-thread.ts"
@@ -66,7 +67,8 @@ class Driver implements SqliteDriver {
   async start(collections: readonly CollectionSpec[]): Promise<void> {
     await this.#owner.start(collections)
     this.#staging = new Staging(collections)
-    this.#readers = new ReaderPool(this.#options.file, this.#options.readers ?? 2, {
+    const shapes = Object.fromEntries(collections.map((spec) => [tableOf(spec), shapeOf(spec)]))
+    this.#readers = new ReaderPool({ file: this.#options.file, shapes }, this.#options.readers ?? 2, {
       onFault: (fault) => this.#noticed(fault),
       onUnreadable: (table) => this.#options.onUnreadable?.(table.replaceAll('"', "")),
     })

@@ -7,7 +7,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { AppError } from "../../kernel/errors.ts"
 import { idKey } from "./id-key.ts"
 import type { KeyCell } from "./keys.ts"
-import type { Organizations } from "./organizations.ts"
+import type { Organization, Organizations } from "./organizations.ts"
 import type { Table } from "./table.ts"
 import { type CommitCells, type WireChange, type WireOutcome, writeKinds } from "./wire.ts"
 
@@ -109,12 +109,12 @@ export class Groups {
 
   #apply(cells: CommitCells, progress: { created: string }): void {
     const first = 2 + (cells[1] as number)
-    const organizations: number[] = []
-    for (let at = 2; at < first; at++) organizations.push(this.#organizations.numberOf(cells[at] as string))
+    const organizations: Organization[] = []
+    for (let at = 2; at < first; at++) organizations.push({ id: cells[at] as string, n: this.#organizations.numberOf(cells[at] as string) })
     for (let at = first; at < cells.length; ) {
       const table = this.#tables[cells[at + 1] as number]
       if (!table) throw new Error("A write names a table that is not open.")
-      const organization = organizations[cells[at + 2] as number] as number
+      const organization = organizations[cells[at + 2] as number] as Organization
       const brings = cells[at] !== writeKinds.update && cells[at] !== writeKinds.remove
       // Kind, table and organization; then what is bound behind the organization, or id and change.
       const end = at + (brings ? 2 + table.width : 5)
@@ -124,13 +124,13 @@ export class Groups {
     }
   }
 
-  #document(table: Table, organization: number, cells: CommitCells, at: number, end: number): boolean {
+  #document(table: Table, organization: Organization, cells: CommitCells, at: number, end: number): boolean {
     const id = cells[at + 3] as string
     if (id !== this.#id) {
       this.#id = id
       this.#key = idKey(id)
     }
-    const row: KeyCell[] = [organization, this.#key]
+    const row: KeyCell[] = [organization.n, this.#key]
     for (let cell = at + 4; cell < end; cell++) row.push(cells[cell] as KeyCell)
     if (cells[at] === writeKinds.insert) return table.insert(row)
     return cells[at] === writeKinds.keep ? table.keep(row) : table.merge(organization, this.#key, row)
@@ -167,7 +167,7 @@ export function lastGroup(database: DatabaseSync): number {
   return Number(database.prepare("SELECT max(n) AS n FROM _groups").get()?.["n"] ?? 0)
 }
 
-function change(table: Table, organization: number, cells: CommitCells, at: number): boolean {
+function change(table: Table, organization: Organization, cells: CommitCells, at: number): boolean {
   const id = cells[at + 3] as string
   const wanted = JSON.parse(cells[at + 4] as string) as WireChange
   return cells[at] === writeKinds.update ? table.update(organization, id, wanted) : table.remove(organization, id, wanted)

@@ -4,6 +4,7 @@
 // which SQLite puts before bytes.
 
 const length = 36
+const uuidBytes = 16
 const lowest = 48
 const nine = 57
 const a = 97
@@ -16,6 +17,15 @@ export function idKey(id: string): string | Uint8Array {
   if (fitting === length && id.length === length) return bytesOf(id)
   const below = greatestBelow(id, fitting)
   return below === undefined ? id : Buffer.concat([bytesOf(below), Buffer.from(id)])
+}
+
+/** The id that a key is of. */
+export function idOf(key: string | Uint8Array): string {
+  if (typeof key === "string") return key
+  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength)
+  if (bytes.length > uuidBytes) return bytes.toString("utf8", uuidBytes)
+  const hex = bytes.toString("hex")
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
 /** How many characters from the first on could begin a canonical UUID. */

@@ -11,7 +11,7 @@ export type KeyCell = Bound | null
 
 const absent = Number.NEGATIVE_INFINITY
 // Each with a buffer of its own: a slice of Node's pool would be copied between threads with all of it.
-const [falseKey, trueKey] = [Uint8Array.of(0x32), Uint8Array.of(0x33)]
+export const [falseKey, trueKey] = [Uint8Array.of(0x32), Uint8Array.of(0x33)]
 
 /** What a plain value is compared as. */
 export function keyOf(value: Scalar): Bound {
@@ -69,6 +69,12 @@ export function columnAt(kind: KeyColumn["kind"], path: string): KeyColumn {
   // SQLite's names know no case, paths do: every capital is marked.
   const marked = path.replaceAll(/[\^A-Z]/g, "^$&")
   return { kind, path, name: kind === "key" ? `$${marked}` : `${kind} $${marked}` }
+}
+
+/** The column of such a name; undefined where no key stands in it. */
+export function columnNamed(name: string): KeyColumn | undefined {
+  const { kind = "key", path } = /^(?:(?<kind>has|expires) )?\$(?<path>.+)$/s.exec(name)?.groups ?? {}
+  return path === undefined ? undefined : { kind: kind as KeyColumn["kind"], path: path.replaceAll(/\^(.)/gs, "$1"), name }
 }
 
 export function quoted({ name }: KeyColumn): string {

@@ -4,10 +4,11 @@ import { existsSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { checkWhole } from "./damage.ts"
-import { columnsOf, quoted } from "./keys.ts"
+import { columnNamed, columnsOf, quoted } from "./keys.ts"
 import { backfill, convert, defineKeyFunctions, firstLayout, leftToConvert } from "./migrate.ts"
 import type { Organizations } from "./organizations.ts"
 import { indexesOf, type NamedIndex, tableOf } from "./schema.ts"
+import { shapeOf } from "./shape.ts"
 
 export interface FileSettings {
   readonly file: string
@@ -20,7 +21,7 @@ const pageBytes = 8_192
 /** Bytes of the write-ahead log after which the writer carries all of it over itself; most often checkpoints.ts was before it. */
 const checkpointBytes = 128 << 20
 /** Of the layout that is written here; files of earlier ones have 0. */
-const layoutVersion = 2
+const layoutVersion = 3
 
 export function openForWriting({ file, maxBytes }: FileSettings): DatabaseSync {
   // Made by who claims it (data-file.ts): when this thread is started again, a missing one must not be replaced by an empty one.
@@ -117,10 +118,18 @@ function alignColumns(database: DatabaseSync, spec: CollectionSpec): void {
   if (unwanted.length + missing.length === 0) return
   database.exec("BEGIN IMMEDIATE")
   try {
+    for (const column of missing) database.exec(`ALTER TABLE ${table} ADD COLUMN ${quoted(column)}`)
+    // A column may be all that has the value of a document that was left out of its text.
+    backfill(
+      database,
+      spec,
+      shapeOf(
+        spec,
+        [...present].flatMap((name) => columnNamed(name) ?? []),
+      ),
+    )
     // Dropped, not left: one that is declared again must not be believed to be filled.
     for (const name of unwanted) database.exec(`ALTER TABLE ${table} DROP COLUMN "${name}"`)
-    for (const column of missing) database.exec(`ALTER TABLE ${table} ADD COLUMN ${quoted(column)}`)
-    if (missing.length > 0) backfill(database, spec)
     database.exec("COMMIT")
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK")

@@ -3,10 +3,12 @@
 // file grows by little and a start that was cut short goes on where it ended.
 import type { DatabaseSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
+import { parsedJson } from "../../kernel/json.ts"
 import { idKey } from "./id-key.ts"
 import { columnsOf, type KeyCell, keyReader, quoted } from "./keys.ts"
 import type { Organizations } from "./organizations.ts"
 import { rowColumns, tableOf } from "./schema.ts"
+import { documentColumns, type Shape, shapeOf, storedText, wholeText } from "./shape.ts"
 
 const documentsPerStep = 1_000
 
@@ -64,8 +66,24 @@ export function convert(database: DatabaseSync, spec: CollectionSpec): void {
   }
 }
 
-/** Reads every column again from the documents. */
-export function backfill(database: DatabaseSync, spec: CollectionSpec): void {
-  const sets = columnsOf(spec).map((column, at) => `${quoted(column)}=mr_cell('${spec.name}',data,${at + 1})`)
-  database.exec(`UPDATE ${tableOf(spec)} SET ${[`multi=mr_cell('${spec.name}',data,0)`, ...sets].join(",")}`)
+/** Reads every column again, and writes the text as this version does; `present`: what earlier texts leave out. */
+export function backfill(database: DatabaseSync, spec: CollectionSpec, present: Shape): void {
+  const columns = columnsOf(spec)
+  const names = ["multi", ...columns.map(quoted), "data"]
+  const [shape, readKeys] = [shapeOf(spec), keyReader(columns)]
+  let lastRow: unknown
+  let cells: KeyCell[] = []
+  database.function("mr_rewritten", { varargs: true }, (at, n, organization, ...row) => {
+    if (n !== lastRow) {
+      const [id, found] = [String(organization), row as readonly KeyCell[]]
+      const document = parsedJson(wholeText(present, id, found)) as object | undefined
+      ;[lastRow, cells] = [n, []]
+      // Of a damaged one there is what its columns have, and its text stays as it is.
+      readKeys(document ?? (JSON.parse(wholeText(present, id, ["{}", ...found.slice(1)])) as object), cells)
+      cells.push(document ? storedText(shape, document, id) : (found[0] as string))
+    }
+    return cells[Number(at)] ?? null
+  })
+  const row = `n,(SELECT id FROM _organizations WHERE n=org),${documentColumns(present)}`
+  database.exec(`UPDATE ${tableOf(spec)} SET ${names.map((name, at) => `${name}=mr_rewritten(${at},${row})`).join(",")}`)
 }

@@ -2,6 +2,11 @@
 // of the empty id. Numbers are given inside the transaction at hand and known from then on, unless it is taken back.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 
+export interface Organization {
+  readonly n: number
+  readonly id: string
+}
+
 /** Numbers kept at hand; more are looked up again. */
 const maxKnown = 100_000
 

@@ -7,6 +7,7 @@ import { isConditions, isScalar } from "../filter.ts"
 import { idKey } from "./id-key.ts"
 import { type Bound, columnAt, indexedPaths, isSpeakable, keyOf, keySql, pathsOf, quoted } from "./keys.ts"
 import { organizationSql, tableOf } from "./schema.ts"
+import { documentColumns, type Shape } from "./shape.ts"
 import type { WireLookUp, WireQuery } from "./wire.ts"
 
 type Narrowing = { sql: string; binds: Bound[]; ids?: true }
@@ -36,10 +37,10 @@ export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<Driv
     narrowsKeys: byKeys.length > 0 || merged !== undefined,
     filter: isById(query.filter) ? undefined : query.filter,
     exact: isExact(query.filter, indexed),
-    order: query.sort?.map(([path, direction]) => ({ key: orderSql(path, indexed), descends: direction === -1 })) ?? [],
+    order: query.sort?.map(([path, direction]) => ({ key: orderSql(path, query.collection, indexed), descends: direction === -1 })) ?? [],
     merge: merged && { key: quoted(columnAt("key", merged.path)), values: merged.values.map(keyOf) },
     sorts: listed !== undefined && merged === undefined,
-    after: query.after && query.sort ? following(query.sort, query.after, indexed) : undefined,
+    after: query.after && query.sort ? following(query, query.sort, query.after, indexed) : undefined,
     limit: query.limit,
     count: query.sort === undefined,
     deadline,
@@ -54,12 +55,13 @@ export function toLookUp({ collection, organization = "", filter, after }: Drive
 }
 
 /**
- * SQL of a query, and what it binds. `multi`: whether the organization has documents in the table that no key narrows.
+ * SQL of a query, and what it binds; rows begin with what `documentColumns` names. `multi`: whether the organization has
+ * documents in the table that no key narrows.
  *
  * A list of values is one ordered search of an index for each of them, which SQLite merges as it goes: for `key IN (…)` it
  * would walk an index of the order asked for, which may be all of the collection.
  */
-export function statementOf(query: WireQuery, multi: boolean): { readonly sql: string; readonly binds: readonly Bound[] } {
+export function statementOf(query: WireQuery, shape: Shape, multi: boolean): { readonly sql: string; readonly binds: readonly Bound[] } {
   const conditions = [`org=${organizationSql}`, ...query.narrow.map(({ sql }) => (multi ? `(${sql} OR multi IS NOT NULL)` : sql))]
   const own = [
     query.organization,
@@ -69,7 +71,7 @@ export function statementOf(query: WireQuery, multi: boolean): { readonly sql: s
   if (query.after) conditions.push(query.after.sql)
   // With an id and no other filter there is one document at most, and nothing to call for. Where SQL says all, the call is for
   // the deadline alone, now and then.
-  if (query.filter && (multi || !query.exact)) conditions.push("mr_matches(data)")
+  if (query.filter && (multi || !query.exact)) conditions.push(`mr_matches(${documentColumns(shape)})`)
   else if (query.filter || query.narrow.length === 0) conditions.push("(n&255 OR mr_matches(n))")
   if (query.soundOnly) conditions.push("mr_sound(data)")
   const where = conditions.join(" AND ")
@@ -83,11 +85,11 @@ export function statementOf(query: WireQuery, multi: boolean): { readonly sql: s
       ? ""
       : `ORDER BY ${query.order.map(({ key, descends }, at) => `${keyOf(key, at)}${descends ? " DESC" : ""}`).join(",")}`
   if (!query.merge) {
-    const sql = `SELECT data FROM ${query.table} WHERE ${where} ${inOrder((key) => (query.sorts ? `+${key}` : key))} LIMIT ?`
+    const sql = `SELECT ${documentColumns(shape)} FROM ${query.table} WHERE ${where} ${inOrder((key) => (query.sorts ? `+${key}` : key))} LIMIT ?`
     return { sql, binds: [...own, query.limit] }
   }
   const { key, values } = query.merge
-  const columns = ["data", ...query.order.map((one, at) => `${one.key} AS k${at}`)].join(",")
+  const columns = [documentColumns(shape), ...query.order.map((one, at) => `${one.key} AS k${at}`)].join(",")
   const each = `SELECT ${columns} FROM ${query.table} WHERE ${where} AND ${key}=?${multi ? " AND multi IS NULL" : ""}`
   const searches = values.map(() => each)
   const binds = values.flatMap((value) => [...own, value])
@@ -211,8 +213,11 @@ function isPlainText(value: unknown): value is string {
   return typeof value === "string" && value.isWellFormed() && !value.includes("\0")
 }
 
-function orderSql(path: string, indexed: ReadonlySet<string>): string {
+function orderSql(path: string, { scope, expires }: CollectionSpec, indexed: ReadonlySet<string>): string {
   if (indexed.has(path)) return quoted(columnAt("key", path))
+  // Where the text of a document does not have it.
+  if (path === "organization_id" && scope === "organization") return "(SELECT id FROM _organizations WHERE n=org)"
+  if (path === expires) return `ifnull(${quoted(columnAt("expires", path))},${keySql(path)})`
   return isSpeakable(path) ? keySql(path) : "NULL"
 }
 
@@ -222,8 +227,13 @@ function asId(value: Bound): Bound {
 }
 
 /** What comes after the values given, in the order asked for. */
-function following(sort: DriverQuery["sort"], after: readonly Scalar[], indexed: ReadonlySet<string>): Narrowing {
-  const keys = sort.map(([path]) => orderSql(path, indexed))
+function following(
+  { collection }: Pick<DriverQuery, "collection">,
+  sort: DriverQuery["sort"],
+  after: readonly Scalar[],
+  indexed: ReadonlySet<string>,
+): Narrowing {
+  const keys = sort.map(([path]) => orderSql(path, collection, indexed))
   const binds = after.map((value, at) => (sort[at]?.[0] === "id" ? asId(keyOf(value)) : keyOf(value)))
   const signs = sort.map(([, direction]) => (direction === 1 ? ">" : "<"))
   if (signs.every((sign) => sign === signs[0])) {

@@ -6,7 +6,7 @@ import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import { unreadableDocument } from "./damage.ts"
-import type { FileFault, ReaderReply, WireError, WireRead } from "./wire.ts"
+import type { FileFault, ReaderData, ReaderReply, WireError, WireRead } from "./wire.ts"
 
 interface Asked {
   readonly query: WireRead
@@ -21,13 +21,13 @@ const startAfterMs = 5
 
 class Lane {
   readonly #pool: { unreadable(table: string): void; settle(asked: Asked, answer: string | number | WireError | undefined): void }
-  readonly #file: string
+  readonly #data: ReaderData
   #worker: Worker | undefined
   #inHand: readonly Asked[] = []
 
-  constructor(pool: ReaderPool, file: string) {
+  constructor(pool: ReaderPool, data: ReaderData) {
     this.#pool = pool
-    this.#file = file
+    this.#data = data
   }
 
   get idle(): boolean {
@@ -51,7 +51,7 @@ class Lane {
   }
 
   #start(then: () => void): Worker {
-    const worker = new Worker(new URL("./reader.ts", import.meta.url), { workerData: { file: this.#file }, name: "millrace-reader" })
+    const worker = new Worker(new URL("./reader.ts", import.meta.url), { workerData: this.#data, name: "millrace-reader" })
     worker.on("message", ({ answers, unreadable }: ReaderReply) => {
       const asked = this.#inHand
       this.#inHand = []
@@ -91,10 +91,10 @@ export class ReaderPool {
   #sending = false
   #stopped = false
 
-  constructor(file: string, readers: number, hooks: ReaderHooks) {
+  constructor(data: ReaderData, readers: number, hooks: ReaderHooks) {
     this.#hooks = hooks
-    this.#lookUps = new Lane(this, file)
-    this.#others = Array.from({ length: readers }, () => new Lane(this, file))
+    this.#lookUps = new Lane(this, data)
+    this.#others = Array.from({ length: readers }, () => new Lane(this, data))
   }
 
   ask(query: WireRead): Promise<Json> {

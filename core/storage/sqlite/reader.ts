@@ -7,11 +7,13 @@ import type { Json } from "../../contract/collection.ts"
 import { type Matcher, matcher } from "../match.ts"
 import { isDamage } from "./damage.ts"
 import { idKey } from "./id-key.ts"
+import type { KeyCell } from "./keys.ts"
 import { statementOf } from "./query.ts"
 import { organizationSql } from "./schema.ts"
-import type { ReaderReply, WireError, WireLookUp, WireQuery, WireRead } from "./wire.ts"
+import { documentColumns, type Shape, wholeText } from "./shape.ts"
+import type { ReaderData, ReaderReply, WireError, WireLookUp, WireQuery, WireRead } from "./wire.ts"
 
-const { file } = workerData as { file: string }
+const { file, shapes } = workerData as ReaderData
 const database = new DatabaseSync(file, { readOnly: true })
 database.exec("PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456; PRAGMA busy_timeout=5000")
 
@@ -22,6 +24,7 @@ const maxStatements = 500
 const ownMs = 20
 
 let table = ""
+let organization = ""
 const unreadable = new Set<string>()
 let matches: Matcher | undefined
 let deadline = 0
@@ -30,10 +33,10 @@ let calls = 0
 class DeadlinePassed extends Error {}
 
 // Not deterministic: it must be called for every document, also where its argument does not change.
-database.function("mr_matches", (data) => {
+database.function("mr_matches", { varargs: true }, (...row) => {
   if ((++calls & 31) === 0 && now() > deadline) throw new DeadlinePassed()
   if (!matches) return 1
-  const document = parsed(data)
+  const document = parsed(wholeText(shapeOf(table), organization, row as readonly KeyCell[]))
   return document !== undefined && matches(document) ? 1 : 0
 })
 // One damaged document must not hide those around it.
@@ -61,7 +64,7 @@ function answer(query: WireRead): string | number | WireError {
     if ("lookUp" in query) return reading(() => lookUp(query))
     return reading(() => organizationsIn(query.organizationsIn))
   }
-  table = query.table
+  ;({ table, organization } = query)
   deadline = Math.max(query.deadline, now() + ownMs)
   return reading(() => (query.narrowsKeys ? inOneSnapshot(() => run(query, hasMulti(query))) : run(query, false)))
 }
@@ -82,16 +85,25 @@ function reading(read: () => string | number): string | number | WireError {
 }
 
 function run(query: WireQuery, multi: boolean): string | number {
-  const { sql, binds } = statementOf(query, multi)
+  const shape = shapeOf(query.table)
+  const { sql, binds } = statementOf(query, shape, multi)
   matches = query.filter && (multi || !query.exact) ? matcher(query.filter) : undefined
   if (query.count) return Number(prepared(sql).get(...binds)?.["n"])
-  const rows = prepared(sql).all(...binds)
-  return `[${rows.map((row) => row["data"]).join(",")}]`
+  const rows = preparedForRows(sql).all(...binds) as unknown as readonly KeyCell[][]
+  return `[${rows.map((row) => wholeText(shape, organization, row)).join(",")}]`
 }
 
 function lookUp({ lookUp: table, organization, id }: WireLookUp): string {
-  const found = prepared(`SELECT data FROM ${table} WHERE org=${organizationSql} AND id=?`).get(organization, idKey(id))
-  return found ? `[${found["data"]}]` : "[]"
+  const shape = shapeOf(table)
+  const sql = `SELECT ${documentColumns(shape)} FROM ${table} WHERE org=${organizationSql} AND id=?`
+  const found = preparedForRows(sql).get(organization, idKey(id)) as unknown as readonly KeyCell[] | undefined
+  return found ? `[${wholeText(shape, organization, found)}]` : "[]"
+}
+
+function shapeOf(table: string): Shape {
+  const shape = shapes[table]
+  if (!shape) throw new Error(`The table ${table} is not open`)
+  return shape
 }
 
 function organizationsIn(table: string): string {
@@ -121,6 +133,13 @@ function prepared(sql: string): StatementSync {
   if (statements.size >= maxStatements) statements.clear()
   const statement = database.prepare(sql)
   statements.set(sql, statement)
+  return statement
+}
+
+/** A statement whose rows are lists of cells. */
+function preparedForRows(sql: string): StatementSync {
+  const statement = prepared(sql)
+  statement.setReturnArrays(true)
   return statement
 }
 

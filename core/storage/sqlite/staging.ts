@@ -6,6 +6,7 @@ import { AppError } from "../../kernel/errors.ts"
 import type { StagedCommit } from "../driver.ts"
 import { columnsOf, keyReader, type ReadKeys } from "./keys.ts"
 import { CellPacker } from "./packed.ts"
+import { type Shape, shapeOf, storedText } from "./shape.ts"
 import { type WireChange, writeKinds } from "./wire.ts"
 
 export interface EncodedCommit extends StagedCommit {
@@ -17,26 +18,22 @@ interface StagedTable {
   /** Among the tables. */
   readonly index: number
   readonly readKeys: ReadKeys
-  /** Whether a key may be of what the store adds to the document given. */
-  readonly readsAdded: boolean
+  readonly shape: Shape
+  /** Whether a key is of the organization, which the store adds to the document given. */
+  readonly readsOrganization: boolean
 }
-
-const added = new Set(["organization_id", "position", "column_positions"])
 
 const bytesPerWrite = 128
 
 export class Staging {
   readonly #places: ReadonlyMap<string, StagedTable>
-  /** Of the last organization seen, which is most often that of the next write too. */
-  #organization = ""
-  #prefix = ""
 
   constructor(collections: readonly CollectionSpec[]) {
     this.#places = new Map(
       collections.map((spec, index) => {
         const columns = columnsOf(spec)
-        const readsAdded = columns.some(({ path }) => added.has(path.split(".", 1)[0] ?? path))
-        return [spec.name, { index, readKeys: keyReader(columns), readsAdded }]
+        const readsOrganization = columns.some(({ path }) => path === "organization_id")
+        return [spec.name, { index, readKeys: keyReader(columns), shape: shapeOf(spec), readsOrganization }]
       }),
     )
   }
@@ -67,30 +64,30 @@ export class Staging {
       throw new AppError("failed_precondition", `Collection "${collection}" is not open.`, { reason: "undeclared_collection", collection })
     }
     const organization = organizations.indexOf(write.organization ?? "")
-    const text = "doc" in write ? this.#documentText(write) : changeText(write)
+    let text: string
     if ("doc" in write) {
+      const document = documentOf(write, place)
+      text = storedText(place.shape, document, write.organization)
       const kind = write.kind === "newest_wins" ? writeKinds.merge : write.ifPresent === "keep" ? writeKinds.keep : writeKinds.insert
       cells.push(kind)
       cells.push(place.index)
       cells.push(organization)
       cells.push(write.doc.id)
-      place.readKeys(place.readsAdded ? (JSON.parse(text) as object) : write.doc, cells)
+      place.readKeys(document, cells)
       cells.push(text)
-    } else for (const cell of [writeKinds[write.kind], place.index, organization, write.id, text]) cells.push(cell)
+    } else {
+      text = changeText(write)
+      for (const cell of [writeKinds[write.kind], place.index, organization, write.id, text]) cells.push(cell)
+    }
     return text.length + bytesPerWrite
   }
+}
 
-  /** JSON of the document with its organization in it, and of a merge's with its position, as a missing row is stored. */
-  #documentText(write: (Write & { kind: "insert" }) | NewestWinsWrite): string {
-    const { doc, organization } = write
-    const text = write.kind === "newest_wins" ? mergeText(write) : JSON.stringify(doc)
-    if (organization === undefined || doc.organization_id !== undefined) return text
-    if (organization !== this.#organization) {
-      this.#organization = organization
-      this.#prefix = `{"organization_id":${JSON.stringify(organization)},`
-    }
-    return this.#prefix + text.slice(1)
-  }
+/** The document to store: a merge's with its position, as a missing row is stored. */
+function documentOf(write: (Write & { kind: "insert" }) | NewestWinsWrite, { readsOrganization }: StagedTable): object {
+  const { doc, organization } = write
+  const whole = readsOrganization && organization !== undefined ? { ...doc, organization_id: organization } : doc
+  return write.kind === "newest_wins" ? { ...whole, position: write.position, column_positions: {} } : whole
 }
 
 /** The organizations that writes are for, each once; "" for none. */
@@ -101,12 +98,7 @@ function organizationsOf(writes: readonly Write[]): string[] {
 }
 
 function changeText(write: Write & { kind: "update" | "remove" }): string {
-  const { where, optional, organization } = write
+  const { where, optional } = write
   const { update, upsert } = write.kind === "update" ? write : {}
-  return JSON.stringify({ update, where, optional, upsert, ...(upsert ? { organization } : {}) } satisfies WireChange)
-}
-
-function mergeText({ doc, position }: NewestWinsWrite): string {
-  if ("position" in doc || "column_positions" in doc) return JSON.stringify({ ...doc, position, column_positions: {} })
-  return `${JSON.stringify(doc).slice(0, -1)},"position":${JSON.stringify(position)},"column_positions":{}}`
+  return JSON.stringify({ update, where, optional, upsert } satisfies WireChange)
 }

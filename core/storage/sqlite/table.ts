@@ -9,19 +9,26 @@ import { matcher } from "../match.ts"
 import { unreadableDocument } from "./damage.ts"
 import { idKey } from "./id-key.ts"
 import { columnsOf, type KeyCell, keyReader, quoted, type ReadKeys } from "./keys.ts"
+import type { Organization } from "./organizations.ts"
 import { idViolation, indexesOf, rowColumns, tableOf } from "./schema.ts"
+import { documentColumns, type Shape, shapeOf, storedText, wholeText } from "./shape.ts"
 import type { WireChange } from "./wire.ts"
 
 const uniqueViolations = new Set([2067, 1555])
 
 /** What is bound for a row: organization, id, multi, the keys, the document's text. */
 type RowCells = KeyCell[]
+/** A row that is there: what `documentColumns` names, then its number. */
+type FoundCells = readonly KeyCell[]
 
 export class Table {
   /** Cells of a row. */
   readonly width: number
   readonly #spec: CollectionSpec
   readonly #readKeys: ReadKeys
+  readonly #shape: Shape
+  /** Where in a row the cells stand that the text of the document leaves out. */
+  readonly #places: readonly number[]
   readonly #violations = new Map<string, readonly string[]>()
   readonly #insert: StatementSync
   readonly #keep: StatementSync
@@ -37,12 +44,15 @@ export class Table {
     this.width = columns.length
     this.#spec = spec
     this.#readKeys = keyReader(keys)
+    this.#shape = shapeOf(spec)
+    this.#places = ["data", "id", ...this.#shape.fields.map(({ column }) => column)].map((column) => columns.indexOf(column))
     this.#violations.set(idViolation(spec), ["id"])
     for (const { violation, paths } of indexesOf(spec)) if (violation !== undefined) this.#violations.set(violation, paths)
     const insert = `INSERT INTO ${table}(${columns.join(",")}) VALUES(${columns.map(() => "?").join(",")})`
     this.#insert = database.prepare(insert)
     this.#keep = database.prepare(`${insert} ON CONFLICT(org,id) DO NOTHING`)
-    this.#select = database.prepare(`SELECT n,data FROM ${table} WHERE org=? AND id=?`)
+    this.#select = database.prepare(`SELECT ${documentColumns(this.#shape)},n FROM ${table} WHERE org=? AND id=?`)
+    this.#select.setReturnArrays(true)
     this.#update = database.prepare(
       `UPDATE ${table} SET ${["multi", ...keys.map(quoted), "data"].map((name) => `${name}=?`).join(",")} WHERE n=?`,
     )
@@ -60,65 +70,71 @@ export class Table {
   }
 
   /** `row` is what is stored where there is none yet. */
-  merge(organization: number, key: string | Uint8Array, row: RowCells): boolean {
+  merge(organization: Organization, key: string | Uint8Array, row: RowCells): boolean {
     // Where something else than the id is unique, a repeat could be refused for that instead of being found.
-    const stored = this.#violations.size > 1 ? this.#select.get(organization, key) : undefined
+    const stored = this.#violations.size > 1 ? this.#find(organization, key) : undefined
     if (!stored && this.keep(row)) return true
-    const found = stored ?? this.#select.get(organization, key)
+    const found = stored ?? this.#find(organization, key)
     if (!found) throw new Error("A row that could not be written for its id is not there.")
-    const document = this.#parsed(found["data"])
-    const doc = JSON.parse(String(row.at(-1))) as NewestWinsWrite["doc"] & { position: string }
-    this.#change(Number(found["n"]), document, () =>
+    const document = this.#parsed(found, organization)
+    const given = this.#places.map((place) => row[place] ?? null)
+    const doc = JSON.parse(wholeText(this.#shape, organization.id, given)) as NewestWinsWrite["doc"] & { position: string }
+    this.#change(found, document, organization, () =>
       applyMerge(document, { kind: "newest_wins", collection: this.#spec, doc, position: doc.position }),
     )
     return false
   }
 
-  update(organization: number, id: string, change: WireChange): boolean {
-    const row = this.#select.get(organization, idKey(id))
+  update(organization: Organization, id: string, change: WireChange): boolean {
+    const row = this.#find(organization, idKey(id))
     if (!row) {
       if (change.upsert) return this.#make(organization, id, change)
       if (change.optional) return false
       throw this.#missing(id)
     }
-    const document = this.#parsed(row["data"])
+    const document = this.#parsed(row, organization)
     if (!this.#meets(id, document, change)) return false
-    this.#change(Number(row["n"]), document, () => applyUpdate(document, change.update ?? {}, false))
+    this.#change(row, document, organization, () => applyUpdate(document, change.update ?? {}, false))
     return false
   }
 
-  remove(organization: number, id: string, change: WireChange): boolean {
-    const row = this.#select.get(organization, idKey(id))
+  remove(organization: Organization, id: string, change: WireChange): boolean {
+    const row = this.#find(organization, idKey(id))
     if (!row) {
       if (change.optional) return false
       throw this.#missing(id)
     }
-    if (change.where && !this.#meets(id, this.#parsed(row["data"]), change)) return false
-    this.#remove.run(Number(row["n"]))
+    if (change.where && !this.#meets(id, this.#parsed(row, organization), change)) return false
+    this.#remove.run(row.at(-1) as number)
     return false
   }
 
-  #make(organization: number, id: string, change: WireChange): boolean {
+  #make(organization: Organization, id: string, change: WireChange): boolean {
     const document: Stored = { id }
-    if (change.organization !== undefined) document["organization_id"] = change.organization
+    if (this.#shape.scoped) document["organization_id"] = organization.id
     applyUpdate(document, change.update ?? {}, true)
-    return this.insert([organization, idKey(id), ...this.#keysOf(document), JSON.stringify(document)])
+    return this.insert([organization.n, idKey(id), ...this.#keysOf(document), storedText(this.#shape, document, organization.id)])
+  }
+
+  #find(organization: Organization, key: string | Uint8Array): FoundCells | undefined {
+    return this.#select.get(organization.n, key) as unknown as FoundCells | undefined
   }
 
   /** Stores a document that `apply` changes; indexes are touched only where a key is another than before. */
-  #change(row: number, document: Stored, apply: () => unknown): void {
+  #change(found: FoundCells, document: Stored, organization: Organization, apply: () => unknown): void {
     const before = this.#keysOf(document)
     apply()
     const after = this.#keysOf(document)
-    const data = JSON.stringify(document)
+    const data = storedText(this.#shape, document, organization.id)
+    const row = found.at(-1) as number
     if (before.every((key, at) => key === after[at])) this.#updateData.run(data, row)
     else this.#unique(this.#update, [...after, data, row])
   }
 
   /** Throws `data_loss` for what is not JSON, so that the commit fails and its neighbours do not. */
-  #parsed(data: unknown): Stored {
+  #parsed(found: FoundCells, organization: Organization): Stored {
     try {
-      return JSON.parse(String(data)) as Stored
+      return JSON.parse(wholeText(this.#shape, organization.id, found)) as Stored
     } catch {
       throw unreadableDocument(this.#spec.name)
     }

@@ -2,6 +2,7 @@
 import type { Filter, Update } from "../../contract/store.ts"
 import type { ErrorCode, ErrorDetails } from "../../kernel/errors.ts"
 import type { Bound, KeyCell } from "./keys.ts"
+import type { Shape } from "./shape.ts"
 
 /**
  * One commit as a flat list: its id, how many organizations and each of them, then its writes. A write begins with kind,
@@ -18,8 +19,6 @@ export interface WireChange {
   readonly where?: Filter | undefined
   readonly optional?: boolean | undefined
   readonly upsert?: boolean | undefined
-  /** With `upsert`: what the document made carries. */
-  readonly organization?: string | undefined
 }
 
 export interface WireError {
@@ -111,6 +110,13 @@ export interface WireOrganizations {
 }
 
 export type WireRead = WireQuery | WireLookUp | WireOrganizations
+
+/** What a reading thread is started with. */
+export interface ReaderData {
+  readonly file: string
+  /** By table. */
+  readonly shapes: Readonly<Record<string, Shape>>
+}
 
 export interface ReaderReply {
   /** For each query: JSON text of the list, a count, or what went wrong. */
