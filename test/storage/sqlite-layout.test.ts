@@ -112,7 +112,7 @@ describe("storage: sqlite layout", () => {
       .prepare("SELECT name FROM sqlite_master WHERE type='table' ORDER BY name")
       .all()
       .map((row) => row["name"])
-    expect(names).to.deep.equal(["_groups", "_organizations", "_probe", "people"])
+    expect(names).to.deep.equal(["_groups", "_organizations", "_phrases", "_probe", "people"])
     expect(
       database
         .prepare("SELECT DISTINCT typeof(org) AS org FROM people")
@@ -236,6 +236,51 @@ describe("storage: sqlite layout", () => {
     expect(read.prepare('SELECT data,"$group" AS kept FROM people WHERE n=6').get()).to.include({ data: damaged })
     expect(String(read.prepare("SELECT data FROM people WHERE n=1").get()?.["data"])).to.not.include(acme)
     read.close()
+  })
+
+  it("keeps a character in place of each phrase, and what it stands for when others are declared", async () => {
+    const declared = ['{"subject":"', '","text":"', '","rank":']
+    const letters = (phrases: readonly string[]) => defineCollection<Note>()({ ...people, name: "letters", indexes: [], phrases })
+    const many = Array.from({ length: 40 }, (_, at) => `"field${at}":`)
+    const texts = ['","text":"', "\u0001\u0002\u0003\t", '\\","rank":', "plain"]
+    opened = await openFile([letters(declared)])
+    const { file } = opened
+    await opened.store.stop()
+    for (const [round, phrases] of [declared, declared.toReversed(), ['","rank":', ...many], []].entries()) {
+      const spec = letters(phrases)
+      const again = await openFile([spec], { file })
+      try {
+        const docs = texts.map((text, at) => ({
+          id: `${round}-${at}`,
+          subject: "s",
+          text,
+          rank: 10 * round + at,
+          field39: { field0: true },
+        }))
+        const writes = docs.map((doc): Write => ({ kind: "insert", collection: spec, organization: acme, doc: doc as unknown as Note }))
+        await again.store.commit({ id: `letters-${round}`, writes })
+        const found = await again.store.open(spec, acme).find({ text: { $in: texts } }, { sort: { rank: -1 }, limit: 100 })
+        expect(found).to.have.length((round + 1) * texts.length)
+        expect(found.slice(0, texts.length)).to.deep.equal(docs.toReversed().map((doc) => ({ ...doc, organization_id: acme })))
+        expect(found.at(-1)).to.deep.include({ id: "0-0", text: texts[0], rank: 0 })
+        const update: Write = { kind: "update", collection: spec, organization: acme, id: "0-3", update: { $inc: { rank: 0 } } }
+        await again.store.commit({ id: `change-${round}`, writes: [update] })
+        expect(await again.store.open(spec, acme).get("0-3")).to.deep.include({ subject: "s", text: "plain", rank: 3 })
+      } finally {
+        await again.close()
+      }
+    }
+    const database = new DatabaseSync(file, { readOnly: true })
+    const dataOf = (n: number) => String(database.prepare("SELECT data FROM letters WHERE n=?").get(n)?.["data"])
+    expect(dataOf(2))
+      .to.match(/^\p{Cc}s\p{Cc}/u)
+      .and.not.include("subject")
+    expect(dataOf(14), "none is declared").to.include('{"subject":"s","text":"')
+    expect(database.prepare("SELECT count(*) AS n, max(code) AS last FROM _phrases WHERE code NOT IN (9,10,13)").get()).to.deep.include({
+      n: 28,
+      last: 31,
+    })
+    database.close()
   })
 
   it("refuses a file of a later layout", async () => {

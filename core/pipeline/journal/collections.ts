@@ -3,7 +3,7 @@
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { JournalEntry } from "./entry.ts"
 import { LateEntryCollection } from "./late.ts"
-import { restoredEntry } from "./stored.ts"
+import { entryPhrases, restoredEntry } from "./stored.ts"
 
 /** The journal: one entry an event. Listed by the time of receipt; an id is not always of that time, since what a step sends on has an id that follows from the step. */
 export const EntryCollection = defineCollection<JournalEntry>()({
@@ -22,6 +22,7 @@ export const EntryCollection = defineCollection<JournalEntry>()({
   audit: "size",
   auditFields: ["pipeline_id"],
   repairsText: true,
+  phrases: entryPhrases,
   restore: restoredEntry,
 })
 

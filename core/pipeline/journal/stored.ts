@@ -53,6 +53,33 @@ function storeRare(stored: Stored, entry: JournalEntry): void {
   if (entry.depth !== 0) stored.depth = entry.depth
 }
 
+/** What most stored entries repeat, in the order in which their fields stand. */
+export const entryPhrases = [
+  '"pipeline_slug":"',
+  '","revision":',
+  ',"verdict":{"ok":',
+  ',"mode":"',
+  '","secret_id":"',
+  '"},"timings":{"verify":',
+  ',"sandbox":',
+  ',"run":',
+  '},"digest":"',
+  ',"payload_preview":"',
+  '","request":{"headers":{"',
+  'content-type":"application/json',
+  'user-agent":"',
+  '"}},"response":{"status":',
+  ',"body":"',
+  '{\\"status\\":\\"accepted\\",\\"execution_id\\":\\"',
+  ',"transformed":{"',
+  '},"steps":{"',
+  '":{"type":"',
+  '","duration_ms":',
+  ',"result":{"row_id":"',
+  '","dataset_slug":"',
+  '},"envelope":{',
+]
+
 /** The whole entry; fields that its document holds are left as they are. */
 export function restoredEntry(document: JournalEntry): JournalEntry {
   const stored = document as Stored & Pick<JournalEntry, "id" | "received_at" | "is_test">

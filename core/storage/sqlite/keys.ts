@@ -20,12 +20,12 @@ export function keyOf(value: Scalar): Bound {
   return value
 }
 
-/** SQL for a document's key at a path that has no column. */
-export function keySql(path: string): string {
+/** SQL for a document's key at a path that has no column; `data`: SQL for its text. */
+export function keySql(path: string, data = "data"): string {
   if (path === "id") return "id"
   const at = jsonPath(path)
-  const blob = (rank: number) => `CAST('${rank}'||json_extract(data,${at}) AS BLOB)`
-  return `CASE json_type(data,${at}) WHEN 'object' THEN ${blob(0)} WHEN 'array' THEN ${blob(1)} WHEN 'false' THEN x'32' WHEN 'true' THEN x'33' ELSE ifnull(json_extract(data,${at}),-9e999) END`
+  const blob = (rank: number) => `CAST('${rank}'||json_extract(${data},${at}) AS BLOB)`
+  return `CASE json_type(${data},${at}) WHEN 'object' THEN ${blob(0)} WHEN 'array' THEN ${blob(1)} WHEN 'false' THEN x'32' WHEN 'true' THEN x'33' ELSE ifnull(json_extract(${data},${at}),-9e999) END`
 }
 
 /** Quoted for SQL; each part quoted for SQLite's JSON functions. */

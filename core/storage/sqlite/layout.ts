@@ -7,6 +7,7 @@ import { checkWhole } from "./damage.ts"
 import { columnNamed, columnsOf, quoted } from "./keys.ts"
 import { backfill, convert, defineKeyFunctions, firstLayout, leftToConvert } from "./migrate.ts"
 import type { Organizations } from "./organizations.ts"
+import { createPhrases, layOutPhrases, phrasesOf } from "./phrases.ts"
 import { indexesOf, type NamedIndex, tableOf } from "./schema.ts"
 import { shapeOf } from "./shape.ts"
 
@@ -48,6 +49,7 @@ export function layOut(database: DatabaseSync, collections: readonly CollectionS
   }
   database.exec("CREATE TABLE IF NOT EXISTS _groups(n INTEGER PRIMARY KEY, results TEXT NOT NULL)")
   database.exec("CREATE TABLE IF NOT EXISTS _probe(n INTEGER PRIMARY KEY, at INTEGER)")
+  createPhrases(database)
   if (version < layoutVersion) database.exec(`PRAGMA user_version=${layoutVersion}`)
   defineKeyFunctions(database, collections, organizations)
   const problems: string[] = []
@@ -74,12 +76,14 @@ export function layOut(database: DatabaseSync, collections: readonly CollectionS
 }
 
 function createCollection(database: DatabaseSync, spec: CollectionSpec): void {
+  layOutPhrases(database, spec)
   createTable(database, spec)
   createIndexes(database, spec)
 }
 
 function layOutCollection(database: DatabaseSync, spec: CollectionSpec): void {
   const table = tableOf(spec)
+  layOutPhrases(database, spec)
   if (firstLayout(database, spec)) database.exec(`ALTER TABLE ${table} RENAME TO ${leftToConvert(spec)}`)
   createTable(database, spec)
   dropIndexes(database, spec)
@@ -120,14 +124,8 @@ function alignColumns(database: DatabaseSync, spec: CollectionSpec): void {
   try {
     for (const column of missing) database.exec(`ALTER TABLE ${table} ADD COLUMN ${quoted(column)}`)
     // A column may be all that has the value of a document that was left out of its text.
-    backfill(
-      database,
-      spec,
-      shapeOf(
-        spec,
-        [...present].flatMap((name) => columnNamed(name) ?? []),
-      ),
-    )
+    const columns = [...present].flatMap((name) => columnNamed(name) ?? [])
+    backfill(database, spec, shapeOf(spec, phrasesOf(database, spec.name), columns))
     // Dropped, not left: one that is declared again must not be believed to be filled.
     for (const name of unwanted) database.exec(`ALTER TABLE ${table} DROP COLUMN "${name}"`)
     database.exec("COMMIT")

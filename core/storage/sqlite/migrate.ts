@@ -7,6 +7,7 @@ import { parsedJson } from "../../kernel/json.ts"
 import { idKey } from "./id-key.ts"
 import { columnsOf, type KeyCell, keyReader, quoted } from "./keys.ts"
 import type { Organizations } from "./organizations.ts"
+import { shortener } from "./phrases.ts"
 import { rowColumns, tableOf } from "./schema.ts"
 import { documentColumns, type Shape, shapeOf, storedText, wholeText } from "./shape.ts"
 
@@ -70,7 +71,7 @@ export function convert(database: DatabaseSync, spec: CollectionSpec): void {
 export function backfill(database: DatabaseSync, spec: CollectionSpec, present: Shape): void {
   const columns = columnsOf(spec)
   const names = ["multi", ...columns.map(quoted), "data"]
-  const [shape, readKeys] = [shapeOf(spec), keyReader(columns)]
+  const [shape, readKeys, shorten] = [shapeOf(spec), keyReader(columns), shortener(spec, present.phrases)]
   let lastRow: unknown
   let cells: KeyCell[] = []
   database.function("mr_rewritten", { varargs: true }, (at, n, organization, ...row) => {
@@ -80,7 +81,7 @@ export function backfill(database: DatabaseSync, spec: CollectionSpec, present: 
       ;[lastRow, cells] = [n, []]
       // Of a damaged one there is what its columns have, and its text stays as it is.
       readKeys(document ?? (JSON.parse(wholeText(present, id, ["{}", ...found.slice(1)])) as object), cells)
-      cells.push(document ? storedText(shape, document, id) : (found[0] as string))
+      cells.push(document ? shorten(storedText(shape, document, id)) : (found[0] as string))
     }
     return cells[Number(at)] ?? null
   })

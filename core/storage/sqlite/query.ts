@@ -16,6 +16,8 @@ type Narrowing = { sql: string; binds: Bound[]; ids?: true }
 const maxListed = 1_024
 /** The limit of a count that has none. */
 const allOf = 2_147_483_647
+/** SQL for the text of a document with its phrases (reader.ts). */
+const plainText = "mr_plain(data)"
 /** Of a list that an index serves value by value. */
 const maxMerged = 32
 
@@ -217,8 +219,8 @@ function orderSql(path: string, { scope, expires }: CollectionSpec, indexed: Rea
   if (indexed.has(path)) return quoted(columnAt("key", path))
   // Where the text of a document does not have it.
   if (path === "organization_id" && scope === "organization") return "(SELECT id FROM _organizations WHERE n=org)"
-  if (path === expires) return `ifnull(${quoted(columnAt("expires", path))},${keySql(path)})`
-  return isSpeakable(path) ? keySql(path) : "NULL"
+  if (path === expires) return `ifnull(${quoted(columnAt("expires", path))},${keySql(path, plainText)})`
+  return isSpeakable(path) ? keySql(path, plainText) : "NULL"
 }
 
 /** An id is compared as it is stored. */

@@ -8,14 +8,18 @@ import { type Matcher, matcher } from "../match.ts"
 import { isDamage } from "./damage.ts"
 import { idKey } from "./id-key.ts"
 import type { KeyCell } from "./keys.ts"
+import { lengthened, phrasesOf } from "./phrases.ts"
 import { statementOf } from "./query.ts"
 import { organizationSql } from "./schema.ts"
 import { documentColumns, type Shape, wholeText } from "./shape.ts"
 import type { ReaderData, ReaderReply, WireError, WireLookUp, WireQuery, WireRead } from "./wire.ts"
 
-const { file, shapes } = workerData as ReaderData
+const { file, shapes: declared } = workerData as ReaderData
 const database = new DatabaseSync(file, { readOnly: true })
 database.exec("PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456; PRAGMA busy_timeout=5000")
+const shapes = new Map(
+  Object.entries(declared).map(([table, shape]) => [table, { ...shape, phrases: phrasesOf(database, table.replaceAll('"', "")) }]),
+)
 
 const statements = new Map<string, StatementSync>()
 const maxStatements = 500
@@ -25,6 +29,7 @@ const ownMs = 20
 
 let table = ""
 let organization = ""
+let [lastText, lastPlain] = ["", ""]
 const unreadable = new Set<string>()
 let matches: Matcher | undefined
 let deadline = 0
@@ -40,13 +45,21 @@ database.function("mr_matches", { varargs: true }, (...row) => {
   return document !== undefined && matches(document) ? 1 : 0
 })
 // One damaged document must not hide those around it.
-database.function("mr_sound", (data) => (parsed(data) === undefined ? 0 : 1))
+database.function("mr_sound", (data) => (parsed(plain(data)) === undefined ? 0 : 1))
+database.function("mr_plain", { deterministic: true }, plain)
 
 parentPort?.on("message", (queries: readonly WireRead[]) => {
   unreadable.clear()
   const answers = queries.map(answer)
   parentPort?.postMessage({ answers, unreadable: [...unreadable] } satisfies ReaderReply)
 })
+
+/** The text of a document with its phrases; SQL asks for one several times in a row. */
+function plain(data: unknown): string {
+  const text = String(data)
+  if (text !== lastText) [lastText, lastPlain] = [text, lengthened(text, shapeOf(table).phrases)]
+  return lastPlain
+}
 
 function parsed(data: unknown): Json | undefined {
   try {
@@ -65,6 +78,7 @@ function answer(query: WireRead): string | number | WireError {
     return reading(() => organizationsIn(query.organizationsIn))
   }
   ;({ table, organization } = query)
+  lastText = lastPlain = ""
   deadline = Math.max(query.deadline, now() + ownMs)
   return reading(() => (query.narrowsKeys ? inOneSnapshot(() => run(query, hasMulti(query))) : run(query, false)))
 }
@@ -101,7 +115,7 @@ function lookUp({ lookUp: table, organization, id }: WireLookUp): string {
 }
 
 function shapeOf(table: string): Shape {
-  const shape = shapes[table]
+  const shape = shapes.get(table)
   if (!shape) throw new Error(`The table ${table} is not open`)
   return shape
 }

@@ -4,12 +4,14 @@
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { idOf } from "./id-key.ts"
 import { columnsOf, falseKey, type KeyCell, type KeyColumn, quoted, trueKey } from "./keys.ts"
+import { lengthened, type Phrases } from "./phrases.ts"
 
 /** Plain data, since it passes to the threads that read. */
 export interface Shape {
   /** Documents carry the id of their organization. */
   readonly scoped: boolean
   readonly fields: readonly ShapeField[]
+  readonly phrases: Phrases
 }
 
 interface ShapeField {
@@ -20,7 +22,7 @@ interface ShapeField {
   readonly onlyText: boolean
 }
 
-export function shapeOf(spec: CollectionSpec, columns: readonly KeyColumn[] = columnsOf(spec)): Shape {
+export function shapeOf(spec: CollectionSpec, phrases: Phrases = [], columns: readonly KeyColumn[] = columnsOf(spec)): Shape {
   const fields = new Map<string, ShapeField>()
   for (const column of columns) {
     const { kind, path } = column
@@ -28,7 +30,7 @@ export function shapeOf(spec: CollectionSpec, columns: readonly KeyColumn[] = co
     if (path === "organization_id" && spec.scope === "organization") continue
     fields.set(path, { name: path, column: quoted(column), onlyText: kind === "expires" })
   }
-  return { scoped: spec.scope === "organization", fields: [...fields.values()] }
+  return { scoped: spec.scope === "organization", fields: [...fields.values()], phrases }
 }
 
 /** Columns to select for `wholeText`, the text of the document first. */
@@ -36,7 +38,7 @@ export function documentColumns({ fields }: Shape): string {
   return ["data", "id", ...fields.map(({ column }) => column)].join(",")
 }
 
-/** JSON of the document without what its row has beside it. */
+/** JSON of the document without what its row has beside it, its phrases as they are. */
 export function storedText({ scoped, fields }: Shape, document: object, organization: string | undefined): string {
   const rest: Record<string, unknown> = { ...document, id: undefined }
   if (scoped && rest["organization_id"] === organization) rest["organization_id"] = undefined
@@ -45,8 +47,8 @@ export function storedText({ scoped, fields }: Shape, document: object, organiza
 }
 
 /** JSON of the whole document; `row` is what `documentColumns` selects. Not JSON where the stored text is damaged. */
-export function wholeText({ scoped, fields }: Shape, organization: string, row: readonly KeyCell[]): string {
-  const data = String(row[0])
+export function wholeText({ scoped, fields, phrases }: Shape, organization: string, row: readonly KeyCell[]): string {
+  const data = lengthened(String(row[0]), phrases)
   let text = `{"id":${JSON.stringify(idOf(row[1] as string | Uint8Array))}`
   if (scoped) text += `,"organization_id":${JSON.stringify(organization)}`
   for (let at = 0; at < fields.length; at++) {

@@ -10,6 +10,7 @@ import { unreadableDocument } from "./damage.ts"
 import { idKey } from "./id-key.ts"
 import { columnsOf, type KeyCell, keyReader, quoted, type ReadKeys } from "./keys.ts"
 import type { Organization } from "./organizations.ts"
+import { phrasesOf, shortener } from "./phrases.ts"
 import { idViolation, indexesOf, rowColumns, tableOf } from "./schema.ts"
 import { documentColumns, type Shape, shapeOf, storedText, wholeText } from "./shape.ts"
 import type { WireChange } from "./wire.ts"
@@ -27,6 +28,7 @@ export class Table {
   readonly #spec: CollectionSpec
   readonly #readKeys: ReadKeys
   readonly #shape: Shape
+  readonly #shorten: (text: string) => string
   /** Where in a row the cells stand that the text of the document leaves out. */
   readonly #places: readonly number[]
   readonly #violations = new Map<string, readonly string[]>()
@@ -44,7 +46,9 @@ export class Table {
     this.width = columns.length
     this.#spec = spec
     this.#readKeys = keyReader(keys)
-    this.#shape = shapeOf(spec)
+    const phrases = phrasesOf(database, spec.name)
+    this.#shorten = shortener(spec, phrases)
+    this.#shape = shapeOf(spec, phrases)
     this.#places = ["data", "id", ...this.#shape.fields.map(({ column }) => column)].map((column) => columns.indexOf(column))
     this.#violations.set(idViolation(spec), ["id"])
     for (const { violation, paths } of indexesOf(spec)) if (violation !== undefined) this.#violations.set(violation, paths)
@@ -61,12 +65,12 @@ export class Table {
   }
 
   insert(row: RowCells): boolean {
-    this.#unique(this.#insert, row)
+    this.#unique(this.#insert, this.#shortened(row))
     return true
   }
 
   keep(row: RowCells): boolean {
-    return this.#unique(this.#keep, row)
+    return this.#unique(this.#keep, this.#shortened(row))
   }
 
   /** `row` is what is stored where there is none yet. */
@@ -116,6 +120,10 @@ export class Table {
     return this.insert([organization.n, idKey(id), ...this.#keysOf(document), storedText(this.#shape, document, organization.id)])
   }
 
+  #shortened(row: RowCells): RowCells {
+    return row.with(-1, this.#shorten(row.at(-1) as string))
+  }
+
   #find(organization: Organization, key: string | Uint8Array): FoundCells | undefined {
     return this.#select.get(organization.n, key) as unknown as FoundCells | undefined
   }
@@ -125,7 +133,7 @@ export class Table {
     const before = this.#keysOf(document)
     apply()
     const after = this.#keysOf(document)
-    const data = storedText(this.#shape, document, organization.id)
+    const data = this.#shorten(storedText(this.#shape, document, organization.id))
     const row = found.at(-1) as number
     if (before.every((key, at) => key === after[at])) this.#updateData.run(data, row)
     else this.#unique(this.#update, [...after, data, row])
