@@ -69,6 +69,30 @@ describe("storage: sqlite file", () => {
     }
   })
 
+  it("answers look-ups by id beside a long query, on a thread that is started for them", async () => {
+    const started: Worker[] = []
+    const note = (worker: Worker) => void (worker.threadName === "millrace-reader" && started.push(worker))
+    process.on("worker", note)
+    try {
+      opened = await openFile([events], { readers: 1 })
+      const text = "x".repeat(1_000)
+      await Promise.all(Array.from({ length: 5_000 }, (_, index) => insert(`e${index}`, { text })))
+      const kept = opened.store.open(events)
+      const longQuery = () => kept.find({ text: "none" })
+      const lookUp = async (id: string) => (await kept.get(id))?.id
+      expect([await longQuery(), await lookUp("e1")]).to.deep.equal([[], "e1"])
+      expect(started).to.have.length(1)
+      await until("a thread for look-ups", async () => {
+        expect(await Promise.all([longQuery(), lookUp("e2"), lookUp("none")])).to.deep.equal([[], "e2", undefined])
+        return started.length > 1
+      })
+      expect(await Promise.all([longQuery(), lookUp("e3")])).to.deep.equal([[], "e3"])
+      expect(started).to.have.length(2)
+    } finally {
+      process.off("worker", note)
+    }
+  })
+
   it("loses and doubles nothing when the writing thread dies again and again", async () => {
     let deaths = 0
     opened = await openFile([events], { onWriterDeath: () => deaths++ })
