@@ -9,7 +9,7 @@ const hostile = `<img src=x onerror="document.title='hit'"><script>document.titl
 describe("the screens of datasets", () => {
   const shown = consoleUnderTest()
   before(async () => {
-    await shown.host.api("POST", "/v1/datasets", { name: "Leads" })
+    await shown.host.api("POST", "/v1/datasets", { name: "Sign-ups" })
     for (let page = 0; page < 3; page++) {
       const rows = Array.from({ length: 300 }, (_, index) => ({
         email: `lead-${page * 300 + index}@example.com`,
@@ -17,18 +17,18 @@ describe("the screens of datasets", () => {
         budget: page * 300 + index,
         subscribed: index % 2 === 0,
       }))
-      const { status } = await shown.host.api("POST", "/v1/datasets/leads/rows", { rows, key: "email" })
+      const { status } = await shown.host.api("POST", "/v1/datasets/sign-ups/rows", { rows, key: "email" })
       expect(status).to.equal(200)
     }
   })
 
   it("show rows as one scrolls, newest first, and what strangers wrote as text", async () => {
     const page = await shown.signedIn("/console/datasets")
-    await page.getByRole("main").getByRole("link", { name: "Leads", exact: true }).waitFor()
+    await page.getByRole("main").getByRole("link", { name: "Sign-ups", exact: true }).waitFor()
     await shown.looksRight(page, "datasets-list")
-    await shown.tabTo(page, "Leads")
+    await shown.tabTo(page, "Sign-ups")
     await page.keyboard.press("Enter")
-    const table = page.getByRole("table", { name: "Rows of Leads" })
+    const table = page.getByRole("table", { name: "Rows of Sign-ups" })
     await table.getByRole("row").nth(5).waitFor()
     await shown.looksRight(page, "datasets-rows")
     await table.focus()
@@ -37,14 +37,14 @@ describe("the screens of datasets", () => {
       return (await page.getByText("900 rows").count()) > 0 || undefined
     })
     expect(await table.getByRole("row").count()).to.be.below(100)
-    await page.goto(`${shown.host.url}/console/datasets/leads?filter=${encodeURIComponent('{"budget":600}')}`)
+    await page.goto(`${shown.host.url}/console/datasets/sign-ups?filter=${encodeURIComponent('{"budget":600}')}`)
     await table.getByText("onerror").waitFor()
     expect(await page.locator("main img").count()).to.equal(0)
     expect(await page.title()).to.not.equal("hit")
   })
 
   it("filter and sort by the address, and say what the service refuses", async () => {
-    const page = await shown.signedIn("/console/datasets/leads")
+    const page = await shown.signedIn("/console/datasets/sign-ups")
     await shown.tabTo(page, "column")
     await page.keyboard.type("budget")
     await shown.tabTo(page, "comparison")
@@ -58,13 +58,13 @@ describe("the screens of datasets", () => {
     await page.getByRole("row").nth(1).getByText("lead-895").waitFor()
     await page.reload()
     await page.getByRole("row").nth(1).getByText("lead-895").waitFor()
-    await page.goto(`${shown.host.url}/console/datasets/leads?filter=${encodeURIComponent('{"budget":{"$near":1}}')}`)
+    await page.goto(`${shown.host.url}/console/datasets/sign-ups?filter=${encodeURIComponent('{"budget":{"$near":1}}')}`)
     await page.getByRole("alert").getByText("$near").waitFor()
     await shown.looksRight(page, "datasets-refused")
   })
 
   it("show one row whole, and delete it once that is confirmed", async () => {
-    const page = await shown.signedIn("/console/datasets/leads?filter=%7B%22email%22%3A%22lead-7%40example.com%22%7D")
+    const page = await shown.signedIn("/console/datasets/sign-ups?filter=%7B%22email%22%3A%22lead-7%40example.com%22%7D")
     await page.getByText("1 row.").waitFor()
     await page.getByRole("row").nth(1).getByRole("link").press("Enter")
     await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
@@ -76,7 +76,7 @@ describe("the screens of datasets", () => {
     await page.keyboard.press("Escape")
     await dialog.waitFor({ state: "hidden" })
     const count = async () =>
-      (await shown.host.api<{ rows: unknown[] }>("GET", `/v1/datasets/leads/rows${new URL(page.url()).search.replace(/&row=.*/, "")}`)).body
+      (await shown.host.api<{ rows: unknown[] }>("GET", `/v1/datasets/sign-ups/rows${new URL(page.url()).search.replace(/&row=.*/, "")}`)).body
         .rows.length
     expect(await count()).to.equal(1)
     await row.getByRole("button", { name: "Delete" }).press("Enter")
@@ -86,7 +86,7 @@ describe("the screens of datasets", () => {
   })
 
   it("insert rows that are written as JSON, and say at which row one is refused", async () => {
-    const page = await shown.signedIn("/console/datasets/leads?part=insert")
+    const page = await shown.signedIn("/console/datasets/sign-ups?part=insert")
     await shown.tabTo(page, "Rows")
     await shown.tabTo(page, "Rows")
     const write = async (text: string) => {
