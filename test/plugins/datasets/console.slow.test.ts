@@ -76,8 +76,8 @@ describe("the screens of datasets", () => {
     await page.keyboard.press("Escape")
     await dialog.waitFor({ state: "hidden" })
     const count = async () =>
-      (await shown.host.api<{ rows: unknown[] }>("GET", `/v1/datasets/sign-ups/rows${new URL(page.url()).search.replace(/&row=.*/, "")}`)).body
-        .rows.length
+      (await shown.host.api<{ rows: unknown[] }>("GET", `/v1/datasets/sign-ups/rows${new URL(page.url()).search.replace(/&row=.*/, "")}`))
+        .body.rows.length
     expect(await count()).to.equal(1)
     await row.getByRole("button", { name: "Delete" }).press("Enter")
     await dialog.getByRole("button", { name: "Delete" }).press("Enter")
