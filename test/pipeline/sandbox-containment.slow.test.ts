@@ -1,6 +1,8 @@
 // A child that is lost: only the culprit fails, its neighbours' events run again, and a pipeline that keeps costing
 // children is set apart and paused.
 import { readdirSync, readFileSync } from "node:fs"
+import { getCompileCacheDir } from "node:module"
+import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { expect } from "chai"
 import { systemClock } from "../../core/kernel/clock.ts"
@@ -163,8 +165,9 @@ describe("sandbox containment", () => {
     expect(lost()).to.be.within(2, 6)
   })
 
-  it("gives its children no environment of ours, and the permission to read the program only", () => {
+  it("gives its children no environment of ours, and permissions to read the program and to keep what Node compiled of it", () => {
     const [pid = 0] = childrenOf(process.pid)
+    const codeCache = getCompileCacheDir()
     const environment = readFileSync(`/proc/${pid}/environ`, "utf8")
     expect(
       environment
@@ -172,10 +175,12 @@ describe("sandbox containment", () => {
         .filter(Boolean)
         .map((line) => line.split("=")[0])
         .sort(),
-    ).to.deep.equal(["LANG", "LC_ALL", "TZ"])
+    ).to.deep.equal(["LANG", "LC_ALL", ...(codeCache === undefined ? [] : ["NODE_COMPILE_CACHE"]), "TZ"])
     const flags = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")
     expect(flags).to.include("--permission")
-    expect(flags.filter((flag) => /allow-fs-write|allow-child-process|allow-fs-read=\*/.test(flag))).to.deep.equal([])
+    expect(flags.filter((flag) => /allow-fs-write|allow-child-process|allow-fs-read=\*/.test(flag))).to.deep.equal(
+      codeCache === undefined ? [] : [`--allow-fs-write=${join(codeCache, "sandbox")}/`],
+    )
   })
 
   it("answers what waits when it stops", async () => {

@@ -125,7 +125,8 @@ describe("a megabyte of hostile content", () => {
           .join(", ")}`,
       )
       for (const [name, milliseconds, status] of turns) {
-        expect(milliseconds, name).to.be.below(100)
+        // A thread whose caches others use takes three times as long; what grows with the square of the text takes seconds.
+        expect(milliseconds, name).to.be.below(300)
         expectWithin(50, milliseconds, name)
         expect(status, name).to.be.below(600).and.not.equal(503)
       }
