@@ -7,6 +7,7 @@ import { SendingThread } from "../sending-thread.ts"
 import { expectWithin } from "../tier.ts"
 import { Bench } from "./bench.ts"
 
+const maxTurnMs = 100
 const size = 1_000_000
 const list = (count: number, make: (n: number) => string) => `[${Array.from({ length: count }, (_, n) => make(n)).join(",")}]`
 const filled = (value: string) => list(Math.floor((size - 20) / (value.length + 1)), () => value)
@@ -114,7 +115,13 @@ describe("a megabyte of hostile content", () => {
       await sender.post(made.inbound_url, '{"v":1}')
       const turns: [string, number, number][] = []
       for (const [name, value] of Object.entries(values)) {
-        const { milliseconds, value: answer } = await longestTurn(() => sender.post(made.inbound_url, `{"v":${value}}`))
+        const turn = () => longestTurn(() => sender.post(made.inbound_url, `{"v":${value}}`))
+        let { milliseconds, value: answer } = await turn()
+        // Others who use the caches of a core make a turn longer, and none shorter: the text itself takes long each time.
+        for (let more = 0; more < 2 && milliseconds >= maxTurnMs; more++) {
+          const again = await turn()
+          if (again.milliseconds < milliseconds) ({ milliseconds, value: answer } = again)
+        }
         turns.push([name, Math.round(milliseconds), answer.status])
       }
       turns.sort(([, a], [, b]) => b - a)
@@ -125,8 +132,7 @@ describe("a megabyte of hostile content", () => {
           .join(", ")}`,
       )
       for (const [name, milliseconds, status] of turns) {
-        // A thread whose caches others use takes three times as long; what grows with the square of the text takes seconds.
-        expect(milliseconds, name).to.be.below(300)
+        expect(milliseconds, name).to.be.below(maxTurnMs)
         expectWithin(50, milliseconds, name)
         expect(status, name).to.be.below(600).and.not.equal(503)
       }
