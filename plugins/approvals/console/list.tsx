@@ -1,5 +1,5 @@
 // Approvals by state, those that wait first.
-import { Ago, Answered, Badge, FilterBar, hrefWith, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Ago, Answered, Badge, FilterBar, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
 import { type Approval, type Listed, State } from "./approval.tsx"
 
 const states = ["pending", "approved", "rejected", "expired", "done", "failed"]
@@ -32,11 +32,7 @@ export default function Approvals() {
                 ]}
               />
             )}
-            {next_cursor !== "" && (
-              <p>
-                <a href={hrefWith({ cursor: next_cursor })}>Next page</a>
-              </p>
-            )}
+            <NextPage cursor={next_cursor} />
           </>
         )}
       </Answered>

@@ -118,3 +118,13 @@ export function Tabs({ name, tabs, drops = [] }: TabsArgs) {
     </nav>
   )
 }
+
+/** A link to the page of a list that follows; nothing where the list ends. */
+export function NextPage({ cursor }: { readonly cursor: string }) {
+  if (cursor === "") return null
+  return (
+    <p>
+      <a href={hrefWith({ cursor })}>Next page</a>
+    </p>
+  )
+}

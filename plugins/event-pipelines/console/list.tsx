@@ -1,5 +1,5 @@
 // The organization's pipelines, with what came to each in the last hour.
-import { Answered, FilterBar, formatNumber, hrefOf, hrefWith, mayCall, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Answered, FilterBar, formatNumber, hrefOf, mayCall, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
 import { type Activity, type Pipeline, State, states } from "./pipeline.tsx"
 
 const everyMs = 10_000
@@ -62,11 +62,7 @@ export default function Pipelines() {
                 />
               </>
             )}
-            {next_cursor !== "" && (
-              <p>
-                <a href={hrefWith({ cursor: next_cursor })}>Next page</a>
-              </p>
-            )}
+            <NextPage cursor={next_cursor} />
           </>
         )}
       </Answered>

@@ -6,7 +6,7 @@ import {
   FilterBar,
   Foreign,
   hrefOf,
-  hrefWith,
+  NextPage,
   Nothing,
   OperationDetails,
   query,
@@ -51,11 +51,7 @@ export default function Experiments() {
                 ]}
               />
             )}
-            {next_cursor !== "" && (
-              <p>
-                <a href={hrefWith({ cursor: next_cursor })}>Next page</a>
-              </p>
-            )}
+            <NextPage cursor={next_cursor} />
           </>
         )}
       </Answered>

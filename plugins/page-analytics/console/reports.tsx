@@ -1,5 +1,5 @@
 // Saved reports: questions with a name, each with the events that it was asked of.
-import { Answered, hrefOf, hrefWith, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Answered, hrefOf, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
 
 export interface Report {
   readonly slug: string
@@ -40,11 +40,7 @@ export default function Reports() {
                 ]}
               />
             )}
-            {next_cursor !== "" && (
-              <p>
-                <a href={hrefWith({ cursor: next_cursor })}>Next page</a>
-              </p>
-            )}
+            <NextPage cursor={next_cursor} />
           </>
         )}
       </Answered>

@@ -1,5 +1,5 @@
 // The organization's pages, newest first.
-import { Answered, FilterBar, Foreign, hrefOf, hrefWith, Nothing, OperationDetails, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Answered, FilterBar, Foreign, hrefOf, NextPage, Nothing, OperationDetails, query, SameAs, Table, Time, useAnswer } from "#console"
 import { Status, type Summary, statuses } from "./page.tsx"
 
 export default function Pages() {
@@ -36,11 +36,7 @@ export default function Pages() {
                 ]}
               />
             )}
-            {next_cursor !== "" && (
-              <p>
-                <a href={hrefWith({ cursor: next_cursor })}>Next page</a>
-              </p>
-            )}
+            <NextPage cursor={next_cursor} />
           </>
         )}
       </Answered>
