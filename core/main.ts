@@ -7,6 +7,7 @@ import { type WorkerPlace, workerPlace } from "./cluster/worker.ts"
 import { systemClock } from "./kernel/clock.ts"
 import { BootError, type CoreConfig, loadConfig } from "./kernel/config.ts"
 import { createLog, type Logger, logDestination } from "./kernel/log.ts"
+import { collectGarbage } from "./kernel/start-garbage.ts"
 
 interface Service {
   readonly log: Logger
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
   worker?.listens()
   // A worker that replaces another has nothing new to say.
   if (!worker || worker.number === 1) for (const greeting of service.listening.greetings) console.log(greeting)
+  collectGarbage()
 }
 
 interface ServiceArgs {

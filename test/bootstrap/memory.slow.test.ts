@@ -1,0 +1,41 @@
+// A service at rest holds what it needs and not what its start took.
+import { readFileSync } from "node:fs"
+import { expect } from "chai"
+import { freshFolder, type ServiceProcess, startService } from "../crash/service-process.ts"
+import { until } from "../waiting.ts"
+
+const maxMegabytes = 260
+
+describe("a service at rest", () => {
+  const folder = freshFolder()
+  let service: ServiceProcess
+  before(async function () {
+    // What a process shares with others is told by Linux alone.
+    if (process.platform !== "linux") this.skip()
+    service = await startService({ dataDir: folder.path })
+  })
+  after(async () => {
+    await service?.kill()
+    folder.remove()
+  })
+
+  it(`holds less than ${maxMegabytes} MB, with its sandbox`, async () => {
+    const held = await until("memory being given back", () => {
+      const processes = familyOf(service.pid)
+      const megabytes = processes.reduce((sum, pid) => sum + proportionalMegabytes(pid), 0)
+      return processes.length > 1 && megabytes < maxMegabytes ? megabytes : undefined
+    })
+    expect(held).to.be.greaterThan(0)
+  })
+})
+
+function familyOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number)
+  return [pid, ...children.flatMap(familyOf)]
+}
+
+/** What is shared by several processes counts once for all of them. */
+function proportionalMegabytes(pid: number): number {
+  const [, kilobytes = ""] = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")) ?? []
+  return Number(kilobytes) / 1_024
+}
