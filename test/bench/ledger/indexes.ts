@@ -23,20 +23,18 @@ const commits = 6_400
 const runs = 5
 
 function variants(): Variant[] {
-  const bare = (spec: CollectionSpec, indexes: number): CollectionSpec => {
-    const { expires: _, ...rest } = spec
-    return { ...rest, indexes: spec.indexes.slice(0, indexes) }
-  }
-  const [byTime, byStatus] = EntryCollection.indexes.map(({ fields }) => fields.join(", "))
-  const [rowsByTime] = RowsCollection.indexes.map(({ fields }) => fields.join(", "))
-  return [
-    { name: "entry", spec: bare(EntryCollection, 0) },
-    { name: `entry by ${byTime}`, base: "entry", spec: bare(EntryCollection, 1) },
-    { name: `entry by ${byStatus}`, base: `entry by ${byTime}`, spec: bare(EntryCollection, 2) },
-    { name: "entry by expiry", base: `entry by ${byStatus}`, spec: EntryCollection },
-    { name: "row", spec: bare(RowsCollection, 0) },
-    { name: `row by ${rowsByTime}`, base: "row", spec: RowsCollection },
-  ]
+  return [...variantsOf("entry", EntryCollection), ...variantsOf("row", RowsCollection)]
+}
+
+/** Without an index, with one more each time, and with the expiry, where there is one. */
+function variantsOf(document: string, spec: CollectionSpec): Variant[] {
+  const { expires, ...lasting } = spec
+  const all: Variant[] = [{ name: document, spec: { ...lasting, indexes: [] } }]
+  const add = (what: string, more: CollectionSpec) => all.push({ name: `${document} by ${what}`, base: all.at(-1)?.name ?? "", spec: more })
+  for (const [at, { fields, sparse }] of spec.indexes.entries())
+    add(`${fields.join(", ")}${sparse ? ", where it has one" : ""}`, { ...lasting, indexes: spec.indexes.slice(0, at + 1) })
+  if (expires !== undefined) add("expiry", spec)
+  return all
 }
 
 export interface IndexCost extends Omit<Variant, "spec"> {
