@@ -26,8 +26,14 @@ interface Question {
   readonly isDangerous: boolean
 }
 
-const question = signal<(Question & { readonly answer: (yes: boolean) => void }) | undefined>(undefined)
+interface Asked extends Question {
+  readonly answer: (yes: boolean) => void
+}
+
+const question = signal<Asked | undefined>(undefined)
 const dialog = createRef<HTMLDialogElement>()
+/** What the dialog was opened for last. A browser tells that it was closed a while after, when the next may be asked. */
+let opened: Asked | undefined
 
 /** Asks, and says whether the answer was yes; Escape is no. */
 export function confirmed({ title, text = "", verb = "Go on", isDangerous = false }: Partial<Question> & { title: string }) {
@@ -41,15 +47,19 @@ export function confirmed({ title, text = "", verb = "Go on", isDangerous = fals
 export function Confirmation() {
   const asked = question.value
   useEffect(() => {
-    if (asked) dialog.current?.showModal()
-    else dialog.current?.close()
+    if (!asked) return dialog.current?.close()
+    opened = asked
+    dialog.current?.showModal()
   }, [asked])
-  const say = (yes: boolean) => {
-    asked?.answer(yes)
-    question.value = undefined
+  const say = (yes: boolean, one = asked) => {
+    one?.answer(yes)
+    if (question.value === one) question.value = undefined
+  }
+  const onClose = () => {
+    if (!dialog.current?.open) say(false, opened)
   }
   return (
-    <dialog ref={dialog} class="confirmation" aria-labelledby="question" onClose={() => say(false)}>
+    <dialog ref={dialog} class="confirmation" aria-labelledby="question" onClose={onClose}>
       <h2 id="question">{asked?.title}</h2>
       {asked?.text && <p>{asked.text}</p>}
       <div class="verbs">

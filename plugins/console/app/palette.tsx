@@ -66,6 +66,8 @@ export function Palette() {
     if (target) go(target.href)
   }
   const onClose = () => {
+    // It was opened again before the browser told that it had been closed.
+    if (dialog.current?.open) return
     open.value = false
     typed.value = ""
     chosen.value = 0

@@ -80,6 +80,12 @@ describe("the screens of datasets", () => {
         .body.rows.length
     expect(await count()).to.equal(1)
     await row.getByRole("button", { name: "Delete" }).press("Enter")
+    await dialog.getByText("Delete this row?").waitFor()
+    // Asked again before the browser has told that the dialog was closed.
+    await page.evaluate(`{
+      document.querySelector("dialog.confirmation").close()
+      document.querySelector("main button.danger").click()
+    }`)
     await dialog.getByRole("button", { name: "Delete" }).press("Enter")
     await page.getByText("No row is like this").waitFor()
     expect(await count()).to.equal(0)
