@@ -12,7 +12,7 @@ type ReadOnlyShape<N extends string> = Record<N, z.ZodOptional<typeof AnyJson>>
 
 /** Input fields of an update, by name. */
 export function readOnlyInput<const N extends string>(names: readonly N[]): ReadOnlyShape<N> {
-  const field = AnyJson.optional().describe(readOnlyNote)
+  const field = AnyJson.optional().meta({ description: readOnlyNote, readOnly: true })
   return Object.fromEntries(names.map((name) => [name, field])) as ReadOnlyShape<N>
 }
 

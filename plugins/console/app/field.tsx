@@ -58,11 +58,11 @@ function Control({ id, name, schema, text, problem, onText }: FieldArgs & { read
       </select>
     )
   }
+  if (hidden.test(name) && isText(schema)) return <input type="password" autocomplete="off" {...common} />
   if (!isText(schema) || isLong(schema)) {
     const rows = Math.min(16, Math.max(isLines(schema) ? 2 : 4, text.split("\n").length))
     return <textarea rows={rows} spellcheck={false} {...common} />
   }
-  if (hidden.test(name)) return <input type="password" autocomplete="off" {...common} />
   const inputMode = typesOf(schema).includes("string") ? "text" : "decimal"
   return <input type="text" inputMode={inputMode} placeholder={otherwise} autocomplete="off" {...common} />
 }

@@ -7,6 +7,7 @@ export interface Schema {
   readonly const?: unknown
   readonly description?: string
   readonly default?: unknown
+  readonly readOnly?: boolean
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly format?: string
@@ -15,8 +16,9 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
+/** What can be set; what is only accepted unchanged is left out. */
 export function fieldsOf({ input }: Pick<Operation, "input">): [name: string, schema: Schema][] {
-  return Object.entries((input as Schema).properties ?? {})
+  return Object.entries((input as Schema).properties ?? {}).filter(([, { readOnly = false }]) => !readOnly)
 }
 
 export function isRequired({ input }: Pick<Operation, "input">, name: string): boolean {
