@@ -100,7 +100,11 @@ export function areaOf({ name }: Operation): string {
 }
 
 export function verbOf({ name }: Operation): string {
-  return words(name.slice(name.indexOf(".") + 1))
+  return capital(words(name.slice(name.indexOf(".") + 1)))
+}
+
+export function capital(text: string): string {
+  return text.replace(/^./u, (letter) => letter.toUpperCase())
 }
 
 export function words(text: string): string {

@@ -1,6 +1,6 @@
 // An area without a screen of its own, out of its operations: its lists, what it has one of, a search, and forms.
 
-import { areaOf, may, type Operation, operations, type Row, verbOf, words } from "./api.ts"
+import { areaOf, capital, may, type Operation, operations, type Row, verbOf, words } from "./api.ts"
 import { viewOf } from "./contributions.ts"
 import { FilterBar, query, Tabs } from "./filters.tsx"
 import { Form } from "./form.tsx"
@@ -66,8 +66,7 @@ function isOf(parts: readonly Operation[], { path, readOnly, method }: Operation
 }
 
 function partTitle(operation: Operation): string {
-  const title = isList(operation) ? words(listField(operation) ?? "") : verbOf(operation).replace(/^get /, "")
-  return title.replace(/^./, (letter) => letter.toUpperCase())
+  return capital(isList(operation) ? words(listField(operation) ?? "") : verbOf(operation).replace(/^Get /, ""))
 }
 
 function Search({ search }: { readonly search: Operation }) {

@@ -1,7 +1,7 @@
 // What areas put into the console from folders of their own: screens, and cards of the overview. The console learns of them
 // when its script is bundled, and knows no area by name.
 import type { ComponentType } from "preact"
-import { may, operations, words } from "./api.ts"
+import { capital, may, operations, words } from "./api.ts"
 
 /** A whole page of the console. */
 export interface Screen {
@@ -103,7 +103,7 @@ export function soughtAreas(): string[] {
 
 /** With a title in any case. */
 export function viewOf(area: string): View & { readonly title: string } {
-  const title = words(area).replace(/^./, (letter) => letter.toUpperCase())
+  const title = capital(words(area))
   return { area, title, ...contributions.flatMap((one) => one.views ?? []).find((one) => one.area === area) }
 }
 

@@ -37,7 +37,7 @@ function targets(): Target[] {
     ...sought(),
     ...own
       .filter((one) => pathFields(one).length === 0 && !one.readOnly)
-      .map((one) => ({ text: `${words(areaOf(one))}: ${verbOf(one)}`, href: hrefOf([areaOf(one), "-", one.name]) })),
+      .map((one) => ({ text: `${words(areaOf(one))}: ${verbOf(one).toLowerCase()}`, href: hrefOf([areaOf(one), "-", one.name]) })),
   ]
 }
 

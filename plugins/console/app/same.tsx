@@ -13,7 +13,9 @@ export function SameAs({ name, input }: { readonly name: string; readonly input:
 export function Same({ operation, input }: { readonly operation: Operation; readonly input: Readonly<Record<string, unknown>> }) {
   return (
     <details class="same">
-      <summary>The same by command and by HTTP</summary>
+      <summary>
+        The same by command and by HTTP <code>{operation.name}</code>
+      </summary>
       <Copied name="command" text={commandOf(operation, input)} />
       <Copied name="HTTP" text={curlOf(operation, input)} />
     </details>

@@ -2,7 +2,7 @@
 
 import { Actions, Adding } from "./actions.tsx"
 import { Answered, useAnswer } from "./answer.tsx"
-import { areaOf, type Operation, type Row, words } from "./api.ts"
+import { areaOf, capital, type Operation, type Row, words } from "./api.ts"
 import { viewOf } from "./contributions.ts"
 import { Foreign } from "./foreign.tsx"
 import { List } from "./list.tsx"
@@ -129,7 +129,7 @@ function Whole({ kind, values, row, reload }: WholeArgs) {
       <Fields row={Object.fromEntries(names.map((name) => [name, row[name]]))} first={isMain ? first : undefined} />
       {sections.map(({ field, list, rows }) => (
         <section key={field} aria-label={words(field)}>
-          <h2>{words(field).replace(/^./, (letter) => letter.toUpperCase())}</h2>
+          <h2>{capital(words(field))}</h2>
           {rows?.length === 0 && <p class="about">None yet.</p>}
           {rows && rows.length > 0 && (
             <Rows label={words(field)} rows={rows} area={area} field={(list && listField(list)) ?? field} list={list} values={values} />

@@ -54,6 +54,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
   const { filter = "", sort = "", row: chosen = "" } = query()
   const { rows, isComplete, problem, more, reload, without } = useRows(slug, filter, sort)
   const one = rows.find(({ id }) => id === chosen)
+  const isRefused = problem !== "" && rows.length === 0
   const input = { slug, ...(filter && { filter }), ...(sort && { sort }) }
   const hrefOfExport = (format: string) =>
     `/v1/datasets/${encodeURIComponent(slug)}/export?${new URLSearchParams({ format, ...(filter && { filter }) })}`
@@ -62,8 +63,8 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
       <Filters dataset={dataset} />
       {problem && <Problem text={problem} />}
       <p class="about" role="status">
-        {rows.length.toLocaleString("en")} {rows.length === 1 ? "row" : "rows"}
-        {isComplete ? "" : ", more as you scroll"}.{" "}
+        {!isRefused &&
+          `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}${isComplete ? "" : ", more as you scroll"}. `}
         <a href={hrefOfExport("csv")} download>
           Export as CSV
         </a>{" "}
@@ -74,9 +75,8 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
           Read again
         </button>
       </p>
-      {isComplete && rows.length === 0 ? (
-        <Nothing>{filter === "" ? "There are no rows yet." : "No row is like this."}</Nothing>
-      ) : (
+      {isComplete && rows.length === 0 && <Nothing>{filter === "" ? "There are no rows yet." : "No row is like this."}</Nothing>}
+      {!isRefused && !(isComplete && rows.length === 0) && (
         <div class={one ? "split" : ""}>
           <VirtualTable<Row>
             label={`Rows of ${dataset.name}`}

@@ -76,7 +76,7 @@ describe("the console", () => {
     await page.keyboard.press("Enter")
     const phases = page.getByRole("region", { name: "phases" }).first()
     await phases.getByRole("link", { name: "First draft" }).waitFor()
-    await shown.tabTo(page, "update")
+    await shown.tabTo(page, "Update")
     await page.keyboard.press("Enter")
     expect(new URL(page.url()).searchParams.get("do")).to.equal("workstreams.update")
     const form = page.getByRole("form", { name: "update" })

@@ -60,6 +60,7 @@ describe("the screens of datasets", () => {
     await page.getByRole("row").nth(1).getByText("lead-895").waitFor()
     await page.goto(`${shown.host.url}/console/datasets/sign-ups?filter=${encodeURIComponent('{"budget":{"$near":1}}')}`)
     await page.getByRole("alert").getByText("$near").waitFor()
+    expect(await page.getByRole("row").count()).to.equal(0)
     await shown.looksRight(page, "datasets-refused")
   })
 
