@@ -26,6 +26,7 @@ describe("a service at rest", () => {
       return processes.length > 1 && megabytes < maxMegabytes ? megabytes : undefined
     })
     expect(held).to.be.greaterThan(0)
+    expect((await fetch(`${service.url}/healthz`)).status).to.equal(200)
   })
 })
 
