@@ -6,8 +6,8 @@ import { Primary } from "./cluster/primary.ts"
 import { type WorkerPlace, workerPlace } from "./cluster/worker.ts"
 import { systemClock } from "./kernel/clock.ts"
 import { BootError, type CoreConfig, loadConfig } from "./kernel/config.ts"
+import { collectAll, collectSeldom } from "./kernel/garbage.ts"
 import { createLog, type Logger, logDestination } from "./kernel/log.ts"
-import { collectGarbage } from "./kernel/start-garbage.ts"
 
 interface Service {
   readonly log: Logger
@@ -22,6 +22,7 @@ interface Service {
 const closingMs = 5_000
 
 async function main(): Promise<void> {
+  collectSeldom()
   const worker = workerPlace()
   let service: Service | undefined
   // Asked to stop while it is built, nothing is there to be stopped.
@@ -34,7 +35,7 @@ async function main(): Promise<void> {
   worker?.listens()
   // A worker that replaces another has nothing new to say.
   if (!worker || worker.number === 1) for (const greeting of service.listening.greetings) console.log(greeting)
-  collectGarbage()
+  collectAll()
 }
 
 interface ServiceArgs {
