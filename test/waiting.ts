@@ -12,6 +12,8 @@ export interface Waiting {
 
 type Look<T> = () => Sought<T> | Promise<Sought<T>>
 
+const maxPauseMs = 100
+
 /** Looks again and again; resolves to what was found. When time is up it throws with what it waited for: the words, or else the code. */
 export function until<T>(what: string, look: Look<T>, options?: Waiting): Promise<T>
 export function until<T>(look: Look<T>, options?: Waiting): Promise<T>
@@ -21,12 +23,15 @@ export function until<T>(first: string | Look<T>, second?: Look<T> | Waiting, th
 }
 
 async function sought<T>(what: string, look: Look<T>, { withinMs = 300_000, everyMs = 10 }: Waiting = {}): Promise<T> {
-  const end = performance.now() + withinMs
+  const began = performance.now()
   for (;;) {
     const found = await look()
     if (found !== undefined && found !== null && found !== false) return found
-    if (performance.now() > end) throw new Error(`Waited ${Math.round(withinMs / 1_000)} s in vain for: ${what}.`)
-    await new Promise((resolve) => setTimeout(resolve, everyMs))
+    const waitedMs = performance.now() - began
+    if (waitedMs > withinMs) throw new Error(`Waited ${Math.round(withinMs / 1_000)} s in vain for: ${what}.`)
+    // What has taken long takes longer: to look costs those who are waited for.
+    const pauseMs = Math.max(everyMs, Math.min(maxPauseMs, waitedMs / 20))
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }
 
