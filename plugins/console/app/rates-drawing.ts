@@ -1,10 +1,11 @@
 // uPlot in the console's colours, as wide as its place is.
+import "./language.ts"
 import uPlot from "uplot"
 import "uplot/dist/uPlot.min.css"
 import type { Drawing, RatesArgs } from "./rates.tsx"
 
 export function draw(box: HTMLElement, { names, height, data }: Required<Pick<RatesArgs, "names" | "height" | "data">>): Drawing {
-  const colour = (name: string) => colourOf(box, name)
+  const colour = (name: string) => () => colourOf(box, name)
   const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" }
   const plot = new uPlot(
     {
@@ -29,10 +30,14 @@ export function draw(box: HTMLElement, { names, height, data }: Required<Pick<Ra
   )
   const watch = new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height }))
   watch.observe(box)
+  const scheme = matchMedia("(prefers-color-scheme: dark)")
+  const redraw = () => plot.redraw(false)
+  scheme.addEventListener("change", redraw)
   return {
     set: (next) => plot.setData(next as unknown as uPlot.AlignedData),
     end() {
       watch.disconnect()
+      scheme.removeEventListener("change", redraw)
       plot.destroy()
     },
   }

@@ -37,6 +37,17 @@ describe("screens of plugins", () => {
     await shown.looksRight(page, "sample-pictures")
   })
 
+  it("draw rates in the colours of the look, in a browser of no language", async () => {
+    const page = await shown.signedIn("/console")
+    await page.addInitScript(`Object.defineProperty(Navigator.prototype, "language", { get: () => "en-US@posix", configurable: true })`)
+    await page.goto(`${shown.host.url}/console/sample?part=two`)
+    const colours = `[...document.querySelectorAll(".rates canvas")].map((canvas) => canvas.toDataURL()).join()`
+    await page.locator(".rates canvas").waitFor()
+    const light = String(await page.evaluate(colours))
+    await page.emulateMedia({ colorScheme: "dark" })
+    await until("other colours", async () => (await page.evaluate(colours)) !== light || undefined)
+  })
+
   it("show a million rows with few of them in the document", async () => {
     const page = await shown.signedIn("/console/sample")
     const table = page.getByRole("table", { name: "A million numbers" })
