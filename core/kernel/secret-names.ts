@@ -23,11 +23,12 @@ export function isSecretName(whole: string): boolean {
 }
 
 /**
- * Names that isSecretName knows by their last letters, followed by a colon or equals sign; an escape may spell anything. No
- * two parts behind the name match the same character, or a long row of spaces would be tried in each way to divide it.
+ * A colon or equals sign behind a name that isSecretName knows by its last letters; an escape may spell anything. Searched by
+ * the sign, which takes less than half of the time that the names take. No two parts before it match the same character, or
+ * a long row of spaces would be tried in each way to divide it.
  */
 const mayName =
-  /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|keys?|number|auth|jwt|pwd|cvc|cvv|ssn)[-_.\s]*(?:["']\s*)?[:=]|\\u/i
+  /[:=](?<=(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|keys?|number|auth|jwt|pwd|cvc|cvv|ssn)[-_.\s]*(?:["']\s*)?[:=])|\\u/i
 
 /** False for text that surely names no secret: most does not, and need not be parsed to know. */
 export function mayNameSecret(text: string): boolean {
