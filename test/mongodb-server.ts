@@ -53,8 +53,6 @@ export function sharedMongo(): Promise<MongoSet> {
   return shared
 }
 
-if (givenUrl !== undefined) afterTests(async () => (await shared)?.stop())
-
 /** Of the shared set, empty and laid out; the services that had them have stopped. */
 const returned: string[] = []
 
@@ -70,6 +68,36 @@ export async function takeBackDatabase(url: string): Promise<void> {
     const collections = await client.db().listCollections({}, { nameOnly: true }).toArray()
     await Promise.all(collections.map(({ name }) => client.db().collection(name).deleteMany({})))
     returned.push(url)
+  } finally {
+    await client.close()
+  }
+}
+
+/** Lent until the end of the file, to several services at once and to processes of their own. */
+export async function lendDatabaseToFile(): Promise<string> {
+  const url = await lendDatabase()
+  lentToFile.push(url)
+  return url
+}
+
+const lentToFile: string[] = []
+
+afterTests(async () => {
+  const urls = lentToFile.splice(0)
+  if (givenUrl !== undefined) {
+    returned.length = 0
+    await (await shared)?.stop()
+  } else if (urls.length > 0) {
+    await endSessions()
+    for (const url of urls) await takeBackDatabase(url)
+  }
+})
+
+/** A transaction of a service that was killed would hold its documents for a minute. */
+async function endSessions(): Promise<void> {
+  const client = await MongoClient.connect((await sharedMongo()).freshUrl())
+  try {
+    await client.db("admin").command({ killAllSessions: [] })
   } finally {
     await client.close()
   }

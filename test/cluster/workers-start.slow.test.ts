@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { expect } from "chai"
 import { freshFolder, killGroup, launch } from "../crash/service-process.ts"
-import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
 import { finished } from "../processes.ts"
 import { until } from "../waiting.ts"
 import { socketFolderOf } from "./worker-sockets.ts"
@@ -43,7 +43,7 @@ describe("a service of several workers", () => {
   onMongo("on MongoDB", () => {
     let url = ""
     beforeEach(async () => {
-      url = (await sharedMongo()).freshUrl()
+      url = await lendDatabaseToFile()
     })
 
     it("says when its port is taken", async () => {

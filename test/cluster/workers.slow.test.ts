@@ -10,7 +10,7 @@ import { makePipeline, shelves } from "../crash/rounds.ts"
 import { eventBody, Sender } from "../crash/sender.ts"
 import { type Api, apiOf, freshFolder, startService } from "../crash/service-process.ts"
 import { acknowledged } from "../crash/under-load.ts"
-import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
 import { until } from "../waiting.ts"
 import { patient, type WorkerClient, workerClient } from "./worker-sockets.ts"
 
@@ -33,7 +33,7 @@ onMongo("two workers (mongodb)", () => {
     const env = {
       MILLRACE_WORKERS: "2",
       MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host,
-      MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(),
+      MILLRACE_STORAGE_URL: await lendDatabaseToFile(),
     }
     const service = await startService({ dataDir: folder.path, env })
     stop = service.kill

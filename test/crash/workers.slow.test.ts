@@ -1,7 +1,7 @@
 // Two workers and their primary on MongoDB, as real processes under load: each of them killed, and all of them stopped.
 import { expect } from "chai"
 import { socketFolderOf } from "../cluster/worker-sockets.ts"
-import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
 import { runningMs } from "../slowness.ts"
 import { expectWithin } from "../tier.ts"
 import { until } from "../waiting.ts"
@@ -12,7 +12,7 @@ const onMongo = mongoAvailable && process.platform === "linux" ? describe : desc
 
 onMongo("two workers under load (mongodb)", function () {
   this.timeout(900_000)
-  const env = async () => ({ MILLRACE_WORKERS: "2", MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() })
+  const env = async () => ({ MILLRACE_WORKERS: "2", MILLRACE_STORAGE_URL: await lendDatabaseToFile() })
 
   it("a killed worker is replaced, the other goes on meanwhile, and nothing acknowledged is lost", async () => {
     let answeredMeanwhile = 0

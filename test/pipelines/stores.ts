@@ -1,7 +1,7 @@
 // Runs a suite on both stores: on the embedded file always, on MongoDB where a server can be had. What a suite starts is
 // stopped after it.
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
-import { lendDatabase, mongoAvailable, sharedMongo, takeBackDatabase } from "../mongodb-server.ts"
+import { lendDatabase, lendDatabaseToFile, mongoAvailable, takeBackDatabase } from "../mongodb-server.ts"
 
 export type StartHost = (options?: TestHostOptions) => Promise<TestHost>
 
@@ -25,8 +25,8 @@ export function onMongo(title: string, define: (leg: Leg) => void): void {
 
 const urlVariable = "MILLRACE_STORAGE_URL"
 
-/** Where services of MongoDB keep their data: in a database that another suite had before, or in one that none has. */
-const mongo = { lent: lendDatabase, fresh: async () => (await sharedMongo()).freshUrl() }
+/** Where services of MongoDB keep their data: in databases that other suites had before, or in new ones. */
+const mongo = { lent: lendDatabase, own: lendDatabaseToFile }
 
 function withHosts(databases: typeof mongo | undefined, define: (leg: Leg) => void): void {
   const running: TestHost[] = []
@@ -36,7 +36,7 @@ function withHosts(databases: typeof mongo | undefined, define: (leg: Leg) => vo
     for (const url of lent) await takeBackDatabase(url)
   })
   define({
-    storage: async () => (databases ? { [urlVariable]: await databases.fresh() } : {}),
+    storage: async () => (databases ? { [urlVariable]: await databases.own() } : {}),
     async start(options = {}) {
       const url = options.env?.[urlVariable] === undefined ? await databases?.lent() : undefined
       if (url !== undefined) lent.push(url)

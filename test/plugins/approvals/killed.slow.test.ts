@@ -2,7 +2,7 @@
 // next start, and only where the mail server had it already under the same Message-ID once more.
 import { expect } from "chai"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 import { listenForMail, type MailServer, type ReceivedMail } from "../email/mail-server.ts"
 
@@ -155,7 +155,7 @@ describe("an approved email step", () => {
 
   const onMongo = mongoAvailable ? it : it.skip
   onMongo("is sent once by the other of two nodes, where two decide at once and the one that sends is killed (mongodb)", async () => {
-    const storage = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }
+    const storage = { MILLRACE_STORAGE_URL: await lendDatabaseToFile() }
     const path = folder()
     const holds = [holding(), holding()]
     const nodes: Node[] = []

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { outputUntil } from "../../processes.ts"
 import { until } from "../../waiting.ts"
 import { modelServer } from "../models/model-server.ts"
@@ -21,7 +21,7 @@ describe("a run of an eval suite", () => {
   it("is finished after a kill", () => killed({}))
 
   const onMongo = mongoAvailable ? it : it.skip
-  onMongo("is finished after a kill (mongodb)", async () => killed({ MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }))
+  onMongo("is finished after a kill (mongodb)", async () => killed({ MILLRACE_STORAGE_URL: await lendDatabaseToFile() }))
 })
 
 async function killed(storage: Record<string, string>): Promise<void> {

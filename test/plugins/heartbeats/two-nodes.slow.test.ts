@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { outputUntil } from "../../processes.ts"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"
@@ -39,7 +39,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     server = await modelServer()
     const models = { agent: { base_url: server.url, model: "agent-1", prices: { input: 0 } }, max_retries: 0 }
     storage = {
-      MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(),
+      MILLRACE_STORAGE_URL: await lendDatabaseToFile(),
       MILLRACE_MASTER_KEY: masterKey,
       MILLRACE_JOBS_POLL_MS: "50",
       MILLRACE_JOBS_LEASE_MS: "3000",

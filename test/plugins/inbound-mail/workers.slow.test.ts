@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
 import { expect } from "chai"
 import { apiOf, freshFolder, startService } from "../../crash/service-process.ts"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { listenForDns } from "../sending-domains/dns-server.ts"
@@ -29,7 +29,7 @@ onMongo("mail on two workers (mongodb)", () => {
     const hosts = { spf_host: "spf.sender.com", return_path_host: "bounce.sender.com", receiving_host: "inbound.sender.com" }
     const env = {
       MILLRACE_WORKERS: "2",
-      MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(),
+      MILLRACE_STORAGE_URL: await lendDatabaseToFile(),
       ...pluginSettings({
         "inbound-mail": { port, host: "127.0.0.1", hostname: "inbound.sender.com" },
         "sending-domains": { dns_servers: [dns.address], dns_timeout_ms: 30_000, ...hosts },

@@ -4,7 +4,7 @@ import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Models } from "../../../plugins/models/index.ts"
 import { accountOf } from "../../../plugins/workstreams/account.ts"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"
 
@@ -18,7 +18,7 @@ onMongo("budgets of models on two nodes (mongodb)", () => {
   before(async () => {
     server = await modelServer()
     const models = { default: { base_url: server.url, model: "m-1", prices }, max_retries: 0, concurrency: 16, max_day_millicents: 6_000 }
-    const env = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(), MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models }) }
+    const env = { MILLRACE_STORAGE_URL: await lendDatabaseToFile(), MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models }) }
     const first = await testHost({ env, capture: false })
     nodes.push(first, await testHost({ env, capture: false, dataDir: first.dataDir }))
   })

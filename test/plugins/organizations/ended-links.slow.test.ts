@@ -5,7 +5,7 @@ import { io, type Socket } from "socket.io-client"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip
@@ -17,7 +17,7 @@ onMongo("links that end while keys are at work (mongodb)", () => {
   let manager: string
   before(async () => {
     const limits = { MILLRACE_RATE_LIMITS_KEY_PER_MINUTE: "100000", MILLRACE_RATE_LIMITS_ORGANIZATION_PER_MINUTE: "100000" }
-    const env = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl(), ...limits }
+    const env = { MILLRACE_STORAGE_URL: await lendDatabaseToFile(), ...limits }
     const first = await testHost({ env, capture: false })
     nodes.push(first, await testHost({ env, capture: false, dataDir: first.dataDir }))
     shop = await first.get(UnitsOfWork).run((work) => {

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { SegmentsCollection, SnapshotsCollection } from "../../../plugins/page-analytics/collections.ts"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { isFast } from "../../tier.ts"
 import { until } from "../../waiting.ts"
@@ -160,6 +160,6 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
 
 repeatedAnswers("answers of analytics that are repeated", async () => ({}))
 if (!isFast) {
-  const storage = async () => ({ MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() })
+  const storage = async () => ({ MILLRACE_STORAGE_URL: await lendDatabaseToFile() })
   repeatedAnswers("answers of analytics that are repeated (mongodb)", storage, mongoAvailable)
 }

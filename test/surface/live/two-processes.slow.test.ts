@@ -9,7 +9,7 @@ import { expect } from "chai"
 import { millrace } from "../../../client/index.ts"
 import type { Live } from "../../../core/client/live.ts"
 import { projectRoot } from "../../import-graph.ts"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { finished, outputUntil } from "../../processes.ts"
 
 interface Node {
@@ -27,7 +27,7 @@ suite("live updates over two processes (mongodb)", () => {
   let key: string
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), "millrace-audience-"))
-    const storage = (await sharedMongo()).freshUrl()
+    const storage = await lendDatabaseToFile()
     for (const name of ["one", "two"]) nodes.push(await start(storage, join(folder, name)))
     key = (JSON.parse(readFileSync(join(folder, "one/bootstrap.json"), "utf8")) as { admin_key: string }).admin_key
   })

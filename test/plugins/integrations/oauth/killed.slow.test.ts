@@ -8,7 +8,7 @@ import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
 import { apiOf, freshFolder, startService } from "../../../crash/service-process.ts"
-import { mongoAvailable, sharedMongo } from "../../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../../mongodb-server.ts"
 import { patiently } from "../../../waiting.ts"
 import { Browser } from "./browser.ts"
 import { startVendorServer, type VendorServer } from "./vendor-server.ts"
@@ -24,7 +24,7 @@ interface Read {
 
 const stores: [string, (title: string, run: () => Promise<void>) => unknown, () => Promise<Record<string, string>>][] = [
   ["", it, async () => ({})],
-  [" (mongodb)", mongoAvailable ? it : it.skip, async () => ({ MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() })],
+  [" (mongodb)", mongoAvailable ? it : it.skip, async () => ({ MILLRACE_STORAGE_URL: await lendDatabaseToFile() })],
 ]
 
 describe("a service that is killed while it refreshes tokens", () => {
