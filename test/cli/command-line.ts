@@ -53,27 +53,41 @@ export interface RanIn {
 let last: Promise<unknown> = Promise.resolve()
 
 /** Runs a command in this process as a process of its own would run: in that folder, with these variables and no others. */
-export function runIn(folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RanIn> {
-  const ran = last.then(() => runAlone(folder, args, { PATH: process.env["PATH"], NO_COLOR: "1", ...env }))
+export async function runIn(folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RanIn> {
+  const { code, said } = await runAlone(folder, args, { PATH: process.env["PATH"], NO_COLOR: "1", ...env })
+  const output = said.map(({ text }) => text).join("")
+  const [, service] = /^Service: (.*)\n/.exec(output) ?? []
+  return service === undefined ? { code, output } : { code, output: output.slice(output.indexOf("\n") + 1), service }
+}
+
+export interface RanAlone {
+  readonly code: number
+  /** In the order in which it came. */
+  readonly said: readonly { readonly on: "stdout" | "stderr"; readonly text: string }[]
+}
+
+/** The same, with what it said on which stream. */
+export function runAlone(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanAlone> {
+  const ran = last.then(() => runNow(folder, args, env))
   last = ran.catch(() => undefined)
   return ran
 }
 
-async function runAlone(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanIn> {
+async function runNow(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanAlone> {
   const before = { folder: process.cwd(), env: process.env }
-  let output = ""
-  const stream = new Writable({
-    write(chunk: Buffer | string, _encoding, done) {
-      output += chunk.toString()
-      done()
-    },
-  })
+  const said: { on: "stdout" | "stderr"; text: string }[] = []
+  const stream = (on: "stdout" | "stderr") =>
+    new Writable({
+      write(chunk: Buffer | string, _encoding, done) {
+        said.push({ on, text: chunk.toString() })
+        done()
+      },
+    })
   process.chdir(folder)
   process.env = { ...env }
   try {
-    const code = await runReported(args, { env, stdin: Readable.from([]), stdout: stream, stderr: stream })
-    const [, service] = /^Service: (.*)\n/.exec(output) ?? []
-    return service === undefined ? { code, output } : { code, output: output.slice(output.indexOf("\n") + 1), service }
+    const code = await runReported(args, { env, stdin: Readable.from([]), stdout: stream("stdout"), stderr: stream("stderr") })
+    return { code, said }
   } finally {
     process.env = before.env
     process.chdir(before.folder)

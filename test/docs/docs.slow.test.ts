@@ -3,7 +3,7 @@ import { Reader } from "./follow.ts"
 import { isAsShown, pageOf, pages, readPage, references } from "./page.ts"
 
 describe("documentation", function () {
-  // Each command of a page is a process of its own.
+  // A page has many commands.
   this.timeout(900_000)
 
   for (const path of [...pages, ...references]) {

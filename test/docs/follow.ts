@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, relative } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 import { finished, outputUntil } from "../processes.ts"
+import { CommandServer } from "./command-server.ts"
 import { type Block, isAsShown, type Page } from "./page.ts"
 
 /** Where pages say that the service is. */
@@ -16,6 +17,7 @@ export class Reader {
   readonly folder: string
   readonly #root = mkdtempSync(join(tmpdir(), "millrace-docs-"))
   readonly #env: NodeJS.ProcessEnv
+  readonly #commands: CommandServer
   #cwd: string
   #service: ChildProcess | undefined
   #address = shownAddress
@@ -29,7 +31,8 @@ export class Reader {
     makeProject(this.folder)
     if (withSample) for (const part of ["pipelines", "plugins", "config"]) copySample(this.folder, part)
     const bin = join(this.#root, "bin")
-    makeCommands(bin)
+    this.#commands = new CommandServer(this.#root)
+    makeCommands(bin, this.#commands.command)
     const PATH = [bin, dirname(process.execPath), process.env["PATH"]].join(":")
     this.#env = { PATH, HOME: this.#root, NO_COLOR: "1", PORT: "0", STATE: join(this.#root, "state") }
   }
@@ -62,6 +65,7 @@ export class Reader {
 
   async close(): Promise<void> {
     await this.#stopService()
+    this.#commands.close()
     rmSync(this.#root, { recursive: true, force: true })
   }
 
@@ -126,7 +130,9 @@ function makeProject(folder: string): void {
   writeFileSync(join(modules, "millrace/package.json"), JSON.stringify({ name: "millrace", type: "module", exports }))
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "leads", type: "module", dependencies: { millrace: "*" } }))
   writeFileSync(join(folder, ".mocharc.yaml"), "extension: [ts]\ntimeout: 60000\nreporter: spec\n")
-  const tsconfig = { extends: join(projectRoot, "tsconfig.json"), include: ["*.ts", "plugins", "test"] }
+  // The package is sources here, which each run of tsc would check again.
+  const compilerOptions = { incremental: true, tsBuildInfoFile: "node_modules/.cache/tsc.tsbuildinfo" }
+  const tsconfig = { extends: join(projectRoot, "tsconfig.json"), compilerOptions, include: ["*.ts", "plugins", "test"] }
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
 }
 
@@ -143,10 +149,10 @@ function copySample(folder: string, part: string): void {
 }
 
 /** `npx` and `npm` as they work in such a project. */
-function makeCommands(folder: string): void {
+function makeCommands(folder: string, millrace: string): void {
   mkdirSync(folder)
   const npx = `case "$1" in
-  millrace) shift; exec node ${join(projectRoot, "core/millrace.js")} "$@" ;;
+  millrace) shift; exec ${millrace} "$@" ;;
   *) tool="$1"; shift; exec ${join(projectRoot, "node_modules/.bin")}/"$tool" "$@" ;;
 esac`
   const npm = `case "$*" in
