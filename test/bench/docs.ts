@@ -1,12 +1,14 @@
-// The figures that the project keeps: docs/performance.json, from which the tables of docs/performance.md are made. Rows
-// that are measured again replace what was there; those of another machine go.
+// The figures that the project keeps: docs/performance.json, from which the tables of docs/performance.md are made. What is
+// measured again replaces what was there, on whichever machine; each table names its machine where there are several.
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 import { type Machine, machineText } from "./machine.ts"
 import { cellsOf, headings, type Row } from "./table.ts"
 
+/** What was measured on one machine. */
 export interface Figures {
+  /** The last day. */
   readonly measured_at: string
   readonly machine: Machine
   readonly rows: readonly Row[]
@@ -14,45 +16,71 @@ export interface Figures {
   readonly profile: readonly string[]
 }
 
+type Measured = Partial<Pick<Figures, "rows" | "profile">>
+
 const figuresFile = join(projectRoot, "docs/performance.json")
 export const pageFile = join(projectRoot, "docs/performance.md")
 /** What a machine is known by; a flush takes another time at every run. */
 const identity = ["processor", "cores", "memory_gb", "system", "node", "file_system"] as const
 
-export function writeFigures(machine: Machine, measured: { rows?: readonly Row[]; profile?: readonly string[] }): void {
-  const before = readFigures()
-  const kept = before && identity.every((field) => before.machine[field] === machine[field]) ? before : undefined
-  const rows = new Map([...(kept?.rows ?? []), ...(measured.rows ?? [])].map((row) => [row.name, row]))
-  const figures: Figures = {
-    measured_at: new Date().toISOString().slice(0, 10),
-    machine,
-    rows: [...rows.values()].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
-    profile: measured.profile ?? kept?.profile ?? [],
-  }
-  writeFileSync(figuresFile, `${JSON.stringify(figures, null, 2)}\n`)
-  writeFileSync(pageFile, withFigures(readFileSync(pageFile, "utf8"), figures))
+export function writeFigures(machine: Machine, measured: Measured): void {
+  const all = figuresWith(readFigures(), machine, measured, new Date().toISOString().slice(0, 10))
+  writeFileSync(figuresFile, `${JSON.stringify(all, null, 2)}\n`)
+  writeFileSync(pageFile, withFigures(readFileSync(pageFile, "utf8"), all))
 }
 
-/** undefined where nothing was measured yet. */
-export function readFigures(): Figures | undefined {
-  return existsSync(figuresFile) ? (JSON.parse(readFileSync(figuresFile, "utf8")) as Figures) : undefined
+/** Of each machine, the newest first; a row stands in one of them alone. */
+export function figuresWith(before: readonly Figures[], machine: Machine, { rows = [], profile = [] }: Measured, day: string): Figures[] {
+  const isHere = (one: Figures) => identity.every((field) => one.machine[field] === machine[field])
+  const names = new Set(rows.map((row) => row.name))
+  const left = before.map((one) => ({
+    ...one,
+    rows: one.rows.filter((row) => !names.has(row.name)),
+    profile: profile.length > 0 ? [] : one.profile,
+  }))
+  const kept = left.find(isHere)
+  const here: Figures = {
+    measured_at: day,
+    machine,
+    rows: [...(kept?.rows ?? []), ...rows].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
+    profile: profile.length > 0 ? profile : (kept?.profile ?? []),
+  }
+  return [here, ...left.filter((one) => one !== kept && (one.rows.length > 0 || one.profile.length > 0))]
+}
+
+export function readFigures(): Figures[] {
+  return existsSync(figuresFile) ? (JSON.parse(readFileSync(figuresFile, "utf8")) as Figures[]) : []
 }
 
 /** The page with what stands between `<!-- figures NAME -->` and `<!-- end -->` made again; NAME is the start of rows' names, `machine` or `profile`. */
-export function withFigures(page: string, figures: Figures | undefined): string {
+export function withFigures(page: string, all: readonly Figures[]): string {
   return page.replaceAll(/(<!-- figures (\S+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, start: string, name: string, end: string) => {
-    return `${start}\n${blockOf(name, figures)}\n\n${end}`
+    return `${start}\n${blockOf(name, all)}\n\n${end}`
   })
 }
 
-function blockOf(name: string, figures: Figures | undefined): string {
-  if (name === "machine")
-    return figures ? `Measured on ${figures.measured_at}: ${machineText(figures.machine)}.` : "Nothing was measured yet."
-  if (name === "profile") {
-    return figures && figures.profile.length > 0 ? ["```text", ...figures.profile, "```"].join("\n") : "Not measured on this machine yet."
+function blockOf(name: string, all: readonly Figures[]): string {
+  const letter = (at: number) => String.fromCharCode(65 + at)
+  if (name === "machine") {
+    const lines = all.map(
+      ({ measured_at, machine }, at) => `- **${letter(at)}**, last measured on ${measured_at}: ${machineText(machine)}.`,
+    )
+    return lines.length > 0 ? lines.join("\n") : "Nothing was measured yet."
   }
-  const rows = (figures?.rows ?? []).filter((row) => row.name.startsWith(name))
-  if (rows.length === 0) return "Not measured on this machine yet."
+  const parts = all.flatMap((figures, at) => {
+    const lines = name === "profile" ? profileOf(figures) : tableOf(figures, name)
+    const place = all.length > 1 ? [`On ${letter(at)}:`, ""] : []
+    return lines.length > 0 ? [[...place, ...lines].join("\n")] : []
+  })
+  return parts.length > 0 ? parts.join("\n\n") : "Not measured yet."
+}
+
+function profileOf({ profile }: Figures): string[] {
+  return profile.length > 0 ? ["```text", ...profile, "```"] : []
+}
+
+function tableOf({ rows }: Figures, start: string): string[] {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
-  return [line(headings), line(headings.map(() => "---")), ...rows.map((row) => line(cellsOf(row)))].join("\n")
+  const found = rows.filter((row) => row.name.startsWith(start))
+  return found.length > 0 ? [line(headings), line(headings.map(() => "---")), ...found.map((row) => line(cellsOf(row)))] : []
 }
