@@ -17,7 +17,7 @@ export async function exportedOperations(folder: string): Promise<Map<unknown, E
   const paths = globSync("**/*.{ts,js}", { cwd: folder, exclude: (path) => String(path).endsWith("node_modules") })
   for (const path of paths.map((one) => one.replaceAll("\\", "/")).sort()) {
     const file = join(folder, path)
-    if (/\.(test|d)\.ts$/.test(path) || !readFileSync(file, "utf8").includes("defineOperation(")) continue
+    if (/\.(test|d)\.ts$/.test(path) || !/define(Operation|List)\(/.test(readFileSync(file, "utf8"))) continue
     const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
     for (const [name, value] of Object.entries(module)) if (!found.has(value)) found.set(value, { path, name })
   }

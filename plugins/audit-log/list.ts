@@ -1,6 +1,6 @@
 // Who changed what: the audit log of the organization, newest first.
 import { z } from "zod"
-import { AppError, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
+import { AppError, defineList, Timestamp, Uuid } from "#core"
 import { AuditLog, type AuditRecord } from "#core/engine"
 
 const Summary = z
@@ -32,50 +32,35 @@ const AuditEntry = z
   })
   .meta({ id: "AuditEntry" })
 
-export const listAuditLog = defineOperation({
+export const listAuditLog = defineList({
   name: "audit_log.list",
   summary: "List who changed what, newest first.",
   description:
     "A record is committed with the change itself: changes of successful calls are listed, failed calls are not. Changes without a call are not listed: pipelines applied from files at start (see the log), events (see executions) and jobs. Records are removed after `retention.audit_days`, by default a year.",
-  http: { method: "GET", path: "/v1/audit-log" },
+  path: "/v1/audit-log",
   access: { scope: "audit_log:read", role: "admin" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["at", "operation", "actor.surface", "actor.credential_id", "request_id"],
-  input: z.strictObject({
+  input: {
     actor: Uuid.optional().describe("UUID of a key, a token or a user."),
     operation: z.string().min(1).max(100).optional().describe("Name of an operation, such as event_pipelines.update."),
     since: Timestamp.optional().describe("At or after."),
     until: Timestamp.optional().describe("Before."),
-    ...pageInput,
-  }),
-  output: z.object({ audit_log: z.array(AuditEntry), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
+  },
   examples: [{ given: { dataset: "datasets.create" }, input: { operation: "datasets.create", limit: 10 } }],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const { actor, operation, limit, cursor } = input
-    const since = input.since && timestamp(Date.parse(input.since))
-    const until = input.until && timestamp(Date.parse(input.until))
+  collection: AuditLog,
+  where({ actor, operation, since, until }) {
     if (since !== undefined && until !== undefined && since >= until) {
       const message = `"until" (${until}) must be after "since" (${since}).`
       throw new AppError("invalid_argument", message, { reason: "invalid_fields", fields: [{ path: "until", message }] })
     }
-    const organization = caller.organization.id
-    const filter = {
+    return {
       ...(actor && { $or: [{ "actor.credential_id": actor }, { "actor.user_id": actor }] }),
       ...(operation && { operation }),
       ...((since || until) && { at: { ...(since && { $gte: since }), ...(until && { $lt: until }) } }),
     }
-    const page = await deps.pager.page({
-      collection: deps.store.open(AuditLog, organization),
-      organization,
-      cursorScope: `audit_log ${JSON.stringify(filter)}`,
-      filter,
-      sort: { id: -1 },
-      request: { limit, cursor },
-    })
-    return { audit_log: page.items.map(shown), next_cursor: page.next_cursor }
   },
+  items: { audit_log: AuditEntry },
+  view: shown,
 })
 
 function shown(record: AuditRecord): z.input<typeof AuditEntry> {

@@ -3,11 +3,10 @@ import { z } from "zod"
 import {
   AppError,
   Clock,
+  defineList,
   defineOperation,
   Ids,
   isUuid,
-  Pager,
-  pageInput,
   resultOf,
   Slug,
   SlugOrId,
@@ -100,29 +99,15 @@ export const saveReport = defineOperation({
   },
 })
 
-export const listReports = defineOperation({
+export const listReports = defineList({
   name: "page_analytics.list_reports",
   summary: "List saved reports, newest first.",
-  http: { method: "GET", path },
+  path,
   access: { scope: "page_analytics:read", role: "member" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "name", "as_of", "created_at"],
-  input: z.strictObject({ ...pageInput }),
-  output: z.object({ reports: z.array(ReportWire), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const { items, next_cursor } = await deps.pager.page({
-      collection: deps.store.open(ReportsCollection, organization),
-      organization,
-      cursorScope: "page_analytics.list_reports",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { reports: items.map(toWire), next_cursor }
-  },
+  collection: ReportsCollection,
+  items: { reports: ReportWire },
+  view: toWire,
 })
 
 export const getReport = defineOperation({

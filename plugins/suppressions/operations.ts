@@ -1,6 +1,6 @@
 // The suppression list as people read and change it.
 import { z } from "zod"
-import { defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import { defineList, defineOperation, resultOf, Timestamp, Uuid } from "#core"
 import { isMailAddress } from "../email/index.ts"
 import { type StoredSuppression, SuppressionCollection, suppressionReasons, suppressionSources } from "./collections.ts"
 import { SuppressionsToken } from "./suppressions.ts"
@@ -73,37 +73,27 @@ export const addSuppression = defineOperation({
   },
 })
 
-export const listSuppressions = defineOperation({
+export const listSuppressions = defineList({
   name: "suppressions.list",
   summary: "List the addresses that mail is held back from, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["address", "reason", "source", "created_at", "id"],
-  input: z.strictObject({
+  input: {
     address: Address.optional(),
     reason: z.enum(suppressionReasons).optional(),
     source: z.enum(suppressionSources).optional(),
-    ...pageInput,
-  }),
-  output: z.object({ suppressions: z.array(Suppression), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager, suppressions: SuppressionsToken },
-  async handle({ input: { address, reason, source, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const ids = address === undefined ? undefined : await deps.suppressions.idsOf(organization, address)
-    const filter = { ...(ids && { id: { $in: ids } }), ...(reason && { reason }), ...(source && { source }) }
-    const page = await deps.pager.page({
-      collection: deps.store.open(SuppressionCollection, organization),
-      organization,
-      cursorScope: `suppressions.list ${JSON.stringify(filter)}`,
-      filter,
-      // Of one address there are few, which are found by their ids.
-      sort: ids ? { id: 1 } : { created_at: -1 },
-      request,
-    })
-    return { suppressions: page.items.map(shown), next_cursor: page.next_cursor }
   },
+  inject: { suppressions: SuppressionsToken },
+  collection: SuppressionCollection,
+  where: async ({ address, ...asked }, { organization, deps }) => ({
+    ...(address && { id: { $in: await deps.suppressions.idsOf(organization, address) } }),
+    ...asked,
+  }),
+  // Of one address there are few, which are found by their ids.
+  sort: ({ address }) => (address === undefined ? { created_at: -1 } : { id: 1 }),
+  items: { suppressions: Suppression },
+  view: shown,
 })
 
 export const getSuppression = defineOperation({

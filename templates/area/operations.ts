@@ -1,6 +1,6 @@
 // Making, listing, reading and removing what the area sample_name keeps.
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Ids, Name, Pager, pageInput, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
+import { AppError, Clock, defineList, defineOperation, Ids, Name, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Items, type StoredItem } from "./collection.ts"
 
 const Item = z.object({ id: Uuid, name: z.string(), created_at: Timestamp })
@@ -25,28 +25,14 @@ export const create = defineOperation({
   },
 })
 
-export const list = defineOperation({
+export const list = defineList({
   name: "sample_name.list",
   summary: "List the organization's sample name, newest first.",
-  http: { method: "GET", path: "/v1/sample-name" },
+  path: "/v1/sample-name",
   access: { scope: "sample_name:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject(pageInput),
-  output: z.object({ sample_name: z.array(Item), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const { items, next_cursor } = await deps.pager.page({
-      collection: deps.store.open(Items, organization),
-      organization,
-      cursorScope: "sample_name.list",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { sample_name: items.map(shown), next_cursor }
-  },
+  collection: Items,
+  items: { sample_name: Item },
+  view: shown,
 })
 
 export const get = defineOperation({

@@ -202,6 +202,7 @@ describe("HTTP", () => {
       expect(answer.status, one).to.equal(400)
       expect(answer.json.details).to.include({ reason: "invalid_cursor" })
     }
+    expect((await call(bench, "GET", `/v1/notes?cursor=${next}&text=`)).status, "a filter with its default").to.equal(200)
     expect((await call(bench, "GET", `/v1/notes?cursor=${next}&text=other`)).json.details).to.include({ reason: "invalid_cursor" })
     expect((await call(bench, "GET", `/v1/notes?cursor=${next}`, { key: "b-member" })).json.details).to.include({
       reason: "invalid_cursor",

@@ -2,8 +2,8 @@
 import { z } from "zod"
 import type { Authenticator, Caller, Role } from "../../core/contract/caller.ts"
 import { type Document, defineCollection } from "../../core/contract/collection.ts"
+import { defineList } from "../../core/contract/list.ts"
 import { type AnyOperation, defineOperation } from "../../core/contract/operation.ts"
-import { Pager, pageInput } from "../../core/contract/page.ts"
 import { Store } from "../../core/contract/store.ts"
 import { AppError } from "../../core/kernel/errors.ts"
 
@@ -67,24 +67,16 @@ export function notebook(stage: Stage): AnyOperation[] {
       return { sent: stage.handled }
     },
   })
-  const list = defineOperation({
+  const list = defineList({
     name: "notes.list",
     summary: "List notes.",
-    http: { method: "GET", path: "/v1/notes" },
+    path: "/v1/notes",
     access: { scope: "notes:read", role: "guest" },
-    hints: { readOnly: true, destructive: false, idempotent: true },
-    input: z.strictObject({ ...pageInput, text: z.string().optional() }),
-    output: z.object({ notes: z.array(NoteBody), next_cursor: z.string() }),
-    errors: [],
-    inject: { store: Store, pager: Pager },
-    async handle({ input, caller, deps }) {
-      const organization = caller.organization.id
-      const filter = input.text === undefined ? {} : { text: input.text }
-      const collection = deps.store.open(Notes, organization)
-      const cursorScope = `notes:${input.text ?? ""}`
-      const page = await deps.pager.page({ collection, organization, cursorScope, filter, sort: { text: -1 }, request: input })
-      return { notes: page.items, next_cursor: page.next_cursor }
-    },
+    input: { text: z.string().default("") },
+    collection: Notes,
+    sort: { text: -1 },
+    items: { notes: NoteBody },
+    view: (note) => note,
   })
   const read = defineOperation({
     name: "notes.get",

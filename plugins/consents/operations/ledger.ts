@@ -1,6 +1,6 @@
 // Recording consents, reading them, and for which purposes one is required.
 import { z } from "zod"
-import { AnyJson, defineOperation, Pager, pageInput, Store, Timestamp } from "#core"
+import { AnyJson, defineList, defineOperation, Timestamp } from "#core"
 import type { Streamed } from "#core/engine"
 import { LeadsToken } from "../../leads/index.ts"
 import { ConsentCollection, entryKinds, entrySources, everyChannel } from "../collections.ts"
@@ -59,31 +59,22 @@ export const recordConsent = defineOperation({
   },
 })
 
-export const listConsents = defineOperation({
+export const listConsents = defineList({
   name: "consents.list",
   summary: "List the consent ledger, newest first; that of one person by their address or number.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["address", "kind", "channel", "purpose", "source", "at"],
-  input: z.strictObject({ ...personFields, ...pageInput }),
-  output: z.object({ consents: z.array(Consent), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { ledger: LedgerToken, leads: LeadsToken, store: Store, pager: Pager },
-  async handle({ input: { email, phone, ...request }, caller, deps: { ledger, leads, store, pager } }) {
-    const organization = caller.organization.id
-    const isOne = email !== "" || phone !== ""
-    const digest = isOne ? await ledger.digestOf(organization, personOf({ email, phone }, await leads.region(organization))) : ""
-    const page = await pager.page({
-      collection: store.open(ConsentCollection, organization),
-      organization,
-      cursorScope: `consents.list ${digest}`,
-      filter: isOne ? { digest } : {},
-      sort: isOne ? { at: -1, id: -1 } : { recorded_at: -1, id: -1 },
-      request,
-    })
-    return { consents: page.items.map(shown), next_cursor: page.next_cursor }
+  input: personFields,
+  inject: { ledger: LedgerToken, leads: LeadsToken },
+  collection: ConsentCollection,
+  async where({ email = "", phone = "" }, { organization, deps: { ledger, leads } }) {
+    if (email === "" && phone === "") return {}
+    return { digest: await ledger.digestOf(organization, personOf({ email, phone }, await leads.region(organization))) }
   },
+  sort: ({ email, phone }) => (email === undefined && phone === undefined ? { recorded_at: -1 } : { at: -1 }),
+  items: { consents: Consent },
+  view: shown,
 })
 
 export const exportConsents = defineOperation({

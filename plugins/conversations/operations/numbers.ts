@@ -1,6 +1,6 @@
 // Registering, listing, reading, changing and removing the service's own phone numbers.
 import { z } from "zod"
-import { defineOperation, omitReadOnly, Pager, pageInput, readOnlyInput, resultOf, SlugOrId, Store, Timestamp } from "#core"
+import { defineList, defineOperation, omitReadOnly, readOnlyInput, resultOf, SlugOrId, Timestamp } from "#core"
 import { type PhoneNumber, PhoneNumberCollection } from "../numbers/collections.ts"
 import { PhoneNumbersToken } from "../numbers/numbers.ts"
 import { E164 } from "../phone.ts"
@@ -79,24 +79,16 @@ export const registerNumber = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listNumbers = defineOperation({
+export const listNumbers = defineList({
   name: "phone_numbers.list",
   summary: "List the organization's phone numbers, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["number", "name", "agent_ref"],
-  input: z.strictObject(pageInput),
-  output: z.object({ phone_numbers: z.array(Resource), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input: request, caller, deps }) {
-    const organization = caller.organization.id
-    const collection = deps.store.open(PhoneNumberCollection, organization)
-    const cursorScope = "phone_numbers.list"
-    const page = await deps.pager.page({ collection, organization, cursorScope, filter: {}, sort: { created_at: -1 }, request })
-    return { phone_numbers: page.items.map(shown), next_cursor: page.next_cursor }
-  },
+  collection: PhoneNumberCollection,
+  sort: { created_at: -1 },
+  items: { phone_numbers: Resource },
+  view: shown,
 })
 
 export const getNumber = defineOperation({

@@ -1,6 +1,6 @@
 // The chat app's message templates: reading them from Meta, and what was read.
 import { z } from "zod"
-import { AppError, defineOperation, JobQueue, Pager, pageInput, resultOf, Store, Timestamp } from "#core"
+import { AppError, defineList, defineOperation, JobQueue, resultOf, Timestamp } from "#core"
 import { PhoneNumbersToken } from "../numbers/numbers.ts"
 import { E164 } from "../phone.ts"
 import { TemplateCollection } from "../templates/collections.ts"
@@ -42,37 +42,21 @@ export const refreshTemplates = defineOperation({
   },
 })
 
-export const listTemplates = defineOperation({
+export const listTemplates = defineList({
   name: "phone_numbers.templates",
   summary: "List a number's message templates, as Meta last told.",
-  http: { method: "GET", path },
+  path,
   access: { scope: "conversations:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["name", "language", "status", "category"],
-  input: z.strictObject({ number: E164, ...pageInput }),
-  output: z.object({ templates: z.array(Template), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { number: E164 },
   examples: [{ given: connectedNumber("+493012345676"), input: { number: resultOf("number.number") } }],
-  inject: { numbers: PhoneNumbersToken, store: Store, pager: Pager },
-  async handle({ input: { number, ...request }, caller, deps }) {
-    const organization = caller.organization.id
+  inject: { numbers: PhoneNumbersToken },
+  collection: TemplateCollection,
+  async where({ number }, { organization, deps }) {
     const { chat_app } = await deps.numbers.require(organization, number)
-    const business_account_id = chat_app?.business_account_id ?? ""
-    const page = await deps.pager.page({
-      collection: deps.store.open(TemplateCollection, organization),
-      organization,
-      cursorScope: `templates ${business_account_id}`,
-      filter: { business_account_id },
-      sort: { name: 1, language: 1 },
-      request,
-    })
-    const templates = page.items.map(({ name, language, status, category, checked_at }) => ({
-      name,
-      language,
-      status,
-      category,
-      checked_at,
-    }))
-    return { templates, next_cursor: page.next_cursor }
+    return { business_account_id: chat_app?.business_account_id ?? "" }
   },
+  sort: { name: 1, language: 1 },
+  items: { templates: Template },
+  view: ({ name, language, status, category, checked_at }) => ({ name, language, status, category, checked_at }),
 })

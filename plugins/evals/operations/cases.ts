@@ -3,12 +3,11 @@ import { z } from "zod"
 import {
   AppError,
   Clock,
+  defineList,
   defineOperation,
   Ids,
   isUuid,
   Name,
-  Pager,
-  pageInput,
   requireRevision,
   resultOf,
   Slug,
@@ -50,31 +49,19 @@ export const createCase = defineOperation({
   },
 })
 
-export const listCases = defineOperation({
+export const listCases = defineList({
   name: "evals.list_cases",
   summary: "List the cases of an eval suite, newest first.",
-  http: { method: "GET", path },
+  path,
   access: { scope: "evals:read", role: "member" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "name", "critical", "expectation", "updated_at"],
-  input: z.strictObject({ ...bySuite, ...pageInput }),
-  output: z.object({ cases: z.array(CaseResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: bySuite,
   examples: [{ given: madeSuite, input: ofThatSuite }],
-  inject: { store: Store, pager: Pager, suites: SuitesToken },
-  async handle({ input: { suite: ref, limit, cursor }, caller, deps }) {
-    const organization = caller.organization.id
-    const { id } = await deps.suites.require(organization, ref)
-    const page = await deps.pager.page({
-      collection: deps.store.open(CaseCollection, organization),
-      organization,
-      cursorScope: `evals.list_cases ${id}`,
-      filter: { suite_id: id },
-      sort: { id: -1 },
-      request: { limit, cursor },
-    })
-    return { cases: page.items.map(shownCase), next_cursor: page.next_cursor }
-  },
+  inject: { suites: SuitesToken },
+  collection: CaseCollection,
+  where: async ({ suite }, { organization, deps }) => ({ suite_id: (await deps.suites.require(organization, suite)).id }),
+  items: { cases: CaseResource },
+  view: shownCase,
 })
 
 export const getCase = defineOperation({

@@ -1,6 +1,6 @@
 // Runs of a suite: begun, read with their verdicts, and accepted by a person as what later runs are held against.
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Ids, JobQueue, Live, Pager, pageInput, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
+import { AppError, Clock, defineList, defineOperation, Ids, JobQueue, Live, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Models } from "../../models/index.ts"
 import { evalsChannel } from "../channel.ts"
 import { AnswerCollection, RunCollection, runCauses, type StoredAnswer, type StoredRun } from "../runs/collections.ts"
@@ -102,31 +102,22 @@ export const startRun = defineOperation({
   },
 })
 
-export const listRuns = defineOperation({
+export const listRuns = defineList({
   name: "evals.list_runs",
   summary: "List the runs of an eval suite, newest first.",
-  http: { method: "GET", path },
+  path,
   access: { scope: "evals:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["created_at", "id", "status", "verdict", "score", "cause", "reason"],
-  input: z.strictObject({ ...bySuite, verdict: z.enum(runVerdicts).optional(), ...pageInput }),
-  output: z.object({ runs: z.array(RunSummary), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { ...bySuite, verdict: z.enum(runVerdicts).optional() },
   examples: [{ given: madeSuite, input: ofThatSuite }],
-  inject: { ...inject, pager: Pager },
-  async handle({ input: { suite: ref, verdict, limit, cursor }, caller, deps }) {
-    const organization = caller.organization.id
-    const { id } = await deps.suites.require(organization, ref)
-    const page = await deps.pager.page({
-      collection: deps.store.open(RunCollection, organization),
-      organization,
-      cursorScope: `evals.list_runs ${id} ${verdict ?? ""}`,
-      filter: { suite_id: id, ...(verdict ? { verdict } : {}) },
-      sort: { id: -1 },
-      request: { limit, cursor },
-    })
-    return { runs: page.items.map(shownSummary), next_cursor: page.next_cursor }
-  },
+  inject,
+  collection: RunCollection,
+  where: async ({ suite, ...asked }, { organization, deps }) => ({
+    suite_id: (await deps.suites.require(organization, suite)).id,
+    ...asked,
+  }),
+  items: { runs: RunSummary },
+  view: shownSummary,
 })
 
 export const getRun = defineOperation({
@@ -143,31 +134,22 @@ export const getRun = defineOperation({
   handle: async ({ input, caller, deps }) => shownRun(await requireRun(deps, caller.organization.id, input)),
 })
 
-export const listAnswers = defineOperation({
+export const listAnswers = defineList({
   name: "evals.list_answers",
   summary: "Read the answers of a run with their verdicts.",
-  http: { method: "GET", path: `${path}/{id}/answers` },
+  path: `${path}/{id}/answers`,
   access: { scope: "evals:read", role: "member" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["case", "repeat", "verdict", "reason", "output"],
-  input: z.strictObject({ ...byId, case: z.string().min(1).max(100).optional().describe("Slug of a case."), ...pageInput }),
-  output: z.object({ answers: z.array(AnswerResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { ...byId, case: z.string().min(1).max(100).optional().describe("Slug of a case.") },
   examples: [{ ...begun, input: thatRun }],
-  inject: { ...inject, pager: Pager },
-  async handle({ input: { suite, id, case: of, limit, cursor }, caller, deps }) {
-    const organization = caller.organization.id
-    const run = await requireRun(deps, organization, { suite, id })
-    const page = await deps.pager.page({
-      collection: deps.store.open(AnswerCollection, organization),
-      organization,
-      cursorScope: `evals.list_answers ${run.id} ${of ?? ""}`,
-      filter: { run_id: run.id, ...(of === undefined ? {} : { case_slug: of }) },
-      sort: { id: -1 },
-      request: { limit, cursor },
-    })
-    return { answers: page.items.map(shownAnswer), next_cursor: page.next_cursor }
-  },
+  inject,
+  collection: AnswerCollection,
+  where: async ({ case: case_slug, ...of }, { organization, deps }) => ({
+    run_id: (await requireRun(deps, organization, of)).id,
+    ...(case_slug && { case_slug }),
+  }),
+  items: { answers: AnswerResource },
+  view: shownAnswer,
 })
 
 export const acceptRun = defineOperation({

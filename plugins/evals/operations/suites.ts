@@ -2,18 +2,16 @@
 import { z } from "zod"
 import {
   Clock,
+  defineList,
   defineOperation,
   Ids,
   Name,
   omitReadOnly,
-  Pager,
-  pageInput,
   readOnlyInput,
   requireRevision,
   resultOf,
   Slug,
   SlugOrId,
-  Store,
   slugOf,
   timestamp,
   Uuid,
@@ -66,29 +64,15 @@ export const createSuite = defineOperation({
   },
 })
 
-export const listSuites = defineOperation({
+export const listSuites = defineList({
   name: "evals.list_suites",
   summary: "List the organization's eval suites, newest first.",
-  http: { method: "GET", path },
+  path,
   access: { scope: "evals:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "name", "agent_key", "pass_threshold", "cron_enabled", "updated_at"],
-  input: z.strictObject(pageInput),
-  output: z.object({ suites: z.array(SuiteResource), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(SuiteCollection, organization),
-      organization,
-      cursorScope: "evals.list_suites",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { suites: page.items.map(shownSuite), next_cursor: page.next_cursor }
-  },
+  collection: SuiteCollection,
+  items: { suites: SuiteResource },
+  view: shownSuite,
 })
 
 export const getSuite = defineOperation({

@@ -1,6 +1,6 @@
 // One event by its id alone, its replays, and copies of it to take elsewhere: a command, a test, a report.
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Ids, type Json, Pager, PublicUrl, pageInput, resultOf, Settings, Store, Uuid } from "#core"
+import { AppError, Clock, defineList, defineOperation, Ids, type Json, PublicUrl, resultOf, Settings, Store, Uuid } from "#core"
 import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource, retainedEntry, type StoredPipeline } from "#core/engine"
 import { Execution, ExecutionDetail, executionDetail, executionSummary, seesPayloads } from "../../event-pipelines/index.ts"
 import { type CameIn, cameIn } from "../copying/came-in.ts"
@@ -48,33 +48,24 @@ export const getEvent = defineOperation({
   },
 })
 
-export const listReplays = defineOperation({
+export const listReplays = defineList({
   name: "events.list_replays",
   summary: "List the replays of an event, newest first.",
-  http: { method: "GET", path: `${path}/replays` },
+  path: `${path}/replays`,
   access: { scope: "events:read", role: "guest" },
-  hints,
   columns: ["received_at", "status", "cause", "id", "error.step"],
-  input: input.extend(pageInput),
-  output: z.object({ events: z.array(Execution), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: input.shape,
   examples: [example],
-  inject: { ...inject, pager: Pager },
-  async handle({ input: { id, ...request }, caller, deps }) {
-    const { store, clock, settings } = deps
-    const organization = caller.organization.id
-    await entryOf(store, organization, id)
-    const { items, next_cursor } = await deps.pager.page({
-      collection: store.open(EntryCollection, organization),
-      organization,
-      cursorScope: `replays of ${id}`,
-      filter: { replay_of: id },
-      sort: { received_at: -1 },
-      request,
-    })
-    const shown = (entry: JournalEntry) => retainedEntry(entry, settings.retention.payloads_days, clock.now())
-    return { events: items.map((entry) => executionSummary(shown(entry), seesPayloads(caller))), next_cursor }
+  inject,
+  collection: EntryCollection,
+  async where({ id }, { organization, deps }) {
+    await entryOf(deps.store, organization, id)
+    return { replay_of: id }
   },
+  sort: { received_at: -1 },
+  items: { events: Execution },
+  view: (entry, { caller, deps: { clock, settings } }) =>
+    executionSummary(retainedEntry(entry, settings.retention.payloads_days, clock.now()), seesPayloads(caller)),
 })
 
 interface Sources {

@@ -1,6 +1,6 @@
 // Replay as a plan: rehearse what a filter finds, look at what would be other than it was, and then replay it.
 import { z } from "zod"
-import { defineOperation, Pager, pageInput, resultOf, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { defineList, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { EventPipelinesService } from "../../event-pipelines/index.ts"
 import { outcomes, PlannedEventCollection, planStates, type ReplayPlan, ReplayPlanCollection } from "../replaying/collections.ts"
 import { maxEvents, ReplayPlansToken } from "../replaying/plans.ts"
@@ -82,30 +82,15 @@ export const createPlan = defineOperation({
   },
 })
 
-export const listPlans = defineOperation({
+export const listPlans = defineList({
   name: "replay_plans.list",
   summary: "List replay plans, newest first.",
-  http: { method: "GET", path },
+  path,
   access: { scope: "replay_plans:read", role: "member" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["pipeline_slug", "state", "count", "rehearsed", "created_at", "id"],
-  input: z.strictObject({ ...pageInput }),
-  output: z.object({ replay_plans: z.array(ReplayPlanWire), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const collection = deps.store.open(ReplayPlanCollection, organization)
-    const { items, next_cursor } = await deps.pager.page({
-      collection,
-      organization,
-      cursorScope: "replay_plans",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { replay_plans: items.map(toWire), next_cursor }
-  },
+  collection: ReplayPlanCollection,
+  items: { replay_plans: ReplayPlanWire },
+  view: toWire,
 })
 
 export const getPlan = defineOperation({
@@ -122,51 +107,34 @@ export const getPlan = defineOperation({
   handle: async ({ input, caller, deps }) => toWire(await deps.plans.get(caller.organization.id, input.id)),
 })
 
-export const listPlanEvents = defineOperation({
+export const listPlanEvents = defineList({
   name: "replay_plans.list_events",
   summary: "List the events of a replay plan, each with its replay.",
-  http: { method: "GET", path: `${path}/{id}/events` },
+  path: `${path}/{id}/events`,
   access: { scope: "replay_plans:read", role: "member" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["execution_id", "outcome", "detail", "replay_id", "replay_status"],
-  input: z.strictObject({ id: Uuid, outcome: Outcome.optional(), ...pageInput }),
-  output: z.object({
-    events: z.array(
-      z.object({
-        execution_id: Uuid,
-        outcome: Outcome,
-        detail: z.string(),
-        replay_id: Uuid.nullable().describe("The execution that replayed it."),
-        replay_status: z.enum(["accepted", "rejected", "failed", "skipped"]).nullable(),
-      }),
-    ),
-    next_cursor: z.string(),
-  }),
-  errors: ["invalid_argument", "not_found"],
+  input: { id: Uuid, outcome: Outcome.optional() },
   examples: [planned(2)],
-  inject: { plans: ReplayPlansToken, store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const { id, outcome, ...request } = input
-    await deps.plans.get(organization, id)
-    const filter = { plan_id: id, ...(outcome && { outcome }) }
-    const { items, next_cursor } = await deps.pager.page({
-      collection: deps.store.open(PlannedEventCollection, organization),
-      organization,
-      cursorScope: `replay_plans.events ${JSON.stringify(filter)}`,
-      filter,
-      sort: { execution_id: 1 },
-      request,
-    })
-    const events = items.map((item) => ({
-      execution_id: item.execution_id,
-      outcome: item.outcome,
-      detail: item.detail,
-      replay_id: item.replay_id,
-      replay_status: item.replay_status as "accepted" | null,
-    }))
-    return { events, next_cursor }
+  inject: { plans: ReplayPlansToken },
+  collection: PlannedEventCollection,
+  where: async ({ id, ...asked }, { organization, deps }) => ({ plan_id: (await deps.plans.get(organization, id)).id, ...asked }),
+  sort: { execution_id: 1 },
+  items: {
+    events: z.object({
+      execution_id: Uuid,
+      outcome: Outcome,
+      detail: z.string(),
+      replay_id: Uuid.nullable().describe("The execution that replayed it."),
+      replay_status: z.enum(["accepted", "rejected", "failed", "skipped"]).nullable(),
+    }),
   },
+  view: ({ execution_id, outcome, detail, replay_id, replay_status }) => ({
+    execution_id,
+    outcome,
+    detail,
+    replay_id,
+    replay_status: replay_status as "accepted" | null,
+  }),
 })
 
 function changes(

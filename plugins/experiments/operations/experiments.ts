@@ -3,11 +3,10 @@ import { z } from "zod"
 import {
   AppError,
   Clock,
+  defineList,
   defineOperation,
   Ids,
   Name,
-  Pager,
-  pageInput,
   requireRevision,
   resultOf,
   Scheduler,
@@ -102,29 +101,16 @@ export const createExperiment = defineOperation({
   },
 })
 
-export const listExperiments = defineOperation({
+export const listExperiments = defineList({
   name: "experiments.list",
   summary: "List the organization's experiments, newest first.",
-  http: { method: "GET", path: "/v1/experiments" },
+  path: "/v1/experiments",
   access: { scope: "experiments:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "name", "status", "decision.variant_key", "updated_at"],
-  input: z.strictObject({ status: z.enum(statuses).optional(), ...pageInput }),
-  output: z.object({ experiments: z.array(ExperimentResource), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(ExperimentCollection, organization),
-      organization,
-      cursorScope: `experiments.list ${input.status ?? ""}`,
-      filter: input.status ? { status: input.status } : {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { experiments: page.items.map(resourceOf), next_cursor: page.next_cursor }
-  },
+  input: { status: z.enum(statuses).optional() },
+  collection: ExperimentCollection,
+  items: { experiments: ExperimentResource },
+  view: resourceOf,
 })
 
 export const getExperiment = defineOperation({

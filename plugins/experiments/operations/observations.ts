@@ -1,6 +1,6 @@
 // Reading the ledger, correcting it by a further entry, and what people say of a variant.
 import { z } from "zod"
-import { AppError, type Caller, defineOperation, Pager, pageInput, resultOf, Store, Uuid } from "#core"
+import { AppError, type Caller, defineList, defineOperation, resultOf, Store, Uuid } from "#core"
 import { Buckets } from "../../buckets/index.ts"
 import { ObservationCollection, observationKinds } from "../collections.ts"
 import { Experiments, requireVariant } from "../experiments.ts"
@@ -9,41 +9,30 @@ import { bySlug, ObservationResource, VariantKey } from "./resource.ts"
 
 const Reason = z.string().min(1).max(10_000)
 
-export const listObservations = defineOperation({
+export const listObservations = defineList({
   name: "experiments.list_observations",
   summary: "Read an experiment's ledger, newest first.",
-  http: { method: "GET", path: "/v1/experiments/{slug}/observations" },
+  path: "/v1/experiments/{slug}/observations",
   access: { scope: "experiments:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["created_at", "kind", "variant_key", "other_variant_key", "judge_slug", "value", "reason"],
-  input: z.strictObject({
+  input: {
     ...bySlug,
     kind: z.enum(observationKinds).optional(),
     variant_key: VariantKey.optional(),
     judge_slug: z.string().min(1).max(300).optional(),
     run_id: z.string().min(1).max(100).optional(),
-    ...pageInput,
-  }),
-  output: z.object({ observations: z.array(ObservationResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
-  examples: [{ given: { experiment: "experiments.create" }, input: { slug: resultOf("experiment.slug") } }],
-  inject: { store: Store, pager: Pager, experiments: Experiments },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const { slug, limit, cursor, ...given } = input
-    const { id } = await deps.experiments.require(organization, slug)
-    const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-    const page = await deps.pager.page({
-      collection: deps.store.open(ObservationCollection, organization),
-      organization,
-      cursorScope: `experiments.list_observations ${id} ${JSON.stringify(filter)}`,
-      filter: { experiment_id: id, ...filter },
-      // Ids of runs' observations are derived, and in no order.
-      sort: { created_at: -1 },
-      request: { limit, cursor },
-    })
-    return { observations: page.items.map(shownObservation), next_cursor: page.next_cursor }
   },
+  examples: [{ given: { experiment: "experiments.create" }, input: { slug: resultOf("experiment.slug") } }],
+  inject: { experiments: Experiments },
+  collection: ObservationCollection,
+  where: async ({ slug, ...asked }, { organization, deps }) => ({
+    experiment_id: (await deps.experiments.require(organization, slug)).id,
+    ...asked,
+  }),
+  // Ids of runs' observations are derived, and in no order.
+  sort: { created_at: -1 },
+  items: { observations: ObservationResource },
+  view: shownObservation,
 })
 
 export const correctObservation = defineOperation({

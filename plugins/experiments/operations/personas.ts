@@ -3,12 +3,11 @@ import { z } from "zod"
 import {
   AppError,
   Clock,
+  defineList,
   defineOperation,
   Ids,
   isUuid,
   Name,
-  Pager,
-  pageInput,
   requireRevision,
   resultOf,
   Slug,
@@ -91,30 +90,15 @@ export const createPersona = defineOperation({
   },
 })
 
-export const listPersonas = defineOperation({
+export const listPersonas = defineList({
   name: "personas.list",
   summary: "List the organization's personas, newest first.",
-  http: { method: "GET", path: "/v1/personas" },
+  path: "/v1/personas",
   access: { scope: "experiments:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "name", "description", "updated_at"],
-  input: z.strictObject(pageInput),
-  output: z.object({ personas: z.array(PersonaResource), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const collection = deps.store.open(PersonaCollection, organization)
-    const page = await deps.pager.page({
-      collection,
-      organization,
-      cursorScope: "personas.list",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { personas: page.items.map(shown), next_cursor: page.next_cursor }
-  },
+  collection: PersonaCollection,
+  items: { personas: PersonaResource },
+  view: shown,
 })
 
 export const getPersona = defineOperation({

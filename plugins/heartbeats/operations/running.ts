@@ -1,6 +1,6 @@
 // Pausing and resuming heartbeats, running one now, and what became of runs.
 import { z } from "zod"
-import { AppError, defineOperation, Pager, pageInput, resultOf, Store, Uuid } from "#core"
+import { AppError, defineList, defineOperation, resultOf, Store, Uuid } from "#core"
 import { RunCollection, runStates } from "../collections.ts"
 import { HeartbeatsToken } from "../heartbeats.ts"
 import { HeartbeatId, HeartbeatResource, madeHeartbeat, RunResource, shownHeartbeat, shownRun } from "./resource.ts"
@@ -62,38 +62,28 @@ export const runHeartbeatNow = defineOperation({
   },
 })
 
-export const listHeartbeatRuns = defineOperation({
+export const listHeartbeatRuns = defineList({
   name: "heartbeats.list_runs",
   summary: "List the runs of a heartbeat, newest first.",
-  http: { method: "GET", path: `${path}/runs` },
+  path: `${path}/runs`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["status", "reason", "due_at", "finished_at", "id"],
-  input: z.strictObject({
+  input: {
     id: HeartbeatId,
     status: z
       .enum(["", ...runStates])
       .default("")
       .describe("Only those in this state."),
-    ...pageInput,
-  }),
-  output: z.object({ runs: z.array(RunResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
-  examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
-  inject: { heartbeats: HeartbeatsToken, store: Store, pager: Pager },
-  async handle({ input: { id, status, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const heartbeat = await deps.heartbeats.require(organization, id)
-    const page = await deps.pager.page({
-      collection: deps.store.open(RunCollection, organization),
-      organization,
-      cursorScope: JSON.stringify(["heartbeats.list_runs", heartbeat.id, status]),
-      filter: { heartbeat_id: heartbeat.id, ...(status === "" ? {} : { state: status }) },
-      sort: { id: -1 },
-      request,
-    })
-    return { runs: page.items.map(shownRun), next_cursor: page.next_cursor }
   },
+  examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
+  inject: { heartbeats: HeartbeatsToken },
+  collection: RunCollection,
+  where: async ({ id, status }, { organization, deps }) => ({
+    heartbeat_id: (await deps.heartbeats.require(organization, id)).id,
+    ...(status && { state: status }),
+  }),
+  items: { runs: RunResource },
+  view: shownRun,
 })
 
 export const getHeartbeatRun = defineOperation({

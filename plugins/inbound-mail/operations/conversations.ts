@@ -1,6 +1,6 @@
 // Listing and reading conversations by mail.
 import { z } from "zod"
-import { AppError, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import { AppError, defineList, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { ConversationCollection, MessageCollection, type StoredConversation, type StoredMessage } from "../conversations/collections.ts"
 import { normalAddress } from "../conversations/conversations.ts"
 
@@ -100,40 +100,23 @@ export const written = {
   listed: { operation: "email_conversations.list", input: { address: "ada@example.com" } },
 }
 
-export const listConversations = defineOperation({
+export const listConversations = defineList({
   name: "email_conversations.list",
   summary: "List conversations by mail, those with the latest message first.",
   description: "One for each address that mail was sent to alone, or that wrote to a domain that receives.",
-  http: { method: "GET", path },
+  path,
   access,
-  hints,
   columns: ["address", "subject", "last_direction", "last_message_at", "message_count", "id"],
-  input: z.strictObject({
+  input: {
     address: z.string().trim().max(320).default("").describe("Only that of this address."),
     domain: z.string().trim().toLowerCase().max(253).default("").describe("Only those whose last message used this domain."),
     answered: z.stringbool().or(z.boolean()).optional().describe("Only those in which the other side has written, or has not."),
-    ...pageInput,
-  }),
-  output: z.object({ conversations: z.array(Conversation), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input: { address, domain, answered, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const filter = {
-      ...(address === "" ? {} : { address: normalAddress(address) }),
-      ...(domain === "" ? {} : { domain }),
-      ...(answered === undefined ? {} : { answered }),
-    }
-    const page = await deps.pager.page({
-      collection: deps.store.open(ConversationCollection, organization),
-      organization,
-      cursorScope: `email_conversations.list ${JSON.stringify(filter)}`,
-      filter,
-      sort: { last_message_at: -1 },
-      request,
-    })
-    return { conversations: page.items.map(shownConversation), next_cursor: page.next_cursor }
   },
+  collection: ConversationCollection,
+  where: ({ address, ...asked }) => ({ ...(address && { address: normalAddress(address) }), ...asked }),
+  sort: { last_message_at: -1 },
+  items: { conversations: Conversation },
+  view: shownConversation,
 })
 
 export const getConversation = defineOperation({

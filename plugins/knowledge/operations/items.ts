@@ -2,16 +2,14 @@
 import { z } from "zod"
 import {
   AppError,
+  defineList,
   defineOperation,
   type Filter,
   OutgoingHttp,
   omitReadOnly,
-  Pager,
-  pageInput,
   readOnlyInput,
   requireRevision,
   resultOf,
-  Store,
   Uuid,
 } from "#core"
 import { contentStates, ItemCollection, itemTypes, VersionCollection } from "../collections.ts"
@@ -66,14 +64,13 @@ export const createItem = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listItems = defineOperation({
+export const listItems = defineList({
   name: "knowledge.list",
   summary: "List the organization's knowledge items, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["title", "category", "type", "content_state", "id"],
-  input: z.strictObject({
+  input: {
     category: z.string().max(100).default("").describe("Only those of this category."),
     type: z
       .enum(["", ...itemTypes])
@@ -83,27 +80,19 @@ export const listItems = defineOperation({
       .enum(["", ...contentStates])
       .default("")
       .describe("Only those in this state."),
-    ...pageInput,
-  }),
-  output: z.object({ items: z.array(KnowledgeItem), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input: { limit, cursor, ...asked }, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(ItemCollection, organization),
-      organization,
-      cursorScope: JSON.stringify(["knowledge.list", asked]),
-      filter: filterOf(asked),
-      sort: { id: -1 },
-      request: { limit, cursor },
-    })
-    return { items: page.items.map((item) => shownItem(item)), next_cursor: page.next_cursor }
   },
+  collection: ItemCollection,
+  where: filterOf,
+  items: { items: KnowledgeItem },
+  view: (item) => shownItem(item),
 })
 
 /** As the indexes have the fields: those between one that is asked for and the order are named with all their values. */
-function filterOf({ category, type, content_state }: { category: string; type: string; content_state: string }): Filter {
+function filterOf({
+  category = "",
+  type = "",
+  content_state = "",
+}: Record<"category" | "type" | "content_state", string | undefined>): Filter {
   if (category === "" && type === "") return content_state === "" ? {} : { content_state }
   const states = content_state === "" ? { $in: [...contentStates] } : content_state
   if (category === "") return { type, content_state: states }
@@ -196,31 +185,20 @@ export const deleteItem = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listVersions = defineOperation({
+export const listVersions = defineList({
   name: "knowledge.list_versions",
   summary: "List the versions of a knowledge item, newest first.",
-  http: { method: "GET", path: `${path}/{id}/versions` },
+  path: `${path}/{id}/versions`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["version", "type", "content_state", "content_reason", "created_at"],
-  input: z.strictObject({ id: ItemId, ...pageInput }),
-  output: z.object({ versions: z.array(KnowledgeVersion), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { id: ItemId },
   examples: [{ given: madeItem, input: thatItem }],
-  inject: { knowledge: KnowledgeToken, store: Store, pager: Pager },
-  async handle({ input: { id, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const item = await deps.knowledge.require(organization, id)
-    const page = await deps.pager.page({
-      collection: deps.store.open(VersionCollection, organization),
-      organization,
-      cursorScope: JSON.stringify(["knowledge.list_versions", item.id]),
-      filter: { item_id: item.id },
-      sort: { version: -1 },
-      request,
-    })
-    return { versions: page.items.map(shownVersion), next_cursor: page.next_cursor }
-  },
+  inject: { knowledge: KnowledgeToken },
+  collection: VersionCollection,
+  where: async ({ id }, { organization, deps }) => ({ item_id: (await deps.knowledge.require(organization, id)).id }),
+  sort: { version: -1 },
+  items: { versions: KnowledgeVersion },
+  view: shownVersion,
 })
 
 export const getVersion = defineOperation({

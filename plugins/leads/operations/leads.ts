@@ -1,6 +1,6 @@
 // Finding leads, reading one, and what happened with it.
 import { z } from "zod"
-import { AnyJson, AppError, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import { AnyJson, AppError, defineList, defineOperation, Pager, pageInput, resultOf, Timestamp, Uuid } from "#core"
 import { isTimeZone } from "../../organizations/index.ts"
 import { LeadCollection } from "../collections.ts"
 import { normalEmail, normalPhone } from "../identity.ts"
@@ -52,45 +52,32 @@ export const createLead = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listLeads = defineOperation({
+export const listLeads = defineList({
   name: "leads.list",
   summary: "List the organization's leads, the last seen first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints,
   columns: ["name", "emails", "phones", "last_seen_at", "lead_reference"],
-  input: z.strictObject({
+  input: {
     email: z.string().trim().max(320).default("").describe("Only the lead of this address."),
     phone: z.string().trim().max(40).default("").describe("Only the lead of this number."),
-    ...pageInput,
-  }),
-  output: z.object({ leads: z.array(Lead), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { leads: LeadsToken, store: Store, pager: Pager },
-  async handle({ input: { email, phone, limit, cursor }, caller, deps: { leads, store, pager } }) {
-    const organization = caller.organization.id
-    const filter: { merged_into: null; id?: { $in: string[] } } = { merged_into: null }
-    if (email !== "" || phone !== "") {
-      const region = await leads.region(organization)
-      const wanted = [
-        ...(email === "" ? [] : [{ kind: "email" as const, value: normalEmail(email) ?? "" }]),
-        ...(phone === "" ? [] : [{ kind: "phone" as const, value: normalPhone(phone, region) ?? "" }]),
-      ]
-      const [first, ...rest] = await leads.ofIdentities(organization, wanted)
-      const isOne = first !== undefined && rest.every((lead) => lead?.id === first.id)
-      if (!isOne) return { leads: [], next_cursor: "" }
-      filter.id = { $in: [first.id] }
-    }
-    const page = await pager.page({
-      collection: store.open(LeadCollection, organization),
-      organization,
-      cursorScope: `leads.list ${JSON.stringify([email, phone])}`,
-      filter,
-      sort: { last_seen_at: -1 },
-      request: { limit, cursor },
-    })
-    return { leads: page.items.map(shown), next_cursor: page.next_cursor }
   },
+  inject: { leads: LeadsToken },
+  collection: LeadCollection,
+  async where({ email, phone }, { organization, deps: { leads } }) {
+    if (email === undefined && phone === undefined) return { merged_into: null }
+    const region = await leads.region(organization)
+    const wanted = [
+      ...(email === undefined ? [] : [{ kind: "email" as const, value: normalEmail(email) ?? "" }]),
+      ...(phone === undefined ? [] : [{ kind: "phone" as const, value: normalPhone(phone, region) ?? "" }]),
+    ]
+    const [first, ...rest] = await leads.ofIdentities(organization, wanted)
+    const isOne = first !== undefined && rest.every((lead) => lead?.id === first.id)
+    return { merged_into: null, id: { $in: isOne ? [first.id] : [] } }
+  },
+  sort: { last_seen_at: -1 },
+  items: { leads: Lead },
+  view: shown,
 })
 
 export const getLead = defineOperation({

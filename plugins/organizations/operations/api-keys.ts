@@ -1,6 +1,6 @@
 // Making, listing and revoking keys.
 import { z } from "zod"
-import { AppError, type Caller, Clock, defineOperation, Name, Pager, pageInput, resultOf, roleAtLeast, Store, Timestamp, Uuid } from "#core"
+import { AppError, type Caller, Clock, defineList, defineOperation, Name, resultOf, roleAtLeast, Timestamp, Uuid } from "#core"
 import { Declarations, type FieldProblem, nearest, Operations, roles } from "#core/engine"
 import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type StoredKey } from "../collections.ts"
@@ -83,23 +83,15 @@ export const createKey = defineOperation({
   },
 })
 
-export const listKeys = defineOperation({
+export const listKeys = defineList({
   name: "api_keys.list",
   summary: "List the organization's keys, tokens and sessions of browsers, newest first, including revoked ones.",
-  http: { method: "GET", path: "/v1/api-keys" },
+  path: "/v1/api-keys",
   access: { scope: "api_keys:read", role: "admin" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["name", "kind", "role", "scopes", "last_used_at", "id"],
-  input: z.strictObject(pageInput),
-  output: z.object({ api_keys: z.array(ApiKey), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const collection = deps.store.open(KeysCollection, organization)
-    const page = await deps.pager.page({ collection, organization, cursorScope: "api_keys", filter: {}, sort: { id: -1 }, request: input })
-    return { api_keys: page.items.map(shown), next_cursor: page.next_cursor }
-  },
+  collection: KeysCollection,
+  items: { api_keys: ApiKey },
+  view: shown,
 })
 
 export const revokeKey = defineOperation({

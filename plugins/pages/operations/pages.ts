@@ -1,6 +1,6 @@
 // Making, reading, changing, publishing and unpublishing pages.
 import { z } from "zod"
-import { AppError, defineOperation, Pager, pageInput, requireRevision, resultOf, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { AppError, defineList, defineOperation, requireRevision, resultOf, Slug, SlugOrId, Timestamp, Uuid } from "#core"
 import { PagesCollection, pageStatuses, type StoredPage } from "../collections.ts"
 import { Pages } from "../pages.ts"
 import { type Owner, PageParts } from "../serving/parts.ts"
@@ -82,32 +82,19 @@ export const createPage = defineOperation({
     resourceOf(deps.serving, caller.organization, await deps.pages.create(work, caller.organization.id, input)),
 })
 
-export const listPages = defineOperation({
+export const listPages = defineList({
   name: "pages.list",
   summary: "List the organization's pages, newest first, without their variants.",
-  http: { method: "GET", path: "/v1/pages" },
+  path: "/v1/pages",
   access: { scope: "pages:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "title", "status", "published_at", "updated_at"],
-  input: z.strictObject({ status: z.enum(pageStatuses).optional(), ...pageInput }),
-  output: z.object({ pages: z.array(PageSummary), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager, serving: Serving },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(PagesCollection, organization),
-      organization,
-      cursorScope: `pages.list ${input.status ?? ""}`,
-      filter: input.status ? { status: input.status } : {},
-      sort: { id: -1 },
-      request: input,
-    })
-    const pages = page.items.map((item) => {
-      const { variants: _variants, ...summary } = resourceOf(deps.serving, caller.organization, item)
-      return summary
-    })
-    return { pages, next_cursor: page.next_cursor }
+  input: { status: z.enum(pageStatuses).optional() },
+  inject: { serving: Serving },
+  collection: PagesCollection,
+  items: { pages: PageSummary },
+  view: (page, { caller, deps }) => {
+    const { variants: _variants, ...summary } = resourceOf(deps.serving, caller.organization, page)
+    return summary
   },
 })
 

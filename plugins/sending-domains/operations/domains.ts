@@ -1,6 +1,6 @@
 // Registering, listing, reading, changing and deleting sending domains (specification 2.9, 4.17).
 import { z } from "zod"
-import { defineOperation, omitReadOnly, Pager, pageInput, readOnlyInput, resultOf, Store } from "#core"
+import { defineList, defineOperation, omitReadOnly, readOnlyInput, resultOf } from "#core"
 import { SendingDomainCollection } from "../collections.ts"
 import { type DomainChange, SendingDomainsToken } from "../sending-domains.ts"
 import { DomainField, identityFields, SendingDomain, shown } from "./resource.ts"
@@ -48,29 +48,16 @@ export const registerDomain = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listDomains = defineOperation({
+export const listDomains = defineList({
   name: "sending_domains.list",
   summary: "List the organization's sending domains, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["domain", "status", "from_email", "error_reason", "last_checked_at"],
-  input: z.strictObject(pageInput),
-  output: z.object({ sending_domains: z.array(SendingDomain), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(SendingDomainCollection, organization),
-      organization,
-      cursorScope: "sending_domains.list",
-      filter: {},
-      sort: { created_at: -1 },
-      request: input,
-    })
-    return { sending_domains: page.items.map(shown), next_cursor: page.next_cursor }
-  },
+  collection: SendingDomainCollection,
+  sort: { created_at: -1 },
+  items: { sending_domains: SendingDomain },
+  view: shown,
 })
 
 export const getDomain = defineOperation({

@@ -1,6 +1,6 @@
 // Runs of agents: started, listed, read, canceled and resumed.
 import { z } from "zod"
-import { defineOperation, Pager, pageInput, resultOf, Store, Uuid } from "#core"
+import { defineList, defineOperation, resultOf, Store, Uuid } from "#core"
 import { requireAgent } from "../agents/collection.ts"
 import { AgentRunCollection, RunStepCollection } from "../collections.ts"
 import { AgentRunsToken } from "../runs/agent-runs.ts"
@@ -45,35 +45,20 @@ export const startRun = defineOperation({
   },
 })
 
-export const listAgentRuns = defineOperation({
+export const listAgentRuns = defineList({
   name: "agent_runs.list",
   summary: "List runs of agents, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["agent_key", "state", "summary", "cost_millicents", "created_at", "id"],
-  input: z.strictObject({
+  input: {
     state: z.enum(runStates).optional(),
     agent_key: z.string().max(100).optional().describe("Key of the agent."),
     thread_id: Uuid.optional(),
-    ...pageInput,
-  }),
-  output: z.object({ agent_runs: z.array(AgentRunResource), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input: { limit, cursor, ...asked }, caller, deps }) {
-    const organization = caller.organization.id
-    const filter = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
-    const page = await deps.pager.page({
-      collection: deps.store.open(AgentRunCollection, organization),
-      organization,
-      cursorScope: `agent_runs.list ${JSON.stringify(filter)}`,
-      filter,
-      sort: { id: -1 },
-      request: { limit, cursor },
-    })
-    return { agent_runs: page.items.map(shownRun), next_cursor: page.next_cursor }
   },
+  collection: AgentRunCollection,
+  items: { agent_runs: AgentRunResource },
+  view: shownRun,
 })
 
 export const getAgentRun = defineOperation({
@@ -90,31 +75,22 @@ export const getAgentRun = defineOperation({
   handle: async ({ input, caller, deps }) => shownRun(await deps.runs.require(caller.organization.id, input.id)),
 })
 
-export const listRunSteps = defineOperation({
+export const listRunSteps = defineList({
   name: "agent_runs.list_steps",
   summary: "List everything that happened to a run, newest first.",
-  http: { method: "GET", path: `${path}/{id}/steps` },
+  path: `${path}/{id}/steps`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["attempt_number", "kind", "detail", "cost_millicents", "at"],
-  input: z.strictObject({ id: Uuid, ...pageInput }),
-  output: z.object({ steps: z.array(RunStepResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { id: Uuid },
   examples: [begun],
-  inject: { store: Store, pager: Pager, runs: AgentRunsToken },
-  async handle({ input: { id, ...request }, caller, deps }) {
-    const organization = caller.organization.id
+  inject: { runs: AgentRunsToken },
+  collection: RunStepCollection,
+  async where({ id }, { organization, deps }) {
     await deps.runs.require(organization, id)
-    const page = await deps.pager.page({
-      collection: deps.store.open(RunStepCollection, organization),
-      organization,
-      cursorScope: `agent_runs.list_steps ${id}`,
-      filter: { run_id: id },
-      sort: { id: -1 },
-      request,
-    })
-    return { steps: page.items.map(shownStep), next_cursor: page.next_cursor }
+    return { run_id: id }
   },
+  items: { steps: RunStepResource },
+  view: shownStep,
 })
 
 export const cancelRun = defineOperation({

@@ -3,12 +3,11 @@ import { z } from "zod"
 import {
   AppError,
   Clock,
+  defineList,
   defineOperation,
   Ids,
   isUuid,
   Name,
-  Pager,
-  pageInput,
   requireRevision,
   resultOf,
   SlugOrId,
@@ -121,29 +120,15 @@ export const createAgent = defineOperation({
   },
 })
 
-export const listAgents = defineOperation({
+export const listAgents = defineList({
   name: "agents.list",
   summary: "List the agents, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["key", "name", "protocol", "integration", "path", "updated_at"],
-  input: z.strictObject(pageInput),
-  output: z.object({ agents: z.array(AgentResource), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(AgentCollection, organization),
-      organization,
-      cursorScope: "agents.list",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { agents: page.items.map(shownAgent), next_cursor: page.next_cursor }
-  },
+  collection: AgentCollection,
+  items: { agents: AgentResource },
+  view: shownAgent,
 })
 
 export const getAgent = defineOperation({

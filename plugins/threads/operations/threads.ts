@@ -1,6 +1,6 @@
 // Threads and their messages: made, listed, read and written to.
 import { z } from "zod"
-import { defineOperation, Name, Pager, pageInput, Store, Uuid } from "#core"
+import { defineList, defineOperation, Name, Uuid } from "#core"
 import { MessageCollection, ThreadCollection } from "../collections.ts"
 import { maxContent, Threads } from "../threads.ts"
 import { MessageResource, madeThread, ofThatThread, shownMessage, shownThread, ThreadResource } from "./resource.ts"
@@ -24,29 +24,15 @@ export const createThread = defineOperation({
     shownThread(deps.threads.create(work, caller.organization.id, { title: input.title, userId: caller.user?.id ?? null })),
 })
 
-export const listThreads = defineOperation({
+export const listThreads = defineList({
   name: "threads.list",
   summary: "List the threads, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["title", "message_count", "updated_at", "id"],
-  input: z.strictObject(pageInput),
-  output: z.object({ threads: z.array(ThreadResource), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(ThreadCollection, organization),
-      organization,
-      cursorScope: "threads.list",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { threads: page.items.map(shownThread), next_cursor: page.next_cursor }
-  },
+  collection: ThreadCollection,
+  items: { threads: ThreadResource },
+  view: shownThread,
 })
 
 export const getThread = defineOperation({
@@ -87,29 +73,20 @@ export const appendMessage = defineOperation({
   },
 })
 
-export const listMessages = defineOperation({
+export const listMessages = defineList({
   name: "threads.list_messages",
   summary: "List a thread's messages, newest first.",
-  http: { method: "GET", path: `${path}/{id}/messages` },
+  path: `${path}/{id}/messages`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["role", "author", "content", "created_at"],
-  input: z.strictObject({ id: Uuid, ...pageInput }),
-  output: z.object({ messages: z.array(MessageResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { id: Uuid },
   examples: [{ given: madeThread, input: ofThatThread }],
-  inject: { store: Store, pager: Pager, threads: Threads },
-  async handle({ input: { id, ...request }, caller, deps }) {
-    const organization = caller.organization.id
+  inject: { threads: Threads },
+  collection: MessageCollection,
+  async where({ id }, { organization, deps }) {
     await deps.threads.require(organization, id)
-    const page = await deps.pager.page({
-      collection: deps.store.open(MessageCollection, organization),
-      organization,
-      cursorScope: `threads.list_messages ${id}`,
-      filter: { thread_id: id },
-      sort: { id: -1 },
-      request,
-    })
-    return { messages: page.items.map(shownMessage), next_cursor: page.next_cursor }
+    return { thread_id: id }
   },
+  items: { messages: MessageResource },
+  view: shownMessage,
 })

@@ -1,6 +1,6 @@
 // The caller name of an organization: what it is to be, its registration (specification 4.15), and earlier ones.
 import { z } from "zod"
-import { defineOperation, omitReadOnly, Pager, pageInput, readOnlyInput, Store } from "#core"
+import { defineList, defineOperation, omitReadOnly, readOnlyInput } from "#core"
 import { RegistrationCollection } from "../collections.ts"
 import { callerNameGate, RegistrationsToken, whatOf } from "../registrations.ts"
 import {
@@ -101,27 +101,13 @@ export const provisionCallerName = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listRegistrations = defineOperation({
+export const listRegistrations = defineList({
   name: "voice.list_caller_name_registrations",
   summary: "List registrations of caller names, newest first.",
-  http: { method: "GET", path: `${path}/registrations` },
+  path: `${path}/registrations`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["name", "phone_number", "status", "last_error", "created_at"],
-  input: z.strictObject(pageInput),
-  output: z.object({ registrations: z.array(CallerNameRegistration), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(RegistrationCollection, organization),
-      organization,
-      cursorScope: "voice.list_caller_name_registrations",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { registrations: page.items.map(shownRegistration), next_cursor: page.next_cursor }
-  },
+  collection: RegistrationCollection,
+  items: { registrations: CallerNameRegistration },
+  view: shownRegistration,
 })

@@ -1,7 +1,7 @@
 // Assignments of a workstream: added, listed, read, changed, and moved. Responsibility, work, attempts and adoption are
 // separate facts; each event belongs to one of them.
 import { z } from "zod"
-import { type Caller, defineOperation, nextState, Pager, pageInput, requireRevision, resultOf, Store } from "#core"
+import { type Caller, defineList, defineOperation, nextState, requireRevision, resultOf, Store } from "#core"
 import { Organizations } from "../../organizations/index.ts"
 import { requireAssignee } from "../assignees.ts"
 import { guardsOf } from "../attempts.ts"
@@ -61,37 +61,27 @@ export const addAssignment = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listAssignments = defineOperation({
+export const listAssignments = defineList({
   name: "workstreams.list_assignments",
   summary: "List the assignments of a workstream, newest first.",
-  http: { method: "GET", path: `${path}/{slug}/assignments` },
+  path: `${path}/{slug}/assignments`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "assigned_agent_key", "work_state", "adoption_state", "objective"],
-  input: z.strictObject({
+  input: {
     ...bySlug,
     work_state: z.enum(namesOf(executionMachine.states)).optional(),
     adoption_state: z.enum(namesOf(adoptionMachine.states)).optional(),
-    ...pageInput,
-  }),
-  output: z.object({ assignments: z.array(OneAssignment), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
-  examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
-  async handle({ input: { slug, limit, cursor, ...asked }, caller, deps }) {
-    const organization = caller.organization.id
-    const { id } = await deps.workstreams.require(organization, slug)
-    const wanted = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
-    const page = await deps.pager.page({
-      collection: deps.store.open(PartCollection, organization),
-      organization,
-      cursorScope: `workstreams.list_assignments ${id} ${JSON.stringify(wanted)}`,
-      filter: { workstream_id: id, kind: "assignment", ...wanted },
-      sort: { id: -1 },
-      request: { limit, cursor },
-    })
-    return { assignments: page.items.map((part) => oneAssignment(part as StoredAssignment)), next_cursor: page.next_cursor }
   },
+  examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
+  inject: { workstreams: WorkstreamsToken },
+  collection: PartCollection,
+  where: async ({ slug, ...asked }, { organization, deps }) => ({
+    workstream_id: (await deps.workstreams.require(organization, slug)).id,
+    kind: "assignment",
+    ...asked,
+  }),
+  items: { assignments: OneAssignment },
+  view: (part) => oneAssignment(part as StoredAssignment),
 })
 
 export const getAssignment = defineOperation({

@@ -1,6 +1,6 @@
 // Attempts at an assignment: begun, ended and listed.
 import { z } from "zod"
-import { defineOperation, Pager, pageInput, resultOf, Store } from "#core"
+import { defineList, defineOperation, resultOf, Store } from "#core"
 import { Organizations } from "../../organizations/index.ts"
 import { AgentRunsToken } from "../../threads/index.ts"
 import { requireBudget } from "../account.ts"
@@ -107,30 +107,20 @@ export const endAttemptOperation = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listAttempts = defineOperation({
+export const listAttempts = defineList({
   name: "workstreams.list_attempts",
   summary: "List the attempts at an assignment, newest first.",
-  http: { method: "GET", path: `${ofAssignment}/attempts` },
+  path: `${ofAssignment}/attempts`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["attempt_number", "state", "summary", "terminal_reason", "ended_at"],
-  input: z.strictObject({ ...byAssignment, ...pageInput }),
-  output: z.object({ attempts: z.array(AttemptResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: byAssignment,
   examples: [{ given: added, input: thatOne }],
-  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
-  async handle({ input: { slug, assignment: ref, ...request }, caller, deps }) {
-    const organization = caller.organization.id
+  inject: { workstreams: WorkstreamsToken },
+  collection: AttemptCollection,
+  async where({ slug, assignment }, { organization, deps }) {
     const workstream = await deps.workstreams.require(organization, slug)
-    const { id } = await deps.workstreams.part(organization, workstream, "assignment", ref)
-    const page = await deps.pager.page({
-      collection: deps.store.open(AttemptCollection, organization),
-      organization,
-      cursorScope: `workstreams.list_attempts ${id}`,
-      filter: { assignment_id: id },
-      sort: { id: -1 },
-      request,
-    })
-    return { attempts: page.items.map(({ id: _id, ...attempt }) => attempt), next_cursor: page.next_cursor }
+    return { assignment_id: (await deps.workstreams.part(organization, workstream, "assignment", assignment)).id }
   },
+  items: { attempts: AttemptResource },
+  view: ({ id: _id, ...attempt }) => attempt,
 })

@@ -1,6 +1,6 @@
 // Decisions of a workstream: proposed, authorized or not, carried out, and superseded by later ones.
 import { z } from "zod"
-import { AppError, type Caller, defineOperation, nextState, Pager, pageInput, resultOf, Store, type UnitOfWork, Uuid } from "#core"
+import { AppError, type Caller, defineList, defineOperation, nextState, resultOf, Store, type UnitOfWork, Uuid } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { PartCollection, type StoredDecision, type StoredWorkstream } from "../collections.ts"
 import { decisionExecutionMachine, decisionMachine, namesOf, outcomeMachine } from "../transitions.ts"
@@ -89,31 +89,23 @@ export const proposeDecision = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listDecisions = defineOperation({
+export const listDecisions = defineList({
   name: "workstreams.list_decisions",
   summary: "List the decisions of a workstream, newest first.",
-  http: { method: "GET", path: `${path}/{slug}/decisions` },
+  path: `${path}/{slug}/decisions`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "status", "execution_status", "outcome_status", "what"],
-  input: z.strictObject({ ...bySlug, status: z.enum(namesOf(decisionMachine.states)).optional(), ...pageInput }),
-  output: z.object({ decisions: z.array(DecisionResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { ...bySlug, status: z.enum(namesOf(decisionMachine.states)).optional() },
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
-  async handle({ input: { slug, status, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const { id } = await deps.workstreams.require(organization, slug)
-    const page = await deps.pager.page({
-      collection: deps.store.open(PartCollection, organization),
-      organization,
-      cursorScope: `workstreams.list_decisions ${id} ${status ?? ""}`,
-      filter: { workstream_id: id, kind: "decision", ...(status === undefined ? {} : { status }) },
-      sort: { id: -1 },
-      request,
-    })
-    return { decisions: page.items.map((part) => shownDecision(part as StoredDecision)), next_cursor: page.next_cursor }
-  },
+  inject: { workstreams: WorkstreamsToken },
+  collection: PartCollection,
+  where: async ({ slug, ...asked }, { organization, deps }) => ({
+    workstream_id: (await deps.workstreams.require(organization, slug)).id,
+    kind: "decision",
+    ...asked,
+  }),
+  items: { decisions: DecisionResource },
+  view: (part) => shownDecision(part as StoredDecision),
 })
 
 export const getDecision = defineOperation({

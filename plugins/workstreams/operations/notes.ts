@@ -1,6 +1,6 @@
 // What belongs to a workstream, and what happened in it.
 import { z } from "zod"
-import { defineOperation, Pager, pageInput, resultOf, Store, Uuid } from "#core"
+import { defineList, defineOperation, resultOf, Uuid } from "#core"
 import { EventCollection, PartCollection, type StoredResource } from "../collections.ts"
 import { actorOf, WorkstreamsToken } from "../workstreams.ts"
 import {
@@ -70,31 +70,23 @@ export const addResource = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listResources = defineOperation({
+export const listResources = defineList({
   name: "workstreams.list_resources",
   summary: "List what belongs to a workstream, newest first.",
-  http: { method: "GET", path: `${path}/{slug}/resources` },
+  path: `${path}/{slug}/resources`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["relationship_type", "resource_type", "title", "resource_id"],
-  input: z.strictObject({ ...bySlug, resource_type: ShortWords.optional(), ...pageInput }),
-  output: z.object({ resources: z.array(ResourceResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { ...bySlug, resource_type: ShortWords.optional() },
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
-  async handle({ input: { slug, resource_type, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const { id } = await deps.workstreams.require(organization, slug)
-    const page = await deps.pager.page({
-      collection: deps.store.open(PartCollection, organization),
-      organization,
-      cursorScope: `workstreams.list_resources ${id} ${JSON.stringify(resource_type)}`,
-      filter: { workstream_id: id, kind: "resource", ...(resource_type === undefined ? {} : { resource_type }) },
-      sort: { id: -1 },
-      request,
-    })
-    return { resources: page.items.map((part) => shownResource(part as StoredResource)), next_cursor: page.next_cursor }
-  },
+  inject: { workstreams: WorkstreamsToken },
+  collection: PartCollection,
+  where: async ({ slug, ...asked }, { organization, deps }) => ({
+    workstream_id: (await deps.workstreams.require(organization, slug)).id,
+    kind: "resource",
+    ...asked,
+  }),
+  items: { resources: ResourceResource },
+  view: (part) => shownResource(part as StoredResource),
 })
 
 export const getResource = defineOperation({
@@ -157,29 +149,17 @@ export const appendEvent = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listEvents = defineOperation({
+export const listEvents = defineList({
   name: "workstreams.list_events",
   summary: "List a workstream's events, newest first.",
-  http: { method: "GET", path: `${path}/{slug}/events` },
+  path: `${path}/{slug}/events`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["created_at", "actor_type", "body"],
-  input: z.strictObject({ ...bySlug, ...pageInput }),
-  output: z.object({ events: z.array(EventResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: bySlug,
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
-  async handle({ input: { slug, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const { id } = await deps.workstreams.require(organization, slug)
-    const page = await deps.pager.page({
-      collection: deps.store.open(EventCollection, organization),
-      organization,
-      cursorScope: `workstreams.list_events ${id}`,
-      filter: { workstream_id: id },
-      sort: { id: -1 },
-      request,
-    })
-    return { events: page.items.map((event) => shownEvent(event, organization)), next_cursor: page.next_cursor }
-  },
+  inject: { workstreams: WorkstreamsToken },
+  collection: EventCollection,
+  where: async ({ slug }, { organization, deps }) => ({ workstream_id: (await deps.workstreams.require(organization, slug)).id }),
+  items: { events: EventResource },
+  view: (event, { organization }) => shownEvent(event, organization),
 })

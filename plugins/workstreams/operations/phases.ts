@@ -1,6 +1,6 @@
 // Phases of a workstream.
 import { z } from "zod"
-import { defineOperation, Name, nextState, Pager, pageInput, requireRevision, resultOf, Store, Uuid } from "#core"
+import { defineList, defineOperation, Name, nextState, requireRevision, resultOf, Uuid } from "#core"
 import { Threads } from "../../threads/index.ts"
 import { PartCollection, type StoredPhase } from "../collections.ts"
 import { newPhase } from "../create.ts"
@@ -60,31 +60,24 @@ export const addPhase = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listPhases = defineOperation({
+export const listPhases = defineList({
   name: "workstreams.list_phases",
   summary: "List the phases of a workstream, in their order.",
-  http: { method: "GET", path: `${path}/{slug}/phases` },
+  path: `${path}/{slug}/phases`,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["sort_order", "slug", "title", "status"],
-  input: z.strictObject({ ...bySlug, status: z.enum(namesOf(phaseMachine.states)).optional(), ...pageInput }),
-  output: z.object({ phases: z.array(PhaseResource), next_cursor: z.string() }),
-  errors: ["invalid_argument", "not_found"],
+  input: { ...bySlug, status: z.enum(namesOf(phaseMachine.states)).optional() },
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
-  async handle({ input: { slug, status, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const { id } = await deps.workstreams.require(organization, slug)
-    const page = await deps.pager.page({
-      collection: deps.store.open(PartCollection, organization),
-      organization,
-      cursorScope: `workstreams.list_phases ${id} ${status ?? ""}`,
-      filter: { workstream_id: id, kind: "phase", ...(status === undefined ? {} : { status }) },
-      sort: { sort_order: 1, id: 1 },
-      request,
-    })
-    return { phases: page.items.map((part) => shownPhase(part as StoredPhase)), next_cursor: page.next_cursor }
-  },
+  inject: { workstreams: WorkstreamsToken },
+  collection: PartCollection,
+  where: async ({ slug, ...asked }, { organization, deps }) => ({
+    workstream_id: (await deps.workstreams.require(organization, slug)).id,
+    kind: "phase",
+    ...asked,
+  }),
+  sort: { sort_order: 1, id: 1 },
+  items: { phases: PhaseResource },
+  view: (part) => shownPhase(part as StoredPhase),
 })
 
 export const getPhase = defineOperation({

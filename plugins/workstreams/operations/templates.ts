@@ -3,15 +3,13 @@ import { z } from "zod"
 import {
   AppError,
   Clock,
+  defineList,
   defineOperation,
   Ids,
-  Pager,
-  pageInput,
   requireRevision,
   resultOf,
   Slug,
   SlugOrId,
-  Store,
   slugOf,
   stageRevision,
   Timestamp,
@@ -115,29 +113,15 @@ export const createTemplate = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listTemplates = defineOperation({
+export const listTemplates = defineList({
   name: "workstream_templates.list",
   summary: "List the templates of workstreams, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "title", "updated_at"],
-  input: z.strictObject(pageInput),
-  output: z.object({ workstream_templates: z.array(Template), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(TemplateCollection, organization),
-      organization,
-      cursorScope: "workstream_templates.list",
-      filter: {},
-      sort: { id: -1 },
-      request: input,
-    })
-    return { workstream_templates: page.items.map(shown), next_cursor: page.next_cursor }
-  },
+  collection: TemplateCollection,
+  items: { workstream_templates: Template },
+  view: shown,
 })
 
 export const getTemplate = defineOperation({

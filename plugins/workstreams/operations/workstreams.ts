@@ -3,12 +3,11 @@ import { z } from "zod"
 import {
   AppError,
   type Caller,
+  defineList,
   defineOperation,
   Ids,
   Name,
   nextState,
-  Pager,
-  pageInput,
   requireRevision,
   Slug,
   Store,
@@ -103,29 +102,16 @@ export const createWorkstreamOperation = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-export const listWorkstreams = defineOperation({
+export const listWorkstreams = defineList({
   name: "workstreams.list",
   summary: "List workstreams, newest first.",
-  http: { method: "GET", path },
+  path,
   access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "title", "status", "spent_millicents", "updated_at"],
-  input: z.strictObject({ status: z.enum(namesOf(workstreamMachine.states)).optional(), ...pageInput }),
-  output: z.object({ workstreams: z.array(WorkstreamResource), next_cursor: z.string() }),
-  errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
-  async handle({ input: { status, ...request }, caller, deps }) {
-    const organization = caller.organization.id
-    const page = await deps.pager.page({
-      collection: deps.store.open(WorkstreamCollection, organization),
-      organization,
-      cursorScope: `workstreams.list ${status ?? ""}`,
-      filter: status === undefined ? {} : { status },
-      sort: { id: -1 },
-      request,
-    })
-    return { workstreams: page.items.map(shownWorkstream), next_cursor: page.next_cursor }
-  },
+  input: { status: z.enum(namesOf(workstreamMachine.states)).optional() },
+  collection: WorkstreamCollection,
+  items: { workstreams: WorkstreamResource },
+  view: shownWorkstream,
 })
 
 export const getWorkstream = defineOperation({
