@@ -73,8 +73,12 @@ export async function uniqueSlug(slug: string, isTaken: (slug: string) => Promis
     const numbered = n === 1 ? slug : `${slug}-${n}`
     if (!(await isTaken(numbered))) return numbered
   }
-  const message = `"${slug}" and ${maxNumbered - 1} numbered variants are taken; give a slug or another name.`
-  throw new AppError("already_exists", message, { reason: "slug_taken", fields: [{ path: "slug", message: "taken" }] })
+  throw slugTaken(`"${slug}" and ${maxNumbered - 1} numbered variants are taken; give a slug or another name.`)
+}
+
+/** The error of a slug that is taken; `path` is the field that gave it. */
+export function slugTaken(message: string, path = "slug"): AppError {
+  return new AppError("already_exists", message, { reason: "slug_taken", fields: [{ path, message: "taken" }] })
 }
 
 function hyphenated(name: string): string {

@@ -11,6 +11,7 @@ import {
   type RowResult,
   type Store,
   slugOf,
+  slugTaken,
   stageRevision,
   timestamp,
   token,
@@ -191,12 +192,8 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
     async create(work, organization, given) {
       const slug = given.slug ?? (await uniqueSlug(slugOf(given.name, "dataset"), (one) => isTaken(organization, one)))
       refuseReserved(slug)
-      if (given.slug !== undefined && (await get(organization, slug))) {
-        throw new AppError("already_exists", `There is a dataset "${slug}" already; use another slug.`, {
-          reason: "slug_taken",
-          fields: [{ path: "slug", message: "taken" }],
-        })
-      }
+      if (given.slug !== undefined && (await get(organization, slug)))
+        throw slugTaken(`There is a dataset "${slug}" already; use another slug.`)
       const made = newDataset(organization, slug, given, clock.now())
       work.in(DatasetsCollection, organization).insert(made)
       return made

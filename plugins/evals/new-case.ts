@@ -1,5 +1,5 @@
 // A further case of a suite, whether it was written or made of something stored.
-import { AppError, type Clock, type Ids, type Store, slugOf, timestamp, type UnitOfWork, uniqueSlug } from "#core"
+import { AppError, type Clock, type Ids, type Store, slugOf, slugTaken, timestamp, type UnitOfWork, uniqueSlug } from "#core"
 import { CaseCollection, type StoredCase, type StoredSuite } from "./collections.ts"
 import { maxCases } from "./suites.ts"
 
@@ -28,12 +28,8 @@ export async function newCase(
     const message = `The suite "${suite.slug}" has ${maxCases} cases, the most that a suite may have; remove some, or make another suite.`
     throw new AppError("failed_precondition", message, { reason: "suite_full" })
   }
-  if (slug !== undefined && (await isTaken(slug))) {
-    throw new AppError("already_exists", `The suite "${suite.slug}" has a case "${slug}" already; take another slug.`, {
-      reason: "slug_taken",
-      fields: [{ path: "slug", message: "taken" }],
-    })
-  }
+  if (slug !== undefined && (await isTaken(slug)))
+    throw slugTaken(`The suite "${suite.slug}" has a case "${slug}" already; take another slug.`)
   const at = timestamp(clock.now())
   const made: StoredCase = {
     ...given,

@@ -10,6 +10,7 @@ import {
   isUuid,
   type Store,
   slugOf,
+  slugTaken,
   stageRevision,
   timestamp,
   token,
@@ -131,12 +132,8 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
     async create(work, organization, given) {
       const slug =
         given.slug ?? (await uniqueSlug(slugOf(given.title, "page"), async (one) => (await get(organization, one)) !== undefined))
-      if (given.slug !== undefined && (await get(organization, slug))) {
-        throw new AppError("already_exists", `There is a page "${slug}" already; use another slug.`, {
-          reason: "slug_taken",
-          fields: [{ path: "slug", message: "taken" }],
-        })
-      }
+      if (given.slug !== undefined && (await get(organization, slug)))
+        throw slugTaken(`There is a page "${slug}" already; use another slug.`)
       const at = timestamp(clock.now())
       const page: StoredPage = {
         id: ids.uuid(),

@@ -10,6 +10,7 @@ import {
   type Live,
   type StagedCollection,
   type Store,
+  slugTaken,
   stageRevision,
   timestamp,
   token,
@@ -91,13 +92,7 @@ export class Workstreams {
       parts.first({ workstream_id: id, kind, slug: partSlug }),
       parts.count({ workstream_id: id, kind }, { limit: max }),
     ])
-    if (taken) {
-      const fields = [{ path: "slug", message: "taken" }]
-      throw new AppError("already_exists", `The workstream has the ${kind} "${partSlug}" already; take another slug.`, {
-        reason: "slug_taken",
-        fields,
-      })
-    }
+    if (taken) throw slugTaken(`The workstream has the ${kind} "${partSlug}" already; take another slug.`)
     if (count < max) return
     throw new AppError("failed_precondition", `The workstream "${slug}" has ${max} of its kind ${kind}, the most it may.`, {
       reason: "workstream_full",

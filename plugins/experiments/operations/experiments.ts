@@ -14,6 +14,7 @@ import {
   SlugOrId,
   Store,
   slugOf,
+  slugTaken,
   timestamp,
   uniqueSlug,
 } from "#core"
@@ -69,12 +70,8 @@ export const createExperiment = defineOperation({
     requireFloor(input.allocation, input.variants?.length)
     const existing = deps.store.open(ExperimentCollection, organization)
     const isTaken = async (slug: string) => (await existing.first({ slug })) !== undefined
-    if (input.slug !== undefined && (await isTaken(input.slug))) {
-      throw new AppError("already_exists", `There is an experiment "${input.slug}" already; take another slug.`, {
-        reason: "slug_taken",
-        fields: [{ path: "slug", message: "taken" }],
-      })
-    }
+    if (input.slug !== undefined && (await isTaken(input.slug)))
+      throw slugTaken(`There is an experiment "${input.slug}" already; take another slug.`)
     const page = input.page === undefined ? undefined : await deps.pages.require(organization, input.page)
     const at = timestamp(deps.clock.now())
     const experiment: StoredExperiment = {

@@ -14,6 +14,7 @@ import {
   SlugOrId,
   Store,
   slugOf,
+  slugTaken,
   stageRevision,
   Timestamp,
   timestamp,
@@ -76,12 +77,8 @@ export const createPersona = defineOperation({
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const isTaken = async (slug: string) => (await deps.store.open(PersonaCollection, organization).first({ slug })) !== undefined
-    if (input.slug !== undefined && (await isTaken(input.slug))) {
-      throw new AppError("already_exists", `There is a persona "${input.slug}" already; take another slug.`, {
-        reason: "slug_taken",
-        fields: [{ path: "slug", message: "taken" }],
-      })
-    }
+    if (input.slug !== undefined && (await isTaken(input.slug)))
+      throw slugTaken(`There is a persona "${input.slug}" already; take another slug.`)
     const at = timestamp(deps.clock.now())
     const slug = input.slug ?? (await uniqueSlug(slugOf(input.name, "persona"), isTaken))
     const persona: StoredPersona = { ...input, id: deps.ids.uuid(), slug, revision: 1, created_at: at, updated_at: at }

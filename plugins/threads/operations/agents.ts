@@ -12,6 +12,7 @@ import {
   resultOf,
   SlugOrId,
   Store,
+  slugTaken,
   stageRevision,
   timestamp,
   Uuid,
@@ -105,12 +106,8 @@ export const createAgent = defineOperation({
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     await requireWay(deps.integrations, organization, input)
-    if (await agentAt(deps.store, organization, input.key)) {
-      throw new AppError("already_exists", `The organization has an agent "${input.key}" already; take another key.`, {
-        reason: "slug_taken",
-        fields: [{ path: "key", message: "taken" }],
-      })
-    }
+    if (await agentAt(deps.store, organization, input.key))
+      throw slugTaken(`The organization has an agent "${input.key}" already; take another key.`, "key")
     const at = timestamp(deps.clock.now())
     const [id, text] = [deps.ids.uuid(), generateAgentSecret()]
     const secret = deps.vault.seal(text, agentSecretContext(id))

@@ -1,7 +1,6 @@
 // Templates of workstreams: created, listed, read, changed and deleted. What was made of one stays as it is.
 import { z } from "zod"
 import {
-  AppError,
   Clock,
   defineList,
   defineOperation,
@@ -11,6 +10,7 @@ import {
   Slug,
   SlugOrId,
   slugOf,
+  slugTaken,
   stageRevision,
   Timestamp,
   timestamp,
@@ -91,13 +91,7 @@ export const createTemplate = defineOperation({
     const organization = caller.organization.id
     requireSound(given)
     const isTaken = (one: string) => deps.templates.isTaken(organization, one)
-    if (slug !== undefined && (await isTaken(slug))) {
-      const problem = [{ path: "slug", message: "taken" }]
-      throw new AppError("already_exists", `A template has the slug "${slug}" already; take another.`, {
-        reason: "slug_taken",
-        fields: problem,
-      })
-    }
+    if (slug !== undefined && (await isTaken(slug))) throw slugTaken(`A template has the slug "${slug}" already; take another.`)
     const at = timestamp(deps.clock.now())
     const template: StoredTemplate = {
       ...given,

@@ -12,6 +12,7 @@ import {
   Slug,
   Store,
   slugOf,
+  slugTaken,
   Uuid,
   uniqueSlug,
 } from "#core"
@@ -80,7 +81,8 @@ export const createWorkstreamOperation = defineOperation({
     if (title === undefined) throw titleMissing()
     const workstreams = deps.store.open(WorkstreamCollection, organization)
     const isTaken = async (one: string) => (await workstreams.first({ slug: one })) !== undefined
-    if (slug !== undefined && (await isTaken(slug))) throw slugTaken(slug)
+    if (slug !== undefined && (await isTaken(slug)))
+      throw slugTaken(`The organization has a workstream "${slug}" already; take another slug.`)
     const whole = createWorkstream(
       deps,
       work,
@@ -257,12 +259,4 @@ function requirePerson({ user }: Caller, mode: StoredWorkstream["autonomy_mode"]
 function titleMissing(): AppError {
   const message = "needed without a template"
   return new AppError("invalid_argument", `title: ${message}.`, { reason: "invalid_fields", fields: [{ path: "title", message }] })
-}
-
-function slugTaken(slug: string): AppError {
-  const fields = [{ path: "slug", message: "taken" }]
-  return new AppError("already_exists", `The organization has a workstream "${slug}" already; take another slug.`, {
-    reason: "slug_taken",
-    fields,
-  })
 }
