@@ -17,7 +17,7 @@ export interface MailServer {
 }
 
 export interface MailServerOptions {
-  /** Told of each message right after it was answered 250. */
+  /** Told of each message once it is taken, right before that is answered. */
   readonly accepted?: (mail: ReceivedMail) => void
 }
 
@@ -50,8 +50,8 @@ export async function listenForMail(
         PostalMime.parse(raw).then((mail) => {
           const one = { from, recipients, raw: raw.toString("utf8"), mail }
           received.push(one)
-          done()
           accepted?.(one)
+          done()
         }, done)
       })
     },
