@@ -4,8 +4,8 @@ import { delimiter, join } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 import { finished } from "../processes.ts"
 
-/** What npm sets for its scripts, but for where it looks and what it keeps. */
-const ofNpm = /^(npm_(?!config_(cache|registry|userconfig)$)|INIT_CWD$|NODE_|MILLRACE_)/i
+/** What npm sets for its scripts, and Node is told here, but for where npm looks, whom it trusts there, and what it keeps. */
+const ofNpm = /^(npm_(?!config_(cache|registry|userconfig)$)|INIT_CWD$|NODE_(?!EXTRA_CA_CERTS$)|MILLRACE_)/i
 
 export class User {
   readonly folder: string
