@@ -145,7 +145,7 @@ onBothStores("webhooks in any order", (leg) => {
         .find({ type: { $in: types } })
       expect(left.filter(({ state }) => state === "dead")).to.deep.equal([])
       // Two that met try again a moment later.
-      host.clock.move(100)
+      host.clock.move(1_000)
       return left.length === 0
     })
     host.clock.set(noon)
