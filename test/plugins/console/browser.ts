@@ -163,7 +163,8 @@ const focusedName = `(() => {
 
 /** By the debugger's protocol, which the page's policy does not hold. */
 async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
+  // Until the page is loaded again, it stays there.
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe)
   return await page.evaluate(async (runOnly) => {
     const { run } = (
       globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
