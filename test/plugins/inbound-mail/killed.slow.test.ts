@@ -3,6 +3,7 @@ import { expect } from "chai"
 import { InboundMailServer } from "../../../plugins/inbound-mail/index.ts"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { onMongo } from "../../pipelines/stores.ts"
+import { isSoak } from "../../tier.ts"
 import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
@@ -20,7 +21,7 @@ interface Read {
   readonly messages: { readonly message_id: string; readonly inbound: { forward: { state: string } | null } }[]
 }
 
-const rounds = 6
+const rounds = isSoak ? 24 : 3
 const atOnce = 8
 
 describe("mail to services that are killed", () => {

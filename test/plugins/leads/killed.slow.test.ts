@@ -7,11 +7,12 @@ import { collections } from "../../../plugins/conversations/channels.ts"
 import { LeadCollection, LeadRowCollection } from "../../../plugins/leads/collections.ts"
 import { CatchUpToken } from "../../../plugins/leads/follow/catch-up.ts"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
+import { isSoak } from "../../tier.ts"
 import { until } from "../../waiting.ts"
 import { chatMessage, makePipelines, metaPayload, postMetaPayload } from "../conversations/webhooks.ts"
 
-const people = 120
+const people = isSoak ? 120 : 40
 const rowsEach = 3
 const phone = "+4915499900001"
 
@@ -25,7 +26,7 @@ suite("leads on two nodes of which one is killed", () => {
   const start = () => startService({ dataDir: folder.path, env })
   before(async function () {
     this.timeout(900_000)
-    env = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }
+    env = { MILLRACE_STORAGE_URL: await lendDatabaseToFile() }
     nodes.push(await start(), await start())
     api = apiOf(nodes[0] as ServiceProcess, folder.path)
   })
