@@ -3,7 +3,7 @@
 import { connect, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
 import { expect } from "chai"
-import { expectWithin } from "../tier.ts"
+import { expectWithin, isSoak } from "../tier.ts"
 import { until } from "../waiting.ts"
 import type { Sender } from "./sender.ts"
 import { acknowledged, residentMb, underLoad } from "./under-load.ts"
@@ -44,6 +44,7 @@ async function attacked(attack: (on: Attack, pid: number, load: Sender) => Promi
   let slowest = 0
   const { sender, findings } = await underLoad({
     connections: 8,
+    restMs: isSoak ? 0 : 50,
     env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: String(maxInFlight) },
     async happens(service, load, endpoint) {
       const on = new Attack(endpoint)

@@ -6,7 +6,8 @@ import { isSoak } from "../tier.ts"
 import { until } from "../waiting.ts"
 import { acknowledged, type UnderLoad, underLoad } from "./under-load.ts"
 
-const deaths = isSoak ? 10 : 2
+const deaths = isSoak ? 10 : 1
+const connections = isSoak ? 32 : 8
 
 const suite = mongoStartable ? describe : describe.skip
 
@@ -23,6 +24,7 @@ suite("events while MongoDB dies (mongodb)", function () {
     const set = await startSet(1)
     try {
       const result = await underLoad({
+        connections,
         env: { MILLRACE_STORAGE_URL: set.freshUrl() },
         async happens(_service, load) {
           for (let death = 0; death < deaths; death++) {
@@ -42,6 +44,7 @@ suite("events while MongoDB dies (mongodb)", function () {
     const set = await startSet(3)
     try {
       const result = await underLoad({
+        connections,
         env: { MILLRACE_STORAGE_URL: set.freshUrl() },
         async happens(_service, load) {
           for (let death = 0; death < deaths; death++) {
@@ -61,6 +64,7 @@ suite("events while MongoDB dies (mongodb)", function () {
     const set = await startSet(3)
     try {
       const result = await underLoad({
+        connections,
         env: { MILLRACE_STORAGE_URL: set.freshUrl() },
         async happens(service, load) {
           const ready = async () => {

@@ -11,6 +11,8 @@ export interface SenderArgs {
   readonly from: number
   /** Goes on after a connection broke or was refused: others of the service are still there, or will be. */
   readonly keepsOn?: boolean
+  /** Of a connection, between an answer and the next event, where the load is not the subject; otherwise none. */
+  readonly restMs?: number
 }
 
 /** Every so many events one asks for a call to the peer. */
@@ -93,7 +95,7 @@ export class Sender {
       this.acknowledged.set(n, (JSON.parse(text) as { execution_id: string }).execution_id)
       this.slowestMs = Math.max(this.slowestMs, performance.now() - began)
     } else this.refused.set(n, status)
-    this.#after(status === 503 ? pauseMs : 0)
+    this.#after(status === 503 ? pauseMs : this.#args.restMs)
   }
 
   #lost(n: number): void {

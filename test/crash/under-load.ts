@@ -20,6 +20,7 @@ export interface UnderLoadArgs {
   readonly dataDir?: string
   /** Goes on sending when connections break. */
   readonly keepsOn?: boolean
+  readonly restMs?: number
   /** Runs while events are being sent; the load ends with it. A service that it ends is started again for the books, unless it has done so itself. */
   readonly happens: (
     service: ServiceProcess,
@@ -29,7 +30,8 @@ export interface UnderLoadArgs {
   ) => Promise<void>
 }
 
-export async function underLoad({ connections = 32, env = {}, dataDir, keepsOn = false, happens }: UnderLoadArgs): Promise<UnderLoad> {
+export async function underLoad(args: UnderLoadArgs): Promise<UnderLoad> {
+  const { connections = 32, env = {}, dataDir, keepsOn = false, restMs = 0, happens } = args
   const folder = dataDir === undefined ? freshFolder() : { path: dataDir, remove() {} }
   const peer = await startPeer()
   const options = { dataDir: folder.path, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, ...env } }
@@ -48,7 +50,7 @@ export async function underLoad({ connections = 32, env = {}, dataDir, keepsOn =
     const service = await start()
     const { endpoint_id, secret } = await makePipeline(apiOf(service, folder.path), peer.url)
     const endpoint = `${service.url}/v1/inbound/${endpoint_id}`
-    const sender = new Sender({ url: endpoint, secret, connections, from: 1, keepsOn })
+    const sender = new Sender({ url: endpoint, secret, connections, from: 1, keepsOn, restMs })
     sender.start()
     await acknowledged(sender, 100)
     await happens(service, sender, endpoint, start)
