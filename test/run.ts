@@ -1,8 +1,8 @@
 // Runs one tier of the tests: `node test/run.ts fast|slow|soak [mocha's arguments]`. A file's name says its tier:
-// *.slow.test.ts, *.soak.test.ts, and every other *.test.ts is fast. Files run in one mocha worker more than there
+// *.slow.test.ts, *.soak.test.ts, and every other *.test.ts is fast. Files run in a few mocha workers more than there
 // are cores, the longest first. Tests that draw their inputs use one seed; in the soak a new one each time, printed here. What
-// draws inputs, or takes some of many cases in the fast tier, runs again in the slow tier with more of them, and in the
-// soak, where times are judged as well.
+// draws inputs, or takes some of many cases in the fast tier, runs again in the slow tier with others or with more of them, and
+// in the soak, where times are judged as well.
 import { spawn } from "node:child_process"
 import { randomInt } from "node:crypto"
 import { once } from "node:events"
@@ -18,16 +18,22 @@ type Tier = (typeof tiers)[number]
 const longest = [
   // slow
   "surface/parity/parity",
-  "docs/docs.",
-  "crash/workers",
-  "page-analytics/corpus.slow",
-  "cli/new.",
-  "testing/contract.",
+  "plugins/console/every-screen",
   "package/packed",
+  "crash/workers",
+  "docs/docs.",
+  "crash/mongodb",
+  "cli/new.",
   "crash/",
-  "pipelines/cluster",
   "storage/mongodb-faults",
+  "plugins/page-analytics/corpus.slow",
+  "plugins/conversations/killed",
+  "plugins/voice/killed",
+  "plugins/experiments/seen",
+  "testing/contract.",
   "plugins/screenshots/",
+  "pipelines/cluster",
+  "plugins/integrations/oauth/killed",
   "readme.",
   // fast
   "surface/parity/",
@@ -61,7 +67,7 @@ function filesOf(tier: Tier): string[] {
   const judged = (file: string) =>
     /fast-check|\b(byTier|drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const sampled = (file: string) =>
-    file.startsWith("test/surface/parity/") || /\b(byTier|isFast|sampleOf)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+    file.startsWith("test/surface/parity/") || /\b(byTier|isDue|isFast|sampleOf)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const again = (file: string) => (tier !== "fast" && sampled(file)) || (tier === "soak" && judged(file))
   const files = all.filter((file) => tierOf(file) === tier || again(file))
   return files.sort((a, b) => rankOf(a) - rankOf(b) || statSync(join(projectRoot, b)).size - statSync(join(projectRoot, a)).size)
@@ -72,8 +78,9 @@ function rankOf(file: string): number {
   return rank === -1 ? longest.length : rank
 }
 
-/** One more than the cores, since a file often waits for other processes. */
-const jobs = Math.max(2, availableParallelism()) + 1
+/** Workers beyond one for each core, since a file often waits for other processes, in the slow tier half of its time. */
+const beyondCores = { fast: 1, slow: 2 } as const
+const cores = Math.max(2, availableParallelism())
 
 /** Of memory in the fast tier, whose kills are of processes, not of machines: what was written stays without a flush. */
 function temporaryFolder(tier: Tier): string | undefined {
@@ -88,7 +95,7 @@ export async function runTier(tier: Tier, more: readonly string[], signal?: Abor
   const given = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
   if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${given["MILLRACE_TEST_SEED"]}`)
   // Times are measured in the soak: one file at a time.
-  const parallel = tier === "soak" ? [] : ["--parallel", "--jobs", String(jobs)]
+  const parallel = tier === "soak" ? [] : ["--parallel", "--jobs", String(cores + beyondCores[tier])]
   const args = [join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...parallel, ...more, ...filesOf(tier)]
   const mocha = spawn(process.execPath, args, {
     cwd: projectRoot,

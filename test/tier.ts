@@ -13,10 +13,24 @@ export const kills = Number(process.env["MILLRACE_TEST_KILLS"] ?? 3)
 /** What holds by construction is shown for some in the first tier, and for all in the others and where a file is run by itself. */
 export const isFast = process.env["MILLRACE_TEST_TIER"] === "fast"
 
-/** Of many cases alike: every third in the first tier, all elsewhere. */
-export function sampleOf<T>(cases: readonly T[]): readonly T[] {
-  return isFast ? cases.filter((_, index) => index % 3 === 0) : cases
+const isSlow = process.env["MILLRACE_TEST_TIER"] === "slow"
+
+/** Whether it is the turn of one of many cases alike: in the first tier of those that are of its sample, in the slow one of the others, elsewhere of all. */
+export function isDue(isOfSample: boolean): boolean {
+  return isFast ? isOfSample : !(isSlow && isOfSample)
 }
+
+/** Of many cases alike: every third in the first tier, the others in the slow one, all elsewhere. */
+export function sampleOf<T>(cases: readonly T[]): readonly T[] {
+  return cases.filter((_, index) => isDue(isOfThird(index)))
+}
+
+/** Where all of them are tried in a file of the slow tier: every third. */
+export function thirdOf<T>(cases: readonly T[]): readonly T[] {
+  return cases.filter((_, index) => isOfThird(index))
+}
+
+const isOfThird = (index: number) => index % 3 === 0
 
 /** How many of a thing each tier has; a file that is run by itself has what the slow tier has. */
 export function byTier(of: { readonly fast: number; readonly slow: number; readonly soak: number }): number {

@@ -6,7 +6,7 @@ import { definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ConsentRules } from "../../../plugins/consents/index.ts"
 import { OutboundVetoes } from "../../../plugins/conversations/index.ts"
-import { isFast, seed } from "../../tier.ts"
+import { isSoak, seed } from "../../tier.ts"
 import { patiently, until } from "../../waiting.ts"
 import { connect, type Providers, providerEnv, startProviders } from "../conversations/providers.ts"
 import { chatMessage, type Endpoints, makePipelines, own, postMeta, postTwilio } from "../conversations/webhooks.ts"
@@ -108,7 +108,7 @@ describe("asking whether a person may be written to", () => {
       host.clock.set(noon + hours * hour + count * minute)
       for (const question of questions) for (const rule of await compare(to, question)) seen.add(rule)
     })
-    await fc.assert(property, { numRuns: isFast ? 60 : 300, seed, endOnFailure: true })
+    await fc.assert(property, { numRuns: isSoak ? 1_000 : 60, seed, endOnFailure: true })
     const every = ["connection", "consent", "erasure", "opt_out", "quiet_hours", "template", "test", "unanswered", "veto", "window"]
     expect([...seen].sort()).to.include.members(every)
   })

@@ -1,16 +1,17 @@
-// When heartbeats run, for every time zone that ICU knows, through the clock changes of 2024 to 2030: a sample of zones in the
-// first tier, all of them in the others.
+// When heartbeats run, for every time zone that ICU knows, through the clock changes of 2024 to 2030: some of the zones in
+// the first tier, more in the slow one, all of them in the soak.
 import { expect } from "chai"
 import fc from "fast-check"
 import { type HeartbeatTimes, nextRunAt } from "../../../plugins/heartbeats/next-run.ts"
-import { isFast } from "../../tier.ts"
+import { byTier } from "../../tier.ts"
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
 const [from, to] = [Date.UTC(2024, 0, 1), Date.UTC(2031, 0, 1)]
 const whole = { active_days: [1, 2, 3, 4, 5, 6, 7], active_window_start: "", active_window_end: "" }
 const berlin = { ...whole, interval_minutes: 60, timezone: "Europe/Berlin" }
-const zones = Intl.supportedValuesOf("timeZone").filter((_, index) => !isFast || index % 40 === 0)
+const every = byTier({ fast: 40, slow: 8, soak: 1 })
+const zones = Intl.supportedValuesOf("timeZone").filter((_, index) => index % every === 0)
 
 /** Clocks as another reader of the database sees them: an hour and a minute of a day of the week. */
 function clockOf(zone: string): (instant: number) => { day: number; minute: number; date: string } {
@@ -91,7 +92,7 @@ describe("the next run of a heartbeat", () => {
         for (let instant = start; instant < next - minuteMs; instant += 7 * minuteMs)
           if (!changed(instant)) expect(isActive(times, clock(instant)), new Date(instant).toISOString()).to.equal(false)
       })
-      fc.assert(property, { numRuns: isFast ? 20 : 60 })
+      fc.assert(property, { numRuns: byTier({ fast: 20, slow: 60, soak: 60 }) })
     })
   }
 

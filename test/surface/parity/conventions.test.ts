@@ -1,9 +1,9 @@
 // What every operation does over HTTP without its own doing: methods, types, ids, quotas, conditional reads, packing,
 // pages, idempotency, revisions, field errors, browsers' origins. Walked for each, with the call of its first example; in
-// the first tier, what does not depend on the operation is walked for one of each shape.
+// the first tier, what does not depend on the operation is walked for one of each shape; in the slow one for the others.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
-import { isFast } from "../../tier.ts"
+import { isDue } from "../../tier.ts"
 import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
 import { giving, members, placed, settled } from "./members.ts"
 import { Scene } from "./scene.ts"
@@ -24,9 +24,11 @@ function shapeOf(operation: AnyOperation): string {
 }
 
 const firsts = new Set(new Map([...operations].reverse().map((operation) => [shapeOf(operation), operation])).values())
-/** Defines a test, or none where another of the shape stands for the operation. */
-const walkOf = (operation: AnyOperation): ((title: string, test: () => Promise<void>) => unknown) =>
-  !isFast || firsts.has(operation) ? it : () => undefined
+/** Defines a test, or none in a tier whose turn it is not. */
+const walkWhere = (isOfSample: boolean): ((title: string, test: () => Promise<void>) => unknown) =>
+  isDue(isOfSample) ? it : () => undefined
+/** What the first tier walks for each operation. */
+const walkEach = walkWhere(true)
 const readOf = ({ http }: AnyOperation) =>
   http.method === "PUT" ? operations.find((one) => one.http.method === "GET" && one.http.path === http.path) : undefined
 
@@ -53,7 +55,7 @@ describe("by construction", () => {
       const { http, hints, streams } = operation
       const reads = http.method === "GET" && !streams
       const fields = fieldsOf(operation)
-      const walk = walkOf(operation)
+      const walk = walkWhere(firsts.has(operation))
 
       walk("says its id, its quotas and how long it may be kept, and answers other methods, types and fields as it should", async () => {
         const on = await scene(operation)
@@ -69,17 +71,18 @@ describe("by construction", () => {
           await on.answersConditionally()
         })
       }
-      if (fields.includes("limit") && fields.includes("cursor")) it("pages", async () => (await scene(operation)).pages())
+      if (fields.includes("limit") && fields.includes("cursor")) walkEach("pages", async () => (await scene(operation)).pages())
       if (http.method === "POST" && !hints.readOnly) {
         walk("takes an Idempotency-Key, bare or quoted, and does nothing twice", async () => (await scene(operation)).repeats())
       }
       const read = readOf(operation)
       if (read) {
-        it("takes back what is read, by slug and by id, and refuses another value of what cannot change", async () =>
-          (await scene(operation)).takesBackWhatIsRead(read))
+        walkEach("takes back what is read, by slug and by id, and refuses another value of what cannot change", async () =>
+          (await scene(operation)).takesBackWhatIsRead(read),
+        )
       }
       if (fields.includes("expected_revision"))
-        it("refuses another revision and changes nothing", async () => (await scene(operation)).refusesOtherRevision())
+        walkEach("refuses another revision and changes nothing", async () => (await scene(operation)).refusesOtherRevision())
     })
   }
 })

@@ -1,7 +1,7 @@
 // The whole service with something of everything in it, made by the operations' own examples, and a second organization
 // with the same, or with a part of it in the first tier.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
-import { sampleOf } from "../../tier.ts"
+import { isFast, thirdOf } from "../../tier.ts"
 import { openParityFixture, type ParityFixture } from "./fixture.ts"
 import type { Known } from "./inputs.ts"
 import { exampleOf, type Member, members } from "./members.ts"
@@ -21,7 +21,10 @@ export async function openParityBench(): Promise<ParityBench> {
   try {
     const [home, foreign, stranger] = (await members(fixture, ["home-house", "foreign-house", "stranger"])) as [Member, Member, Member]
     const operations = [...fixture.operations.values()]
-    const [own, foreigns] = [await furnished(fixture, home, operations), await furnished(fixture, foreign, sampleOf(operations))]
+    const [own, foreigns] = [
+      await furnished(fixture, home, operations),
+      await furnished(fixture, foreign, isFast ? thirdOf(operations) : operations),
+    ]
     return { ...fixture, home, foreign, stranger, own, foreigns }
   } catch (error) {
     await fixture.host.stop()

@@ -12,7 +12,7 @@ import type { ErrorDetails } from "../../../core/kernel/errors.ts"
 import { Registry } from "../../../core/kernel/registry.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { toolName } from "../../../core/surface/mcp/tools.ts"
-import { isFast } from "../../tier.ts"
+import { isDue, isFast } from "../../tier.ts"
 
 export type Input = Record<string, unknown>
 
@@ -65,11 +65,10 @@ export function surfacesToAudit(operation: AnyOperation, number: number): Surfac
   return isFast ? surfaceToTry(operation, number) : told
 }
 
-/** Those to hold against REST, and it: in the first tier one, another for each number; elsewhere all. */
+/** Those to hold against REST, and it: in the first tier one, another for each number; in the slow one the others; elsewhere all. */
 export function surfacesToCompare(operation: AnyOperation, number: number): readonly SurfaceName[] {
-  if (!isFast) return surfaceNames
   const others = surfaceNames.filter((surface) => surface !== "rest" && offered(operation, surface))
-  return ["rest", ...others.slice(number % Math.max(1, others.length)).slice(0, 1)]
+  return ["rest", ...others.filter((_, index) => isDue(index === number % others.length))]
 }
 
 /** Stands in an input for a number that JSON can write and no double holds. */
