@@ -18,6 +18,8 @@ export interface IndexSpec {
   readonly unique?: boolean
   /** Leave documents that lack the first field out of the index (and out of its uniqueness). */
   readonly sparse?: boolean
+  /** Only documents with these values at these paths are in it, for what few of many are; it serves filters that name all of them. */
+  readonly only?: Readonly<Record<string, string | number | boolean>>
 }
 
 export type CollectionScope = "organization" | "global"

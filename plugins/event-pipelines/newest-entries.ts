@@ -1,6 +1,6 @@
-// The newest entries of one pipeline or of all, in the order of receipt. Over all of them the journal is indexed by time and by
-// cause alone, so that an event pays for few indexes: by status, and by test or not, what is asked for is read from some pipelines
-// after the other, no more of it than can be in the answer.
+// The newest entries of one pipeline or of all, in the order of receipt. Over all of them the journal is indexed by time, and what
+// failed, was rejected or is a test also by that, so that most events pay for few indexes. Accepted ones alone, where they are not
+// what most of the latest are, are read from some pipelines after the other, no more of them than can be in the answer.
 import type { Store } from "#core"
 import { EntryCollection, type FindOptions, type JournalEntry } from "#core/engine"
 
@@ -44,11 +44,18 @@ async function partsOf({ pipelines, pipeline, filter: { status, cause, is_test }
   const one = pipeline === undefined ? {} : { pipeline_id: pipeline }
   // Few entries have a cause, and fewer are tests.
   if (Object.keys(given).length === 0 || (cause !== undefined && is_test !== true)) return [{ ...one, ...given }]
-  const of = pipeline === undefined ? listsOf(await pipelines()).map(($in) => ({ pipeline_id: { $in } })) : [one]
   // What was accepted has no cause.
-  const each = status === undefined ? statuses.filter((which) => cause === undefined || which !== "accepted") : [status]
+  const each = (status === undefined ? statuses : [status]).filter((which) => cause === undefined || which !== "accepted")
   const tests = is_test === undefined ? [false, true] : [is_test]
-  return each.flatMap((which) => tests.flatMap((test) => of.map((some) => ({ ...some, ...given, status: which, is_test: test }))))
+  const parts: Part[] = []
+  for (const which of each) {
+    for (const test of tests) {
+      const isListed = pipeline === undefined && which === "accepted" && !test
+      const of = isListed ? listsOf(await pipelines()).map(($in) => ({ pipeline_id: { $in } })) : [one]
+      for (const some of of) parts.push({ ...some, ...given, status: which, is_test: test })
+    }
+  }
+  return parts
 }
 
 function listsOf(ids: readonly string[]): string[][] {

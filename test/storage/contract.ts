@@ -31,6 +31,7 @@ export const notes = defineCollection<Note>()({
     { fields: ["group", "-rank"] },
     { fields: ["values.a"] },
     { fields: ["created_at"] },
+    { fields: ["-rank"], only: { "values.a": true } },
   ],
 })
 export const rows = defineCollection<Note>()({

@@ -351,9 +351,14 @@ suite("storage: mongodb, its own promises", () => {
   it("drops indexes of older declarations and keeps those made by hand", async () => {
     await driver.db.collection(things.name).createIndex({ byHand: 1 }, { name: "by_hand" })
     const other = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
-    await other.start([{ ...things, indexes: [{ fields: ["slug", "kind"], unique: true, sparse: true }] }])
+    const few = { fields: ["-at"], only: { kind: "few" } }
+    await other.start([{ ...things, indexes: [{ fields: ["slug", "kind"], unique: true, sparse: true }, few] }])
     const names = (await driver.db.collection(things.name).indexes()).map(({ name }) => name)
-    expect(names).to.have.members(["_id_", "by_hand", "mr:expires_at:expires", "mr:organization_id,slug,kind:unique:sparse"])
+    const ofFew = 'mr:organization_id,-at,-_id:kind="few"'
+    expect(names).to.have.members(["_id_", "by_hand", "mr:expires_at:expires", "mr:organization_id,slug,kind:unique:sparse", ofFew])
+    const listed = driver.db.collection(things.name).find({ organization_id: acme, kind: { $eq: "few" } })
+    const plan = await listed.sort({ at: -1, _id: -1 }).explain("queryPlanner")
+    expect(JSON.stringify(plan["queryPlanner"].winningPlan)).to.include(JSON.stringify(ofFew)).and.not.include('"SORT"')
     await other.stop()
     const again = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
     await again.start([things])

@@ -338,6 +338,13 @@ describe("storage: sqlite file", () => {
           ["id", -1],
         ],
       },
+      {
+        filter: { "values.a": true },
+        sort: [
+          ["rank", -1],
+          ["id", -1],
+        ],
+      },
     ] as const
     for (const plan of plans) {
       const wire = toWire({ ...base, ...plan }, 0)
@@ -349,7 +356,10 @@ describe("storage: sqlite file", () => {
         .and.not.include("TEMP B-TREE")
       const searched = rows.flatMap((row) => /^SEARCH "?contract_notes.*\((.*)\)$/.exec(String(row["detail"]))?.[1] ?? [])
       if ("slug" in plan.filter && plan.filter.slug === "s") expect(searched, "by a sparse index").to.deep.equal(["org=? AND $slug=?"])
-      if ("values.a" in plan.filter) expect(searched).to.deep.equal(Array(2).fill("org=? AND $values.a=?"))
+      if ("values.a" in plan.filter) {
+        const each = plan.filter["values.a"] === true ? ["org=?"] : Array(2).fill("org=? AND $values.a=?")
+        expect(searched, "of each value, or the index of that value alone").to.deep.equal(each)
+      }
       if ("group" in plan.filter && plan.filter.group !== "g") expect(searched).to.deep.equal(Array(3).fill("org=? AND $group=?"))
     }
     database.close()

@@ -17,6 +17,10 @@ export const EntryCollection = defineCollection<JournalEntry>()({
     { fields: ["cause", "received_at"], sparse: true },
     { fields: ["cause", "pipeline_id", "received_at"], sparse: true },
     { fields: ["replay_of", "received_at"], sparse: true },
+    // Of what is rare over all pipelines: most events are in none of these.
+    { fields: ["is_test", "received_at"], only: { status: "failed" } },
+    { fields: ["is_test", "received_at"], only: { status: "rejected" } },
+    { fields: ["received_at"], only: { status: "accepted", is_test: true } },
   ],
   expires: "expires_at",
   audit: "size",

@@ -112,12 +112,18 @@ function definitionOf(spec: CollectionSpec, index: IndexSpec): IndexDefinition {
   if (!index.unique && !("_id" in key)) key["_id"] = last
   const [first = ""] = index.fields
   const fields = Object.entries(key).map(([field, direction]) => (direction === 1 ? field : `-${field}`))
-  const name = `${mark}${fields.join(",")}${index.unique ? ":unique" : ""}${index.sparse ? ":sparse" : ""}`
+  const only = Object.entries(index.only ?? {})
+  const ofThese = only.map(([path, value]) => `:${pathOf(path)}=${JSON.stringify(value)}`).join("")
+  const name = `${mark}${fields.join(",")}${index.unique ? ":unique" : ""}${index.sparse ? ":sparse" : ""}${ofThese}`
+  const partial = {
+    // Not MongoDB's `sparse`, which keeps a document in a compound index as long as it has any of the fields.
+    ...(index.sparse ? { [pathOf(first.replace(/^-/, ""))]: { $exists: true } } : {}),
+    ...Object.fromEntries(only.map(([path, value]) => [pathOf(path), value])),
+  }
   return {
     name,
     key,
     ...(index.unique ? { unique: true as const } : {}),
-    // Not MongoDB's `sparse`, which keeps a document in a compound index as long as it has any of the fields.
-    ...(index.sparse ? { partialFilterExpression: { [pathOf(first.replace(/^-/, ""))]: { $exists: true } } } : {}),
+    ...(Object.keys(partial).length > 0 ? { partialFilterExpression: partial } : {}),
   }
 }

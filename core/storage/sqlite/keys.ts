@@ -44,7 +44,13 @@ export function pathsOf(index: { readonly fields: readonly string[] }): string[]
 }
 
 export function indexedPaths(spec: CollectionSpec): Set<string> {
-  return new Set(spec.indexes.flatMap(pathsOf).filter((path) => path !== "id"))
+  return new Set(spec.indexes.flatMap((index) => [...pathsOf(index), ...Object.keys(index.only ?? {})]).filter((path) => path !== "id"))
+}
+
+/** A key in SQL. */
+export function literalOf(key: Bound): string {
+  if (typeof key === "object") return `x'${Buffer.from(key).toString("hex")}'`
+  return typeof key === "number" ? String(key) : `'${key.replaceAll("'", "''")}'`
 }
 
 /** A column beside the document: the key at an indexed path, whether a sparse index's first field is there, or when it expires. */

@@ -5,7 +5,7 @@ import type { Filter, Scalar } from "../../contract/store.ts"
 import type { DriverQuery } from "../driver.ts"
 import { isConditions, isScalar } from "../filter.ts"
 import { idKey } from "./id-key.ts"
-import { type Bound, columnAt, indexedPaths, isSpeakable, keyOf, keySql, pathsOf, quoted } from "./keys.ts"
+import { type Bound, columnAt, indexedPaths, isSpeakable, keyOf, keySql, literalOf, pathsOf, quoted } from "./keys.ts"
 import { organizationSql, tableOf } from "./schema.ts"
 import { documentColumns, type Shape } from "./shape.ts"
 import type { WireLookUp, WireQuery } from "./wire.ts"
@@ -31,7 +31,9 @@ export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<Driv
     path === "id" ? narrowings("id", condition).map((one) => ({ ...one, ids: true as const })) : [],
   )
   const sparse = new Set(query.collection.indexes.flatMap((index) => (index.sparse ? pathsOf(index).slice(0, 1) : [])))
-  const byKeys = conditions.flatMap(([path, condition]) => (indexed.has(path) ? byKey(path, condition, sparse.has(path)) : []))
+  const byKeys = conditions.flatMap(([path, condition]) =>
+    indexed.has(path) ? (byLiteral(query.collection, path, condition) ?? byKey(path, condition, sparse.has(path))) : [],
+  )
   return {
     table: tableOf(query.collection),
     organization: query.organization ?? "",
@@ -116,14 +118,20 @@ function listedIn(
     if (operator !== "$in" || !Array.isArray(values) || values.length === 0 || values.length > maxListed || !values.every(isNarrow))
       continue
     if (path === "id" || path === sort[0]?.[0]) continue
-    const serves = ({ sparse, fields }: CollectionSpec["indexes"][number]) => {
+    const serves = ({ sparse, only, fields }: CollectionSpec["indexes"][number]) => {
       const paths = pathsOf({ fields })
       const at = paths.indexOf(path)
-      return !sparse && at >= 0 && paths.slice(0, at).every((one) => equal.has(one))
+      return !sparse && !only && at >= 0 && paths.slice(0, at).every((one) => equal.has(one))
     }
     if (spec.indexes.some(serves)) return { path, condition, values: [...new Set(values)] }
   }
   return undefined
+}
+
+/** A value that an index is for alone: SQLite takes that index where it reads the value. */
+function byLiteral({ indexes }: CollectionSpec, path: string, condition: unknown): Narrowing[] | undefined {
+  if (condition === undefined || !indexes.some(({ only }) => only?.[path] === condition)) return undefined
+  return [{ sql: `${quoted(columnAt("key", path))}=${literalOf(keyOf(condition as Scalar))}`, binds: [] }]
 }
 
 function byKey(path: string, condition: unknown, sparse: boolean): Narrowing[] {

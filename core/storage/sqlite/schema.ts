@@ -3,7 +3,7 @@
 // JSON text; indexes begin with the organization and end with the id.
 import { createHash } from "node:crypto"
 import type { CollectionSpec } from "../../contract/collection.ts"
-import { columnAt, columnsOf, pathsOf, quoted } from "./keys.ts"
+import { columnAt, columnsOf, keyOf, literalOf, pathsOf, quoted } from "./keys.ts"
 
 export function tableOf(spec: CollectionSpec): string {
   if (!/^[a-z][a-z0-9_]{0,60}$/.test(spec.name)) throw new Error(`Collection "${spec.name}": a name is snake case, at most 61 characters.`)
@@ -45,8 +45,12 @@ export function indexesOf(spec: CollectionSpec): NamedIndex[] {
     const keys = names.map((name, at) => `"${name}"${index.fields[at]?.startsWith("-") ? " DESC" : ""}`)
     // The id ends the order, unless it stands in it already.
     const end = index.unique || paths.includes("id") ? "" : `,id${index.fields.at(-1)?.startsWith("-") ? " DESC" : ""}`
+    const conditions = Object.entries(index.only ?? {}).map(
+      ([path, value]) => `${quoted(columnAt("key", path))}=${literalOf(keyOf(value))}`,
+    )
     const first = paths[0]
-    const where = index.sparse && first !== undefined && first !== "id" ? ` WHERE ${quoted(columnAt("has", first))} IS NOT NULL` : ""
+    if (index.sparse && first !== undefined && first !== "id") conditions.push(`${quoted(columnAt("has", first))} IS NOT NULL`)
+    const where = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : ""
     const violation = index.unique ? violationOf(spec, names) : undefined
     return named(index.unique ? "unique" : "by", `(org,${keys.join(",")}${end})${where}`, paths, violation)
   })

@@ -31,8 +31,11 @@ function variantsOf(document: string, spec: CollectionSpec): Variant[] {
   const { expires, ...lasting } = spec
   const all: Variant[] = [{ name: document, spec: { ...lasting, indexes: [] } }]
   const add = (what: string, more: CollectionSpec) => all.push({ name: `${document} by ${what}`, base: all.at(-1)?.name ?? "", spec: more })
-  for (const [at, { fields, sparse }] of spec.indexes.entries())
-    add(`${fields.join(", ")}${sparse ? ", where it has one" : ""}`, { ...lasting, indexes: spec.indexes.slice(0, at + 1) })
+  for (const [at, { fields, sparse, only }] of spec.indexes.entries())
+    add(`${fields.join(", ")}${sparse ? ", where it has one" : ""}${only ? `, of ${Object.values(only).join(" ")} alone` : ""}`, {
+      ...lasting,
+      indexes: spec.indexes.slice(0, at + 1),
+    })
   if (expires !== undefined) add("expiry", spec)
   return all
 }
