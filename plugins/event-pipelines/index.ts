@@ -32,12 +32,14 @@ import { SecretUses } from "./secret-use/collection.ts"
 import { SecretUseCounter } from "./secret-use/counter.ts"
 import { SecretEvidences, secretEvidences } from "./secret-use/service.ts"
 import { Settings } from "./settings.ts"
+import { PipelineSlugs, PipelineSlugsToken } from "./slugs.ts"
 import { pipelineSource } from "./source.ts"
 
 export { newestEntries, newestFirst } from "./newest-entries.ts"
 export { Execution, ExecutionDetail, executionDetail, executionSummary } from "./operations/executions.ts"
 export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
 export { seesPayloads } from "./rules.ts"
+export { PipelineSlugsToken } from "./slugs.ts"
 
 const SketcherToken = token<Sketcher>("sketches of events")
 const Activity = token<ActivityCounter>("counts of events")
@@ -81,6 +83,10 @@ export default definePlugin({
     registrar.run("counts of events", {
       inject: { counter: Activity, settled: SettledEvents },
       create: ({ counter, settled }) => settled.use((event) => counter.observe(event)),
+    })
+    registrar.provide(PipelineSlugsToken, {
+      inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation },
+      create: (deps) => new PipelineSlugs(deps),
     })
     registrar.provide(EventActivity, { inject: { store: Store, clock: Clock, counter: Activity }, create: eventActivity })
     registrar.provide(SketcherToken, {

@@ -44,11 +44,11 @@ export class PipelineRecords {
     return found.find(fit)
   }
 
-  /** Ids of all of them. */
-  async ids(organization: string): Promise<string[]> {
-    const ids: string[] = []
-    for await (const { id } of this.#store.open(Pipelines, organization).stream({})) ids.push(id)
-    return ids
+  /** Slugs of all of them by id. */
+  async slugs(organization: string): Promise<ReadonlyMap<string, string>> {
+    const slugs = new Map<string, string>()
+    for await (const { id, slug } of this.#store.open(Pipelines, organization).stream({})) slugs.set(id, slug)
+    return slugs
   }
 
   list(organization: string, { purpose, state, source_kind, limit, cursor }: ListFilters): Promise<Page<PipelineRecord>> {

@@ -1,7 +1,6 @@
 // Events: what came in over all pipelines, listed and found by any piece of it.
-import { CacheInvalidation, Clock, definePlugin, Ids, JobQueue, Leases, Live, Log, Settings, Store, UnitsOfWork } from "#core"
+import { Clock, definePlugin, Ids, JobQueue, Leases, Live, Log, Settings, Store, UnitsOfWork } from "#core"
 import { PipelineEngine, PipelineSource } from "#core/engine"
-import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { EventIndexCollection, EventIndexPartCollection } from "./collections.ts"
 import { BuilderToken, IndexBuilder } from "./finding/builder.ts"
@@ -9,7 +8,6 @@ import { Finder } from "./finding/finder.ts"
 import { FinderToken, findEvents, listEvents } from "./operations/list.ts"
 import { getCurl, getEvent, getReport, getTest, listReplays } from "./operations/one.ts"
 import { createPlan, getPlan, listPlanEvents, listPlans, pausePlan, resumePlan, startPlan, stopPlan } from "./operations/replay-plans.ts"
-import { PipelineIds, PipelineIdsToken } from "./pipeline-ids.ts"
 import { reasons } from "./reasons.ts"
 import { replayPlansChannel } from "./replaying/channel.ts"
 import { PlannedEventCollection, ReplayPlanCollection } from "./replaying/collections.ts"
@@ -43,10 +41,6 @@ export default definePlugin({
       },
       create: ({ settings: { retention }, ...deps }) =>
         new ReplayPlans({ ...deps, payloadsDays: retention.payloads_days, entriesDays: retention.entries_days }),
-    })
-    registrar.provide(PipelineIdsToken, {
-      inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation },
-      create: (deps) => new PipelineIds(deps),
     })
     registrar.provide(FinderToken, {
       inject: { store: Store, clock: Clock, settings: Settings },

@@ -3,17 +3,23 @@
 import { type Clock, type Log, timestamp } from "#core"
 import type { SettledEvent } from "#core/engine"
 import { type MergeDeps, mergeDocument } from "../merged-document.ts"
-import { EventMinutes } from "./collection.ts"
-import { addMinute, bucketOf, emptyMinute, type MinuteCounts, outcomes } from "./counts.ts"
+import { blockOf, minutesPerBlock, readBlock, writeBlock } from "./block.ts"
+import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
+import { addMinute, bucketOf, type Counts, emptyMinute, none, outcomes, sumOf } from "./counts.ts"
 
 const writtenEveryMs = 5_000
 export const keptMinutes = 24 * 60
 /** Minutes of organizations with unwritten counts; of further ones nothing is counted until these are written. */
 const maxPending = 5_000
+const ones: readonly Counts[] = outcomes.map((_, at) => [at === 0 ? 1 : 0, at === 1 ? 1 : 0, at === 2 ? 1 : 0])
 
+/** Counts of one minute. */
 interface Pending {
   readonly organization: string
-  readonly counts: MinuteCounts
+  readonly minute: number
+  counts: Counts
+  readonly latencies: number[]
+  readonly pipelines: Map<string, Counts>
 }
 
 export interface ActivityDeps extends MergeDeps {
@@ -37,17 +43,16 @@ export class ActivityCounter {
   /** Events that came in: no test, no replay. */
   observe({ entry, stored, isTest, isReplay, isCounted }: SettledEvent): void {
     if (isTest || isReplay || !isCounted) return
-    const counts = this.#countsOf(stored.organization.id)
-    if (!counts) return
+    const pending = this.#pendingOf(stored.organization.id)
+    if (!pending) return
+    const { latencies, pipelines } = pending
     let ms = 0
     for (const stage in entry.timings) ms += entry.timings[stage] ?? 0
     const bucket = bucketOf(ms)
-    counts[entry.status]++
-    counts.latencies[bucket] = (counts.latencies[bucket] ?? 0) + 1
-    const own = counts.pipelines[stored.id] ?? [0, 0, 0]
-    const outcome = outcomes.indexOf(entry.status)
-    own[outcome] = (own[outcome] ?? 0) + 1
-    counts.pipelines[stored.id] = own
+    latencies[bucket] = (latencies[bucket] ?? 0) + 1
+    const one = ones[outcomes.indexOf(entry.status)] ?? none
+    pending.counts = sumOf(pending.counts, one)
+    pipelines.set(stored.id, sumOf(pipelines.get(stored.id) ?? none, one))
   }
 
   /** Writes what this node counted. */
@@ -62,17 +67,17 @@ export class ActivityCounter {
     await this.flush()
   }
 
-  #countsOf(organization: string): MinuteCounts | undefined {
+  #pendingOf(organization: string): Pending | undefined {
     const minute = Math.floor(this.#deps.clock.now() / 60_000)
     const current = this.#current.get(organization)
-    if (current?.counts.minute === minute) return current.counts
+    if (current?.minute === minute) return current
     if (current) this.#owed.push(current)
     this.#current.delete(organization)
     if (this.#current.size + this.#owed.length >= maxPending) return undefined
-    const counts = emptyMinute(minute)
-    this.#current.set(organization, { organization, counts })
+    const pending: Pending = { organization, minute, counts: none, latencies: [...emptyMinute.latencies], pipelines: new Map() }
+    this.#current.set(organization, pending)
     this.#writeLater()
-    return counts
+    return pending
   }
 
   #writeLater(): void {
@@ -89,20 +94,24 @@ export class ActivityCounter {
     this.#owed.push(...this.#current.values())
     this.#current.clear()
     for (let one = this.#owed[0]; one; one = this.#owed[0]) {
-      const { organization, counts } = one
-      const expires_at = timestamp((counts.minute + keptMinutes) * 60_000)
-      await mergeDocument(this.#deps, EventMinutes, { organization, id: minuteId(organization, counts.minute) }, (stored) => {
-        const { minute, accepted, rejected, failed, latencies, pipelines } = addMinute(
-          stored ? addMinute(emptyMinute(counts.minute), stored) : emptyMinute(counts.minute),
-          counts,
-        )
-        return { minute, accepted, rejected, failed, latencies, pipelines, expires_at }
-      })
+      const { organization, minute } = one
+      const id = blockId(organization, blockOf(minute))
+      await mergeDocument(this.#deps, EventMinutes, { organization, id }, (stored) => merged(stored, one))
       this.#owed = this.#owed.filter((other) => other !== one)
     }
   }
 }
 
-export function minuteId(organization: string, minute: number): string {
-  return `${organization}:${String(minute).padStart(8, "0")}`
+function merged(stored: BlockRecord | undefined, { minute, counts, latencies, pipelines }: Pending) {
+  const { minutes = {}, pipelines: others = {} } = stored ?? {}
+  const at = minute % minutesPerBlock
+  const own = [...pipelines].map(([id, more]) => {
+    const block = new Map(readBlock(others[id] ?? ""))
+    return [id, writeBlock(block.set(at, sumOf(block.get(at) ?? none, more)))]
+  })
+  return {
+    minutes: { ...minutes, [minute]: addMinute(minutes[minute] ?? emptyMinute, { counts, latencies }) },
+    pipelines: { ...others, ...Object.fromEntries(own) },
+    expires_at: timestamp((blockOf(minute) + 1) * minutesPerBlock * 60_000 + keptMinutes * 60_000),
+  }
 }

@@ -1,18 +1,17 @@
-// The counts of one minute, and what they say of latencies. Times are counted in buckets, two for each doubling, so that counts
-// of several nodes and minutes add up. Pure.
+// Counts of events, and what they say of latencies. Times are counted in buckets, two for each doubling, so that counts of several
+// nodes and minutes add up. Pure.
 
 export const outcomes = ["accepted", "rejected", "failed"] as const
 
+/** In the order of `outcomes`. */
+export type Counts = readonly [accepted: number, rejected: number, failed: number]
+
+export const none: Counts = [0, 0, 0]
+
 export interface MinuteCounts {
-  /** Since the epoch. */
-  minute: number
-  accepted: number
-  rejected: number
-  failed: number
+  counts: Counts
   /** Events by bucket of the time until their answer. */
-  latencies: number[]
-  /** By pipeline id, in the order of `outcomes`. */
-  pipelines: Record<string, number[]>
+  latencies: readonly number[]
 }
 
 /** A quarter of a millisecond and less is the first. */
@@ -26,24 +25,14 @@ export function bucketOf(ms: number): number {
   return Math.min(buckets - 1, Math.ceil(perDoubling * Math.log2(ms / minMs)))
 }
 
-export function emptyMinute(minute: number): MinuteCounts {
-  return { minute, accepted: 0, rejected: 0, failed: 0, latencies: Array.from({ length: buckets }, () => 0), pipelines: {} }
+export const emptyMinute: MinuteCounts = { counts: none, latencies: Array.from({ length: buckets }, () => 0) }
+
+export function sumOf(one: Counts, other: Counts): Counts {
+  return [one[0] + other[0], one[1] + other[1], one[2] + other[2]]
 }
 
-/** Adds the second to the first, whose lists are its own. */
-export function addMinute(to: MinuteCounts, from: MinuteCounts): MinuteCounts {
-  for (const outcome of outcomes) to[outcome] += from[outcome]
-  addList(to.latencies, from.latencies)
-  for (const [id, counts] of Object.entries(from.pipelines)) {
-    const own = to.pipelines[id]
-    if (own) addList(own, counts)
-    else to.pipelines[id] = [...counts]
-  }
-  return to
-}
-
-function addList(to: number[], from: readonly number[]): void {
-  for (const [at, count] of from.entries()) to[at] = (to[at] ?? 0) + count
+export function addMinute(one: MinuteCounts, other: MinuteCounts): MinuteCounts {
+  return { counts: sumOf(one.counts, other.counts), latencies: one.latencies.map((count, at) => count + (other.latencies[at] ?? 0)) }
 }
 
 /** The time in milliseconds that this share of events did not exceed, within a fifth; null without events. */

@@ -1,18 +1,29 @@
 // What came in lately, over all nodes, as operations ask for it.
 import { type Clock, type Store, token } from "#core"
-import { EventMinutes } from "./collection.ts"
+import { blockOf, minutesPerBlock, readBlock, readSums } from "./block.ts"
+import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
 import type { ActivityCounter } from "./counter.ts"
-import type { MinuteCounts } from "./counts.ts"
+import { addMinute, type Counts, emptyMinute, none, sumOf } from "./counts.ts"
+
+export interface Counted {
+  /** The minute that it is, since the epoch; the last of those that are counted. */
+  readonly now: number
+  /** Of all pipelines, or of the one that is asked for. */
+  readonly byMinute: ReadonlyMap<number, Counts>
+  /** Of all pipelines. */
+  readonly latencies: readonly number[]
+  /** By id: minute of the last event, and counts. */
+  readonly pipelines: ReadonlyMap<string, readonly [last: number, counts: Counts]>
+}
 
 export interface EventActivity {
-  /** Minutes that had events, the oldest first, and the minute that it is. */
-  of(organization: string, minutes: number): Promise<{ readonly now: number; readonly counted: readonly MinuteCounts[] }>
+  of(organization: string, minutes: number, pipeline?: string): Promise<Counted>
 }
 
 export const EventActivity = token<EventActivity>("EventActivity")
 
-/** A minute holds counts of every pipeline: a day of 500 is 36 MB. */
-const minutesAtOnce = 120
+/** Of 500 pipelines, one is 60 KB. */
+const blocksAtOnce = 36
 
 interface ActivityDeps {
   readonly store: Store
@@ -21,16 +32,75 @@ interface ActivityDeps {
 }
 
 export function eventActivity({ store, clock, counter }: ActivityDeps): EventActivity {
+  /** The oldest first. */
+  async function* blocks(organization: string, first: number, last: number): AsyncGenerator<readonly [number, BlockRecord]> {
+    const minutes = store.open(EventMinutes, organization)
+    for (let from = first; from <= last; from += blocksAtOnce) {
+      const numbers = Array.from({ length: Math.min(blocksAtOnce, last - from + 1) }, (_, at) => from + at)
+      const found = await minutes.find({ id: { $in: numbers.map((block) => blockId(organization, block)) } }, { limit: blocksAtOnce })
+      const byId = new Map(found.map((one) => [one.id, one]))
+      for (const block of numbers) {
+        const one = byId.get(blockId(organization, block))
+        if (one) yield [block, one]
+      }
+    }
+  }
   return {
-    async of(organization, minutes) {
+    async of(organization, minutes, pipeline) {
       await counter.flush()
       const now = Math.floor(clock.now() / 60_000)
-      const counted: MinuteCounts[] = []
-      for (let from = now - minutes; from < now; from += minutesAtOnce) {
-        const filter = { minute: { $gt: from, $lte: Math.min(now, from + minutesAtOnce) } }
-        counted.push(...(await store.open(EventMinutes, organization).find(filter, { sort: { minute: 1 }, limit: minutesAtOnce })))
-      }
-      return { now, counted }
+      const tally = new Tally(now - minutes + 1, now, pipeline)
+      for await (const [block, counted] of blocks(organization, blockOf(tally.oldest), blockOf(now))) tally.add(block, counted)
+      return tally
     },
+  }
+}
+
+/** Adds up blocks, the oldest first. */
+class Tally implements Counted {
+  readonly oldest: number
+  readonly now: number
+  readonly byMinute = new Map<number, Counts>()
+  readonly pipelines = new Map<string, readonly [number, Counts]>()
+  latencies = emptyMinute.latencies
+  readonly #pipeline: string | undefined
+
+  constructor(oldest: number, now: number, pipeline: string | undefined) {
+    this.oldest = oldest
+    this.now = now
+    this.#pipeline = pipeline
+  }
+
+  add(block: number, { minutes, pipelines }: BlockRecord): void {
+    for (const [minute, one] of Object.entries(minutes)) {
+      if (!this.#isAsked(Number(minute))) continue
+      this.latencies = addMinute({ counts: none, latencies: this.latencies }, one).latencies
+      if (this.#pipeline === undefined) this.byMinute.set(Number(minute), one.counts)
+    }
+    const began = block * minutesPerBlock
+    if (this.#pipeline !== undefined) this.#addMinutes(this.#pipeline, began, pipelines[this.#pipeline] ?? "")
+    else if (!this.#isAsked(began) || !this.#isAsked(began + minutesPerBlock - 1))
+      for (const id in pipelines) this.#addMinutes(id, began, pipelines[id] ?? "")
+    else
+      for (const id in pipelines) {
+        const [last, sums] = readSums(pipelines[id] ?? "")
+        this.#addOf(id, began + last, sums)
+      }
+  }
+
+  #addMinutes(id: string, began: number, text: string): void {
+    for (const [at, counts] of readBlock(text)) {
+      if (!this.#isAsked(began + at)) continue
+      this.#addOf(id, began + at, counts)
+      if (this.#pipeline !== undefined) this.byMinute.set(began + at, counts)
+    }
+  }
+
+  #addOf(id: string, minute: number, counts: Counts): void {
+    this.pipelines.set(id, [minute, sumOf(this.pipelines.get(id)?.[1] ?? none, counts)])
+  }
+
+  #isAsked(minute: number): boolean {
+    return minute >= this.oldest && minute <= this.now
   }
 }

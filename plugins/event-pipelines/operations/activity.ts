@@ -1,10 +1,10 @@
 // What comes in: events by minute and status, how long they take, and which pipelines they are of.
 import { z } from "zod"
-import { defineOperation, SlugOrId, Store, Timestamp, timestamp } from "#core"
-import { addMinute, emptyMinute, latencyAt, type MinuteCounts } from "../activity/counts.ts"
+import { defineOperation, SlugOrId, Timestamp, timestamp } from "#core"
+import { type Counts, latencyAt, none, sumOf } from "../activity/counts.ts"
 import { EventActivity } from "../activity/service.ts"
-import { Pipelines } from "../collections.ts"
 import { EventPipelinesService } from "../pipelines.ts"
+import { PipelineSlugsToken } from "../slugs.ts"
 import { madePipeline } from "./examples.ts"
 
 const Count = z.int().min(0)
@@ -33,50 +33,31 @@ export const getActivity = defineOperation({
   }),
   errors: ["not_found"],
   examples: [madePipeline],
-  inject: { activity: EventActivity, pipelines: EventPipelinesService, store: Store },
+  inject: { activity: EventActivity, pipelines: EventPipelinesService, slugs: PipelineSlugsToken },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const only = input.slug === undefined ? undefined : await deps.pipelines.get(organization, input.slug)
-    const { now, counted } = await deps.activity.of(organization, input.minutes)
-    const own = only ? counted.map((one) => ofPipeline(one, only.id)) : counted
-    const byMinute = new Map(own.map((one) => [one.minute, one]))
-    const sum = own.reduce<MinuteCounts>(addMinute, emptyMinute(now))
-    const lastOf = new Map<string, number>()
-    for (const { minute, pipelines } of own) for (const id of Object.keys(pipelines)) lastOf.set(id, minute)
-    const records = await deps.store.open(Pipelines, organization).find({ id: { $in: [...lastOf.keys()] } }, { limit: 10_000 })
-    const pipelines = records.map(({ id, slug }) => ({
-      id,
-      slug,
-      ...named(sum.pipelines[id] ?? []),
-      last_at: timestamp((lastOf.get(id) ?? now) * 60_000),
-    }))
-    const ofAll = counted.map(({ latencies }) => ({ ...emptyMinute(now), latencies }))
-    const { latencies: all } = only ? ofAll.reduce<MinuteCounts>(addMinute, emptyMinute(now)) : sum
+    const { now, byMinute, latencies, pipelines } = await deps.activity.of(organization, input.minutes, only?.id)
+    const slugs = await deps.slugs.of(organization)
+    const all = [...byMinute.values()].reduce(sumOf, none)
+    const shown = [...pipelines].flatMap(([id, [last, counts]]) => {
+      const slug = slugs.get(id)
+      return slug === undefined
+        ? []
+        : { id, slug, ...named(counts), last_at: timestamp(last * 60_000), sum: counts[0] + counts[1] + counts[2] }
+    })
     return {
-      ...countsOf(sum),
+      ...named(all),
       minutes: Array.from({ length: input.minutes }, (_, at) => {
         const minute = now - input.minutes + 1 + at
-        return { at: timestamp(minute * 60_000), ...countsOf(byMinute.get(minute) ?? emptyMinute(minute)) }
+        return { at: timestamp(minute * 60_000), ...named(byMinute.get(minute) ?? none) }
       }),
-      latency: { p50_ms: latencyAt(all, 0.5), p95_ms: latencyAt(all, 0.95), p99_ms: latencyAt(all, 0.99) },
-      pipelines: pipelines.sort((one, other) => total(other) - total(one)),
+      latency: { p50_ms: latencyAt(latencies, 0.5), p95_ms: latencyAt(latencies, 0.95), p99_ms: latencyAt(latencies, 0.99) },
+      pipelines: shown.sort((one, other) => other.sum - one.sum).map(({ sum: _, ...pipeline }) => pipeline),
     }
   },
 })
 
-function countsOf({ accepted, rejected, failed }: MinuteCounts) {
+function named([accepted, rejected, failed]: Counts) {
   return { accepted, rejected, failed }
-}
-
-function named([accepted = 0, rejected = 0, failed = 0]: readonly number[]) {
-  return { accepted, rejected, failed }
-}
-
-function total({ accepted, rejected, failed }: { accepted: number; rejected: number; failed: number }): number {
-  return accepted + rejected + failed
-}
-
-function ofPipeline({ minute, pipelines }: MinuteCounts, id: string): MinuteCounts {
-  const counts = pipelines[id]
-  return { ...emptyMinute(minute), ...named(counts ?? []), pipelines: counts ? { [id]: counts } : {} }
 }

@@ -2,9 +2,15 @@
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Pager, pageInput, resultOf, Settings, SlugOrId, Store, Timestamp, token } from "#core"
 import { retainedEntry } from "#core/engine"
-import { EventPipelinesService, Execution, executionSummary, newestEntries, seesPayloads } from "../../event-pipelines/index.ts"
+import {
+  EventPipelinesService,
+  Execution,
+  executionSummary,
+  newestEntries,
+  PipelineSlugsToken,
+  seesPayloads,
+} from "../../event-pipelines/index.ts"
 import type { Finder } from "../finding/finder.ts"
-import { PipelineIdsToken } from "../pipeline-ids.ts"
 
 export const FinderToken = token<Finder>("EventFinder")
 
@@ -30,12 +36,18 @@ export const listEvents = defineOperation({
   errors: ["invalid_argument", "not_found"],
   examples: [{ input: {} }, { input: { status: "failed", is_test: false } }],
   resource: { uri: "millrace://events" },
-  inject: { pipelines: EventPipelinesService, ids: PipelineIdsToken, store: Store, pager: Pager, clock: Clock, settings: Settings },
+  inject: { pipelines: EventPipelinesService, slugs: PipelineSlugsToken, store: Store, pager: Pager, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const { pipeline, limit, cursor, ...filter } = input
     const one = pipeline === undefined ? undefined : (await deps.pipelines.get(organization, pipeline)).id
-    const from = { store: deps.store, organization, pipelines: () => deps.ids.of(organization), pipeline: one, filter }
+    const from = {
+      store: deps.store,
+      organization,
+      pipelines: async () => [...(await deps.slugs.of(organization)).keys()],
+      pipeline: one,
+      filter,
+    }
     const { items, next_cursor } = await deps.pager.pageOf({
       organization,
       cursorScope: `events ${JSON.stringify([one, filter])}`,

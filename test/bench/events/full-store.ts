@@ -6,7 +6,8 @@ import type { TestHost } from "#core/testing"
 import { idAt } from "../../../core/kernel/ids.ts"
 import { DatasetsCollection, RowsCollection } from "../../../plugins/datasets/collections.ts"
 import { rowIdOf } from "../../../plugins/datasets/row-identity.ts"
-import { EventMinutes } from "../../../plugins/event-pipelines/activity/collection.ts"
+import { blockOf, minutesPerBlock, writeBlock } from "../../../plugins/event-pipelines/activity/block.ts"
+import { blockId, EventMinutes } from "../../../plugins/event-pipelines/activity/collection.ts"
 import { emptyMinute } from "../../../plugins/event-pipelines/activity/counts.ts"
 import { randomFrom } from "../../random.ts"
 
@@ -123,20 +124,20 @@ function entryOf(n: number, time: number, pipeline_id: string, pipeline: number,
 /** Of a day, every pipeline in every minute. */
 async function fillMinutes(host: TestHost, ids: readonly string[]): Promise<void> {
   const organization = host.organization.id
-  const now = Math.floor(host.clock.now() / 60_000)
-  const counts = Object.fromEntries(ids.map((id, at) => [id, [at === 0 ? 500 : 1, 0, at % 7 === 0 ? 1 : 0]]))
-  for (let from = 0; from < 1_440; from += 60) {
-    const writes = Array.from({ length: 60 }, (_, at) => {
-      const minute = now - from - at
-      const latencies = emptyMinute(minute).latencies.map((_none, bucket) => bucket)
-      const doc = {
-        ...{ id: `${organization}:${String(minute).padStart(8, "0")}`, minute, latencies, pipelines: counts },
-        ...{ accepted: 999, rejected: 0, failed: 72, expires_at: timestamp((minute + 1_440) * 60_000) },
-      }
-      return { kind: "insert", collection: EventMinutes, organization, doc } as const
-    })
-    await host.get(Store).commit({ id: `minutes ${from}`, writes })
-  }
+  const last = blockOf(Math.floor(host.clock.now() / 60_000))
+  const latencies = emptyMinute.latencies.map((_none, bucket) => bucket)
+  const inBlock = Array.from({ length: minutesPerBlock }, (_, at) => at)
+  const pipelines = Object.fromEntries(
+    ids.map((id, at) => [id, writeBlock(new Map(inBlock.map((minute) => [minute, [at === 0 ? 500 : 1, 0, at % 7 === 0 ? 1 : 0]])))]),
+  )
+  const writes = Array.from({ length: 1_440 / minutesPerBlock + 1 }, (_, at) => {
+    const block = last - at
+    const minutes = Object.fromEntries(inBlock.map((minute) => [block * minutesPerBlock + minute, { counts: [999, 0, 72], latencies }]))
+    const expires_at = timestamp((block * minutesPerBlock + 1_500) * 60_000)
+    const doc = { id: blockId(organization, block), version: 1, minutes, pipelines, expires_at }
+    return { kind: "insert", collection: EventMinutes, organization, doc } as const
+  })
+  await host.get(Store).commit({ id: "minutes", writes })
 }
 
 /** As events would have written them, by their key. */

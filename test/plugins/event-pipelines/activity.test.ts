@@ -1,8 +1,10 @@
 // What is shown of pipelines at a glance: the graph as a picture with what became of each step, the schema of documents, and
 // events by minute with their latencies.
 import { expect } from "chai"
+import fc from "fast-check"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
+import { minutesPerBlock, readBlock, readSums, writeBlock } from "../../../plugins/event-pipelines/activity/block.ts"
 import { addMinute, bucketOf, emptyMinute, latencyAt } from "../../../plugins/event-pipelines/activity/counts.ts"
 import { Pipelines } from "../../../plugins/event-pipelines/collections.ts"
 import { Bench, post } from "../../pipelines/bench.ts"
@@ -137,23 +139,54 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     expect([day.accepted, day.rejected, day.minutes.length]).to.deep.equal([4, 1, 1_440])
     const at = day.minutes.flatMap(({ accepted }, minute) => (accepted > 0 ? minute : []))
     expect((at.at(-1) ?? 0) - (at[0] ?? 0)).to.be.at.least(300)
+    // Of whole blocks of minutes and of parts of them, all say the same.
+    for (const minutes of [1, 9, 11, 25, 298, 312, 1_440]) {
+      const all = await activity(`?minutes=${minutes}`)
+      const one = await activity(`?minutes=${minutes}&slug=${slug}`)
+      const sum = (list: readonly { accepted: number }[]) => list.reduce((total, { accepted }) => total + accepted, 0)
+      expect([sum(all.minutes), sum(all.pipelines)], String(minutes)).to.deep.equal([all.accepted, all.accepted])
+      expect([sum(one.minutes), sum(one.pipelines)], String(minutes)).to.deep.equal([one.accepted, one.accepted])
+      expect(all.pipelines.filter((of) => of.slug === slug)).to.deep.equal(one.pipelines)
+      expect(one.accepted, String(minutes)).to.equal(minutes < 300 ? 1 : 4)
+    }
   })
 })
 
 describe("latencies in buckets", () => {
   it("give each share within a fifth, and add up", () => {
-    const minute = emptyMinute(7)
+    const latencies = [...emptyMinute.latencies]
     for (let ms = 1; ms <= 1_000; ms++) {
       const bucket = bucketOf(ms)
-      minute.latencies[bucket] = (minute.latencies[bucket] ?? 0) + 1
+      latencies[bucket] = (latencies[bucket] ?? 0) + 1
     }
-    const twice = addMinute(addMinute(emptyMinute(7), minute), minute)
+    const minute = { counts: [999, 0, 1] as const, latencies }
+    const twice = addMinute(addMinute(emptyMinute, minute), minute)
+    expect(twice.counts).to.deep.equal([1_998, 0, 2])
     expect(twice.latencies.reduce((sum, count) => sum + count)).to.equal(2_000)
     for (const share of [0.5, 0.95, 0.99]) {
       const found = latencyAt(twice.latencies, share) ?? 0
       expect(found / (share * 1_000), String(share)).to.be.within(0.8, 1.2)
     }
-    expect(latencyAt(emptyMinute(7).latencies, 0.5)).to.equal(null)
+    expect(latencyAt(emptyMinute.latencies, 0.5)).to.equal(null)
     expect([bucketOf(0), bucketOf(Number.NaN), bucketOf(1e12)]).to.deep.equal([0, 0, 40])
+  })
+})
+
+describe("counts of a pipeline in a block of minutes", () => {
+  it("are read as they were written, with their sums first", () => {
+    const counts = fc.tuple(fc.nat(9_999), fc.nat(9_999), fc.nat(9_999))
+    const block = fc.uniqueArray(fc.tuple(fc.nat(minutesPerBlock - 1), counts), { minLength: 1, selector: ([minute]) => minute })
+    fc.assert(
+      fc.property(block, (minutes) => {
+        const text = writeBlock(new Map(minutes))
+        expect([...readBlock(text)]).to.deep.equal(minutes.toSorted(([one], [other]) => one - other))
+        const [last, sums] = readSums(text)
+        expect(last).to.equal(Math.max(...minutes.map(([minute]) => minute)))
+        expect(sums).to.deep.equal(
+          minutes.map(([, each]) => each).reduce((all, each) => all.map((sum, at) => sum + (each[at] ?? 0)) as never),
+        )
+      }),
+    )
+    expect([...readBlock("")]).to.deep.equal([])
   })
 })
