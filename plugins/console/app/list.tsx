@@ -2,7 +2,7 @@
 import { Nothing, Problem, useAnswer } from "./answer.tsx"
 import { areaOf, type Operation, type Row, words } from "./api.ts"
 import { type Filter, FilterBar, hrefWith, query } from "./filters.tsx"
-import { given, type Kind, kindOf, listField } from "./paths.ts"
+import { given, type Kind, kindOf, listField, pageAfter } from "./paths.ts"
 import { hrefOf } from "./place.ts"
 import { Rows, rowKey } from "./rows.tsx"
 import { Same } from "./same.tsx"
@@ -100,22 +100,14 @@ function Beside({ answer, field }: { readonly answer: Row; readonly field: strin
 }
 
 function Pages({ answer, list, count }: { readonly answer: Row; readonly list: Operation; readonly count: number }) {
-  const next = String(answer["next_cursor"] ?? "")
   const { cursor = "", offset = "" } = query()
   const total = typeof answer["total"] === "number" ? answer["total"] : undefined
-  const end = (Number(offset) || 0) + count
-  const skips = fieldsOf(list).some(([name]) => name === "offset")
-  const href =
-    next !== ""
-      ? hrefWith({ cursor: next, row: "" })
-      : skips && total !== undefined && end < total
-        ? hrefWith({ offset: String(end), row: "" })
-        : ""
-  if (href === "" && cursor === "" && offset === "") return null
+  const next = pageAfter(list, answer, Number(offset) || 0, count)
+  if (!next && cursor === "" && offset === "") return null
   return (
     <p class="verbs">
       {(cursor !== "" || offset !== "") && <a href={hrefWith({ cursor: "", offset: "", row: "" })}>First page</a>}
-      {href !== "" && <a href={href}>Next page</a>}
+      {next && <a href={hrefWith({ ...next, row: "" })}>Next page</a>}
       {total !== undefined && <span class="about">{total} in all</span>}
     </p>
   )

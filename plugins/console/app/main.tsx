@@ -75,10 +75,18 @@ function links(): Link[] {
 function Navigation() {
   const nav = useRef<HTMLElement>(null)
   const current = segments()
-  // Where they do not all fit, the present one is in sight.
+  // Where they do not all fit, the present one is in sight: at each place, and at each size of the window.
   useEffect(() => {
-    const [own, link] = [nav.current, nav.current?.querySelector<HTMLElement>("[aria-current]")]
-    if (own && link) own.scrollTo(link.offsetLeft - own.clientWidth / 2, link.offsetTop - own.clientHeight / 2)
+    const own = nav.current
+    if (!own) return
+    const sized = new ResizeObserver(() => {
+      const link = own.querySelector<HTMLElement>("[aria-current]")
+      if (!link) return
+      const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = link
+      own.scrollTo(offsetLeft + (offsetWidth - own.clientWidth) / 2, offsetTop + (offsetHeight - own.clientHeight) / 2)
+    })
+    sized.observe(own)
+    return () => sized.disconnect()
   }, [current.join("/")])
   const here = (screenAt(current)?.screen.path ?? current[0] ?? "").split("/")
   const all = links()

@@ -2,6 +2,7 @@
 // the lists within it.
 import { areaOf, may, type Operation, operations, type Row } from "./api.ts"
 import { hrefOf } from "./place.ts"
+import { fieldsOf } from "./schema.ts"
 
 /** Names in the braces of a path. */
 export function pathFields({ path }: Operation): string[] {
@@ -23,6 +24,15 @@ export function isList({ name, readOnly, streams, output }: Operation): boolean 
   const [first, ...others] = Object.entries(output)
   const isOnly = /\.list/.test(name) && first?.[1] === "array" && others.every(([, type]) => type !== "array")
   return readOnly && !streams && (isOnly || ("next_cursor" in output && Object.values(output).includes("array")))
+}
+
+/** What asks for the page after this answer, which holds so many from `offset` on; undefined at the end. */
+export function pageAfter(list: Operation, answer: Row, offset: number, count: number): Readonly<Record<string, string>> | undefined {
+  const { next_cursor: cursor, total } = answer
+  if (typeof cursor === "string" && cursor !== "") return { cursor }
+  const end = offset + count
+  const isLeft = count > 0 && typeof total === "number" && end < total && fieldsOf(list).some(([name]) => name === "offset")
+  return isLeft ? { offset: String(end) } : undefined
 }
 
 /** Something that can be looked at by itself: what reads it, or the list that it stands in, where nothing does. */

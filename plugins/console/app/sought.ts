@@ -1,10 +1,9 @@
-// Things that the palette knows by their names: the first page of each area that says so, read when it is opened, and again
-// after a while.
-
+// Things that the palette knows by their names: of each area that says so, page by page up to a bound, read when it is opened, and
+// again after a while.
 import { signal } from "@preact/signals"
 import { call, me, type Row } from "./api.ts"
 import { soughtAreas, viewOf } from "./contributions.ts"
-import { hrefOfOne, idOf, type Kind, listField, mainKind } from "./paths.ts"
+import { hrefOfOne, idOf, type Kind, listField, mainKind, pageAfter } from "./paths.ts"
 import { fieldsOf } from "./schema.ts"
 
 export interface Target {
@@ -15,6 +14,8 @@ export interface Target {
 const known = signal<readonly Target[]>([])
 const keptMs = 30_000
 const limit = 200
+/** Of each area, two thousand. */
+const maxPages = 10
 let readAt = 0
 /** Whose they are. */
 let owner: unknown
@@ -28,17 +29,25 @@ export async function readSought(): Promise<void> {
   owner = me.value
   readAt = Date.now()
   known.value = []
-  await Promise.all(soughtAreas().map(readArea))
+  const began = readAt
+  await Promise.all(soughtAreas().map((area) => readArea(area, () => began === readAt)))
 }
 
-async function readArea(area: string): Promise<void> {
+async function readArea(area: string, isWanted: () => boolean): Promise<void> {
   const kind = mainKind(area)
   const { list } = kind ?? {}
   if (!kind || !list) return
-  const input = fieldsOf(list).some(([name]) => name === "limit") ? { limit } : {}
-  const answer = await call(list.name, input).catch(() => undefined)
-  const rows = (answer?.[listField(list) ?? ""] ?? []) as readonly Row[]
-  known.value = [...known.value, ...rows.map((row) => targetOf(row, kind, area))]
+  const first = fieldsOf(list).some(([name]) => name === "limit") ? { limit } : {}
+  let offset = 0
+  let next: Readonly<Record<string, string>> | undefined = {}
+  for (let page = 0; next && page < maxPages; page++) {
+    const answer: Row | undefined = await call(list.name, { ...first, ...next }).catch(() => undefined)
+    if (!answer || !isWanted()) return
+    const rows = (answer[listField(list) ?? ""] ?? []) as readonly Row[]
+    known.value = [...known.value, ...rows.map((row) => targetOf(row, kind, area))]
+    next = pageAfter(list, answer, offset, rows.length)
+    offset += rows.length
+  }
 }
 
 function targetOf(row: Row, kind: Kind, area: string): Target {

@@ -1,10 +1,12 @@
 // The console as people have it, in Chromium by the keyboard: signing in, an area made of its declarations, forms with the
 // service's own words, the palette, and strangers' texts; judged by axe in light and dark, narrow and wide.
 import { expect } from "chai"
+import newArea from "../../../templates/area/index.ts"
+import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
 describe("the console", () => {
-  const shown = consoleUnderTest()
+  const shown = consoleUnderTest({ plugins: [newArea] })
 
   it("is signed in to by a key, goes on where the address says, and is signed out of", async () => {
     const page = await shown.open("/console/datasets")
@@ -47,6 +49,22 @@ describe("the console", () => {
     ])
     await page.goBack()
     await page.getByRole("heading", { name: "datasets" }).waitFor()
+  })
+
+  it("has an area as `millrace new area` makes it, without a line for the console", async () => {
+    const page = await shown.signedIn("/console")
+    await shown.tabTo(page, "Sample name")
+    await page.keyboard.press("Enter")
+    await page.getByText("There is nothing here yet.").waitFor()
+    await shown.tabTo(page, "Create")
+    await page.keyboard.press("Enter")
+    await page.getByLabel("name").fill("Birthday card")
+    await page.keyboard.press("Enter")
+    await page.getByRole("region", { name: "Answer" }).getByText("Birthday card").first().waitFor()
+    await page.goto(`${shown.host.url}/console/sample_name`)
+    await page.getByRole("link", { name: "Birthday card" }).press("Enter")
+    await page.getByRole("heading", { name: "Birthday card" }).waitFor()
+    await shown.looksRight(page, "new-area")
   })
 
   it("shows what strangers wrote as text, and nothing that a role may not do", async () => {
@@ -109,6 +127,49 @@ describe("the console", () => {
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "Events" }).waitFor()
     expect(new URL(page.url()).searchParams.get("find")).to.equal("ada@example.com")
+  })
+
+  it("goes to things beyond the first page of their list", async () => {
+    const { api } = shown.host
+    // Of datasets the first page ends before it, of workstreams the newest are on it.
+    await api("POST", "/v1/datasets", { name: "Zeppelins" })
+    await api("POST", "/v1/workstreams", { title: "Zinnias", description: "Flowers.", token_budget_millicents: 1 })
+    for (let n = 0; n < 205; n++) {
+      await api("POST", "/v1/datasets", { name: `Many ${n}` })
+      await api("POST", "/v1/workstreams", { title: `Many ${n}`, description: "One of many.", token_budget_millicents: 1 })
+    }
+    const page = await shown.signedIn("/console")
+    for (const [typed, option, heading] of [
+      ["zepp", "Datasets: Zeppelins (zeppelins)", "Zeppelins"],
+      ["zinn", "Workstreams: Zinnias (zinnias)", "Zinnias"],
+    ] as const) {
+      await page.keyboard.press("Control+k")
+      await page.keyboard.type(typed)
+      await page.getByRole("option", { name: option }).waitFor()
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: heading }).waitFor()
+    }
+  })
+
+  it("shows the present area in the bar of a narrow window, however it came there", async () => {
+    const page = await shown.signedIn("/console/audit_log")
+    const link = page.getByRole("navigation", { name: "Areas" }).getByRole("link", { name: "Audit log" })
+    const isSeen = async () => {
+      const [own, bar] = await Promise.all([link.boundingBox(), page.getByRole("navigation", { name: "Areas" }).boundingBox()])
+      return (own && bar && own.x >= bar.x && own.x + own.width <= bar.x + bar.width) || undefined
+    }
+    await page.setViewportSize({ width: 320, height: 640 })
+    await until("the area in the bar of a window that was wide", isSeen)
+    await page.reload()
+    await link.waitFor()
+    await until("the area in the bar of a page that is loaded", isSeen)
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("overview")
+    await page.keyboard.press("Enter")
+    await page.locator("nav.areas a[aria-current]").getByText("Overview").waitFor()
+    await until("the bar of another place, elsewhere", async () => (await isSeen()) === undefined || undefined)
+    await page.goBack()
+    await until("the area in the bar of a place that is gone back to", isSeen)
   })
 
   it("says that a session has ended, and goes on where it was", async () => {
