@@ -1,7 +1,7 @@
 // What areas put into the console from folders of their own: screens, and cards of the overview. The console learns of them
 // when its script is bundled, and knows no area by name.
 import type { ComponentType } from "preact"
-import { capital, may, operations, words } from "./api.ts"
+import { capital, may, operations, type Row, words } from "./api.ts"
 
 /** A whole page of the console. */
 export interface Screen {
@@ -29,6 +29,22 @@ export interface Card {
 export interface ScreenProps {
   /** What the braces of the path took. */
   readonly params: Readonly<Record<string, string>>
+}
+
+/** What an area adds to a screen of another, which shows it where that has a place for such. */
+export interface Part {
+  /** The path of that screen. */
+  readonly of: string
+  /** In the address. */
+  readonly name: string
+  readonly title: string
+  readonly needs: readonly string[]
+  readonly load: () => Promise<{ readonly default: ComponentType<PartProps> }>
+}
+
+export interface PartProps {
+  /** What the screen shows, as its operation answers it. */
+  readonly subject: Row
 }
 
 /** Headings of the navigation, in their order. */
@@ -70,6 +86,7 @@ export interface Finder {
 export interface Contribution {
   readonly screens?: readonly Screen[]
   readonly cards?: readonly Card[]
+  readonly parts?: readonly Part[]
   readonly views?: readonly View[]
   readonly finders?: readonly Finder[]
 }
@@ -90,6 +107,10 @@ export function cards(): Card[] {
     .flatMap((one) => one.cards ?? [])
     .filter(isUsable)
     .sort((a, b) => (a.order ?? 100) - (b.order ?? 100))
+}
+
+export function partsOf(path: string): Part[] {
+  return contributions.flatMap((one) => one.parts ?? []).filter((one) => one.of === path && isUsable(one))
 }
 
 export function finders(): Finder[] {

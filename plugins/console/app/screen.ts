@@ -4,7 +4,18 @@ export { call, type Me, me, type Operation, type Row } from "./api.ts"
 export { Area, One } from "./area.tsx"
 export { Copy, confirmed, OperationButton } from "./buttons.tsx"
 export { Chart, type Series } from "./chart.tsx"
-export { type Card, type Contribution, type Finder, mayCall, type Screen, type ScreenProps, type View } from "./contributions.ts"
+export {
+  type Card,
+  type Contribution,
+  type Finder,
+  mayCall,
+  type Part,
+  type PartProps,
+  partsOf,
+  type Screen,
+  type ScreenProps,
+  type View,
+} from "./contributions.ts"
 export { type DocumentText, readDocument, writeDocument } from "./documents.ts"
 export { type Completion, Editor, type Finding } from "./editor.tsx"
 export { type Filter, FilterBar, hrefWith, NextPage, query, setQuery, Tabs } from "./filters.tsx"

@@ -8,10 +8,30 @@ export interface Question {
   readonly shares?: readonly string[]
 }
 
+interface Span {
+  readonly since: string
+  readonly ofPage: string
+}
+
 /** `page` is the id of one, or empty; ids are letters, digits and hyphens. */
+function spanOf(days: number, page: string, now: number): Span {
+  return {
+    since: `TIMESTAMP '${new Date(now - days * 86_400_000).toISOString().slice(0, 10)}'`,
+    ofPage: /^[\w-]+$/.test(page) ? ` AND artifact_id = '${page}'` : "",
+  }
+}
+
+/** One row: visitors, leads, conversion, and what three of four visitors had of each vital at most. */
+export function figuresOf(days: number, page: string, now: number): string {
+  const { since, ofPage } = spanOf(days, page, now)
+  const vital = (name: string) => `quantile_cont(value, 0.75) FILTER (name = '${name}') AS "${name}"`
+  return `SELECT visitors, leads, leads / nullif(visitors, 0) AS conversion, "LCP", "INP", "CLS"
+FROM (SELECT count(*) AS visitors, count_if(converted) AS leads FROM sessions\nWHERE started_at >= ${since}${ofPage}),
+  (SELECT ${["LCP", "INP", "CLS"].map(vital).join(", ")} FROM web_vitals\nWHERE occurred_at >= ${since}${ofPage})`
+}
+
 export function questionsOf(days: number, page: string, now: number): Question[] {
-  const since = `TIMESTAMP '${new Date(now - days * 86_400_000).toISOString().slice(0, 10)}'`
-  const ofPage = /^[\w-]+$/.test(page) ? ` AND artifact_id = '${page}'` : ""
+  const { since, ofPage } = spanOf(days, page, now)
   const sessions = `FROM sessions\nWHERE started_at >= ${since}${ofPage}`
   return [
     {

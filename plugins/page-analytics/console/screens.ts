@@ -2,6 +2,15 @@
 import type { Contribution } from "#console"
 
 export default {
+  parts: [
+    {
+      of: "pages/{slug}",
+      name: "visitors",
+      title: "Visitors",
+      needs: ["page_analytics.query", "page_analytics.status"],
+      load: () => import("./of-page.tsx"),
+    },
+  ],
   screens: [
     {
       path: "page_analytics",

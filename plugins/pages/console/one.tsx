@@ -6,9 +6,11 @@ import {
   Foreign,
   formatShare,
   hrefOf,
+  Lazy,
   mayCall,
   OperationButton,
   OperationForm,
+  partsOf,
   query,
   SameAs,
   type ScreenProps,
@@ -16,6 +18,7 @@ import {
   Tabs,
   Time,
   useAnswer,
+  visible,
 } from "#console"
 import { type Page, Status } from "./page.tsx"
 import { Preview } from "./preview.tsx"
@@ -24,6 +27,7 @@ export default function PageScreen({ params }: ScreenProps) {
   const { slug = "" } = params
   const read = useAnswer<Page>("pages.get", { slug })
   const { part = "preview" } = query()
+  const parts = partsOf("pages/{slug}")
   return (
     <>
       <p>
@@ -39,9 +43,15 @@ export default function PageScreen({ params }: ScreenProps) {
             <Actions page={page} onDone={read.reload} />
             <Tabs
               name="part"
-              tabs={[["preview", "Preview"], ["about", "About"], ...(mayCall("pages.update") ? ([["change", "Change"]] as const) : [])]}
+              tabs={[
+                ["preview", "Preview"],
+                ...parts.map(({ name, title }) => [name, title] as const),
+                ["about", "About"],
+                ...(mayCall("pages.update") ? ([["change", "Change"]] as const) : []),
+              ]}
             />
             {part === "preview" && <Preview page={page} />}
+            {parts.map(({ name, load }) => name === part && <Lazy key={name} load={load} props={{ subject: { ...page } }} />)}
             {part === "about" && <About page={page} />}
             {part === "change" && <OperationForm name="pages.update" known={{ slug }} present={{ ...page }} onDone={read.reload} />}
           </>
@@ -64,7 +74,7 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
   )
 }
 
-function Actions({ page: { id, slug, title, status, url }, onDone }: { readonly page: Page; readonly onDone: () => void }) {
+function Actions({ page: { slug, title, status, url }, onDone }: { readonly page: Page; readonly onDone: () => void }) {
   const input = { slug }
   return (
     <div class="verbs">
@@ -89,9 +99,6 @@ function Actions({ page: { id, slug, title, status, url }, onDone }: { readonly 
         <OperationButton operation="pages.publish" input={input} onDone={onDone}>
           Publish
         </OperationButton>
-      )}
-      {mayCall("page_analytics.query") && (
-        <a href={hrefOf(["page_analytics"], { page: id })}>Visitors, funnel, conversion, vitals and friction</a>
       )}
     </div>
   )
@@ -123,7 +130,7 @@ function About({ page: { slug, url, single_page, published_at, updated_at, varia
       {variants.map(({ key, html }) => (
         <details key={key}>
           <summary>HTML of {key}</summary>
-          <pre>{html}</pre>
+          <pre>{visible(html)}</pre>
         </details>
       ))}
     </>

@@ -73,4 +73,40 @@ describe("the screens of analytics", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).press("Enter")
     await page.getByText("can be saved with a name").waitFor()
   })
+
+  it("tell on the page's own screen who visited it, what became of them, and how it loaded for them", async () => {
+    const { api } = shown.host
+    const made = await api<{ id: string }>("POST", "/v1/pages", {
+      title: "Spring offer",
+      variants: [{ key: "a", html: "<h1>Spring</h1>" }],
+    })
+    const analytics = new AnalyticsHost(shown.host)
+    const of = (session: number) => ({ session_id: `spring${session}`, artifact_id: made.body.id, at: analytics.now })
+    const seen = Array.from({ length: 8 }, (_, session) => of(session))
+    const vitals = { LCP: 2_100, INP: 320, CLS: 0.4 }
+    await analytics.write([
+      ...seen.map((values) => event("pageview", values)),
+      ...seen.slice(0, 2).map((values) => event("lead", values)),
+      ...Object.entries(vitals).map(([vital_name, vital_value]) => event("web_vital", { ...of(0), vital_name, vital_value })),
+    ])
+    await analytics.caughtUp()
+    const page = await shown.signedIn("/console/pages/spring-offer")
+    await page.getByRole("heading", { name: "Spring offer" }).waitFor()
+    await shown.tabTo(page, "Visitors")
+    await page.keyboard.press("Enter")
+    await page.getByText("LCP of three in four").waitFor()
+    expect(await page.locator("main .figure").allTextContents()).to.deep.equal([
+      "8visitors",
+      "2leads",
+      "25%of visitors became leads",
+      "2.1 sLCP of three in four",
+      "320 msINP of three in four",
+      "0.40CLS of three in four",
+    ])
+    await page.getByRole("region", { name: "Funnel" }).locator("rect").first().waitFor()
+    await shown.looksRight(page, "page-visitors")
+    expect(new URL(page.url()).searchParams.get("part")).to.equal("visitors")
+    await page.getByRole("link", { name: "SQL of these figures" }).press("Enter")
+    await page.getByRole("region", { name: "Answer" }).getByText("1 row").waitFor()
+  })
 })
