@@ -1,5 +1,5 @@
 // Approvals by state, those that wait first.
-import { Ago, Answered, Badge, FilterBar, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Ago, Answered, Badge, FilterBar, Foreign, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
 import { type Approval, type Listed, State } from "./approval.tsx"
 
 const states = ["pending", "approved", "rejected", "expired", "done", "failed"]
@@ -23,7 +23,14 @@ export default function Approvals() {
                 rows={approvals}
                 keyOf={({ id }) => id}
                 columns={[
-                  { name: "what", show: ({ id, what }) => <a href={`/console/approvals/${id}`}>{what}</a> },
+                  {
+                    name: "what",
+                    show: ({ id, what }) => (
+                      <a href={`/console/approvals/${id}`}>
+                        <Foreign text={what} />
+                      </a>
+                    ),
+                  },
                   { name: "state", show: ({ state }) => <State state={state} /> },
                   { name: "risk", show: ({ risk }) => <Badge>{risk}</Badge> },
                   { name: "for", show: ({ subject }) => subject.name },

@@ -5,6 +5,7 @@ import {
   Answered,
   confirmed,
   Facts,
+  Foreign,
   mayCall,
   me,
   Problem,
@@ -28,9 +29,11 @@ export default function ApprovalScreen({ params }: ScreenProps) {
       <Answered of={read}>
         {(approval) => (
           <>
-            <h1>{approval.what}</h1>
+            <h1>
+              <Foreign text={approval.what} />
+            </h1>
             <p>
-              <State state={approval.state} /> {approval.why}
+              <State state={approval.state} /> <Foreign text={approval.why} />
             </p>
             <div class="split">
               <section aria-label="Exact input">

@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks"
 import type { ClientError } from "#client"
 import { call, type Row } from "./api.ts"
 import { returns, trouble } from "./connection.ts"
+import { unturned } from "./foreign.tsx"
 
 export interface Answer<T> {
   /** The last one, also while it is read again or cannot be. */
@@ -90,7 +91,7 @@ export function Answered<T>({ of, children }: { readonly of: Answer<T>; readonly
 export function Problem({ text }: { readonly text: string }) {
   return (
     <p role="alert" class="problem">
-      {text}
+      {unturned(text)}
     </p>
   )
 }

@@ -4,6 +4,7 @@ import { type ComponentChildren, createRef } from "preact"
 import { useEffect } from "preact/hooks"
 import type { Row } from "./api.ts"
 import { mayCall } from "./contributions.ts"
+import { unturned } from "./foreign.tsx"
 import { useSubmit } from "./submit.ts"
 
 export function Copy({ text, name = "" }: { readonly text: string; readonly name?: string }) {
@@ -60,8 +61,8 @@ export function Confirmation() {
   }
   return (
     <dialog ref={dialog} class="confirmation" aria-labelledby="question" onClose={onClose}>
-      <h2 id="question">{asked?.title}</h2>
-      {asked?.text && <p>{asked.text}</p>}
+      <h2 id="question">{unturned(asked?.title ?? "")}</h2>
+      {asked?.text && <p>{unturned(asked.text)}</p>}
       <div class="verbs">
         <button type="button" onClick={() => say(false)}>
           Cancel

@@ -1,4 +1,5 @@
 // Pictures of few numbers as SVG, each with the table that it shows beside it for those who do not see it.
+import { unturned } from "./foreign.tsx"
 import { formatNumber } from "./show.tsx"
 
 export interface Series {
@@ -31,12 +32,12 @@ export function Chart({ label, names, series, kind = "lines", format = formatNum
   return (
     <figure class="chart">
       <figcaption>
-        <span>{label}</span>
+        <span>{unturned(label)}</span>
         {series.length > 1 && (
           <span class="legend">
             {series.map((one, index) => (
               <span key={one.name} class={`tone-${toneOf(one, index)}`}>
-                {one.name}
+                {unturned(one.name)}
               </span>
             ))}
           </span>
@@ -57,9 +58,9 @@ export function Chart({ label, names, series, kind = "lines", format = formatNum
           : bars({ series, names, kind: kind === "stacked" ? kind : "bars", step, y, height })}
       </svg>
       <div class="axis" aria-hidden="true">
-        <span>{names[0]}</span>
+        <span>{unturned(names[0] ?? "")}</span>
         <span>{`0 to ${format(top)}`}</span>
-        <span>{names.length > 1 ? names.at(-1) : ""}</span>
+        <span>{names.length > 1 ? unturned(names.at(-1) ?? "") : ""}</span>
       </div>
       <Numbers label={label} names={names} series={series} format={format} />
     </figure>
@@ -113,7 +114,7 @@ function Numbers({ label, names, series, format }: Required<Pick<ChartArgs, "lab
               <td />
               {series.map(({ name }) => (
                 <th key={name} scope="col" class="number">
-                  {name}
+                  {unturned(name)}
                 </th>
               ))}
             </tr>
@@ -121,7 +122,7 @@ function Numbers({ label, names, series, format }: Required<Pick<ChartArgs, "lab
           <tbody>
             {names.map((name, at) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
+                <th scope="row">{unturned(name)}</th>
                 {series.map((one) => (
                   <td key={one.name} class="number">
                     {format(one.values[at] ?? 0)}

@@ -1,4 +1,5 @@
 // Filters whose state is the address, so that a link shows the same.
+import { unturned } from "./foreign.tsx"
 import { go, place } from "./place.ts"
 
 export type Query = Readonly<Record<string, string>>
@@ -68,7 +69,7 @@ export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: Fil
                 .filter(([value]) => value !== otherwise)
                 .map(([value, title]) => (
                   <option key={value} value={value}>
-                    {title}
+                    {unturned(title)}
                   </option>
                 ))}
             </select>

@@ -1,5 +1,7 @@
 // Times, counts and states as people read them, the same on every screen.
+
 import type { ComponentChildren } from "preact"
+import { Foreign } from "./foreign.tsx"
 
 const numbers = new Intl.NumberFormat("en", { maximumFractionDigits: 2 })
 const shares = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 })
@@ -93,7 +95,7 @@ export function Facts({ of }: { readonly of: readonly (readonly [name: string, v
       {of.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{typeof value === "string" ? <Foreign text={value} /> : value}</dd>
         </div>
       ))}
     </dl>

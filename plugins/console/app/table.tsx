@@ -1,5 +1,7 @@
 // A table of a page of rows.
+
 import type { ComponentChildren } from "preact"
+import { Foreign } from "./foreign.tsx"
 
 export interface Column<T> {
   readonly name: string
@@ -16,6 +18,11 @@ interface TableArgs<T> {
   readonly columns: readonly Column<T>[]
   readonly rows: readonly T[]
   readonly keyOf: (row: T, index: number) => string
+}
+
+/** A text is somebody's: it turns nothing beside it. */
+export function Cell({ of }: { readonly of: ComponentChildren }): ComponentChildren {
+  return typeof of === "string" ? <Foreign text={of} /> : of
 }
 
 export function Table<T>({ label, columns, rows, keyOf }: TableArgs<T>) {
@@ -37,7 +44,7 @@ export function Table<T>({ label, columns, rows, keyOf }: TableArgs<T>) {
             <tr key={keyOf(row, index)}>
               {columns.map(({ name, show, isNumber }) => (
                 <td key={name} class={isNumber ? "number" : ""}>
-                  {show(row)}
+                  <Cell of={show(row)} />
                 </td>
               ))}
             </tr>

@@ -5,7 +5,7 @@
 import { useSignal } from "@preact/signals"
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core"
 import { useEffect, useRef } from "preact/hooks"
-import type { Column } from "./table.tsx"
+import { Cell, type Column } from "./table.tsx"
 
 interface VirtualTableArgs<T> {
   readonly label: string
@@ -80,7 +80,7 @@ export function VirtualTable<T>({ label, columns, count, rowAt, onRange, rowHeig
             >
               {columns.map(({ name, show, isNumber }) => (
                 <div key={name} role="cell" class={isNumber ? "number" : ""}>
-                  {row === undefined ? "…" : show(row)}
+                  {row === undefined ? "…" : <Cell of={show(row)} />}
                 </div>
               ))}
             </div>

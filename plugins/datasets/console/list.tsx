@@ -1,5 +1,5 @@
 // The organization's datasets.
-import { Answered, Badge, hrefOf, hrefWith, Nothing, OperationDetails, query, SameAs, Table, useAnswer } from "#console"
+import { Answered, Badge, Foreign, hrefOf, hrefWith, Nothing, OperationDetails, query, SameAs, Table, useAnswer } from "#console"
 
 interface Dataset {
   readonly id: string
@@ -32,12 +32,22 @@ export default function Datasets() {
                 rows={datasets}
                 keyOf={({ id }) => id}
                 columns={[
-                  { name: "name", show: ({ slug, name }) => <a href={hrefOf(["datasets", slug])}>{name}</a> },
+                  {
+                    name: "name",
+                    show: ({ slug, name }) => (
+                      <a href={hrefOf(["datasets", slug])}>
+                        <Foreign text={name} />
+                      </a>
+                    ),
+                  },
                   { name: "slug", show: ({ slug }) => <code>{slug}</code> },
                   { name: "holds", show: (one) => one.class },
                   { name: "purpose", show: ({ purpose }) => purpose.replaceAll("_", " ") },
                   { name: "status", show: ({ status }) => <Badge tone={status === "active" ? "good" : "plain"}>{status}</Badge> },
-                  { name: "about", show: ({ description, warnings }) => [description, ...warnings].filter(Boolean).join(" ") },
+                  {
+                    name: "about",
+                    show: ({ description, warnings }) => <Foreign text={[description, ...warnings].filter(Boolean).join(" ")} />,
+                  },
                 ]}
               />
             )}

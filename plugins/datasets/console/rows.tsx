@@ -3,6 +3,7 @@ import {
   Answered,
   Badge,
   Copy,
+  Foreign,
   hrefWith,
   Nothing,
   OperationForm,
@@ -29,7 +30,9 @@ export default function DatasetScreen({ params }: ScreenProps) {
       <p>
         <a href="/console/datasets">Datasets</a>
       </p>
-      <h1>{read.answer?.name ?? slug}</h1>
+      <h1>
+        <Foreign text={read.answer?.name ?? slug} />
+      </h1>
       <Tabs
         name="part"
         tabs={[
@@ -98,7 +101,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
 function About({ dataset, onDone }: { readonly dataset: Dataset; readonly onDone: () => void }) {
   return (
     <>
-      <p>{dataset.description}</p>
+      <Foreign text={dataset.description} isParagraph />
       <p>
         <Badge tone={dataset.status === "active" ? "good" : "plain"}>{dataset.status}</Badge> {dataset.class}, key{" "}
         {dataset.key ?? "none yet"}. <code>{dataset.slug}</code> <Copy text={dataset.slug} name="slug" />{" "}

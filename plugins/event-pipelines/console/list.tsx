@@ -1,5 +1,19 @@
 // The organization's pipelines, with what came to each in the last hour.
-import { Answered, FilterBar, formatNumber, hrefOf, mayCall, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import {
+  Answered,
+  FilterBar,
+  Foreign,
+  formatNumber,
+  hrefOf,
+  mayCall,
+  NextPage,
+  Nothing,
+  query,
+  SameAs,
+  Table,
+  Time,
+  useAnswer,
+} from "#console"
 import { type Activity, type Pipeline, State, states } from "./pipeline.tsx"
 
 const everyMs = 10_000
@@ -45,7 +59,14 @@ export default function Pipelines() {
                   rows={pipelines}
                   keyOf={({ id }) => id}
                   columns={[
-                    { name: "name", show: ({ slug, name }) => <a href={hrefOf(["event_pipelines", slug])}>{name}</a> },
+                    {
+                      name: "name",
+                      show: ({ slug, name }) => (
+                        <a href={hrefOf(["event_pipelines", slug])}>
+                          <Foreign text={name} />
+                        </a>
+                      ),
+                    },
                     { name: "state", show: (one) => <State state={one.state} /> },
                     { name: "source", show: (one) => one.source_kind.replaceAll("_", " ") },
                     count("accepted"),

@@ -1,7 +1,7 @@
 // A new pipeline, written in the editor; its secret is shown once.
 import "./pipelines.css"
 import { useSignal } from "@preact/signals"
-import { Editor, hrefOf, Problem, readDocument, useSubmit } from "#console"
+import { Editor, Foreign, hrefOf, Problem, readDocument, useSubmit } from "#console"
 import { Once } from "./secret.tsx"
 import { useHelp } from "./text.ts"
 
@@ -51,11 +51,14 @@ export default function NewPipeline() {
       {answer ? (
         <section aria-label="Made">
           <p role="status">
-            <a href={hrefOf(["event_pipelines", answer.slug])}>{answer.name}</a> was made.
+            <a href={hrefOf(["event_pipelines", answer.slug])}>
+              <Foreign text={answer.name} />
+            </a>{" "}
+            was made.
           </p>
           {answer.warnings.map((one) => (
             <p key={one} class="problem">
-              {one}
+              <Foreign text={one} />
             </p>
           ))}
           {answer.secret && <Once secret={answer.secret} />}

@@ -1,7 +1,7 @@
 // One pipeline: its graph, its document, trying it, its secrets, its drift, and how to send to it. Which is shown is in the address.
 import "./pipelines.css"
 import type { ComponentType } from "preact"
-import { Answered, Facts, hrefOf, Lazy, mayCall, query, SameAs, type ScreenProps, Tabs, Time, useAnswer } from "#console"
+import { Answered, Facts, Foreign, hrefOf, Lazy, mayCall, query, SameAs, type ScreenProps, Tabs, Time, useAnswer } from "#console"
 import { type Pipeline, State, type ViewProps } from "./pipeline.tsx"
 
 export default function One({ params: { slug = "" } }: ScreenProps) {
@@ -14,7 +14,9 @@ export default function One({ params: { slug = "" } }: ScreenProps) {
       <Answered of={read}>
         {(pipeline) => (
           <>
-            <h1>{pipeline.name}</h1>
+            <h1>
+              <Foreign text={pipeline.name} />
+            </h1>
             <Head pipeline={pipeline} />
             <Views pipeline={pipeline} reload={read.reload} />
           </>
@@ -57,7 +59,7 @@ function Head({
       <Facts of={facts} />
       {warnings.map((text) => (
         <p key={text} class="problem">
-          {text}
+          <Foreign text={text} />
         </p>
       ))}
       <p>

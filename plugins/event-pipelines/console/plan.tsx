@@ -1,5 +1,5 @@
 // What an apply would change: fields before and after, with what is against it.
-import { Badge, Problem } from "#console"
+import { Badge, Foreign, Problem } from "#console"
 
 export interface Planned {
   readonly action: string
@@ -56,10 +56,14 @@ export function PlanShown({ planned: { action, changes, drift, problems, warning
       ))}
       {warnings.map((text) => (
         <p key={text}>
-          <Badge tone="warning">warning</Badge> {text}
+          <Badge tone="warning">warning</Badge> <Foreign text={text} />
         </p>
       ))}
-      {drift && <p class="about">{drift.message} Saving here changes the server alone: the next apply from files tells of it.</p>}
+      {drift && (
+        <p class="about">
+          <Foreign text={drift.message} /> Saving here changes the server alone: the next apply from files tells of it.
+        </p>
+      )}
       {changes.map(({ field, before, after }) => (
         <section key={field} aria-label={`Change of ${field}`}>
           <h3>{field}</h3>

@@ -1,5 +1,5 @@
 // Each experiment that runs with what its visitors say so far.
-import { Answered, Badge, formatNumber, Nothing, type Tone, useAnswer } from "#console"
+import { Answered, Badge, Foreign, formatNumber, Nothing, type Tone, useAnswer } from "#console"
 
 interface Experiment {
   readonly slug: string
@@ -44,7 +44,9 @@ function Running({ experiment: { slug, name } }: { readonly experiment: Experime
   const canBeDecided = answer?.verdict.outcome === "better" || answer?.verdict.outcome === "control"
   return (
     <li>
-      <a href={`/console/experiments/${slug}`}>{name}</a>{" "}
+      <a href={`/console/experiments/${slug}`}>
+        <Foreign text={name} />
+      </a>{" "}
       {answer && (
         <>
           <Badge tone={tones[answer.verdict.outcome] ?? "plain"}>

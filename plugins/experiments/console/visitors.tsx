@@ -1,5 +1,5 @@
 // What real visitors did: rates with their intervals, each variant against the control, guardrails, and rates over time.
-import { Badge, Chart, formatNumber, formatShare, formatTime, Nothing, Table, Time, type Tone, useAnswer } from "#console"
+import { Badge, Chart, Foreign, formatNumber, formatShare, formatTime, Nothing, Table, Time, type Tone, useAnswer } from "#console"
 import { Intervals } from "./intervals.tsx"
 import { between, type Experiment, type LiveSection, type Seen, score, share } from "./report.ts"
 
@@ -55,7 +55,7 @@ export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
   return (
     <>
       <p>
-        {outcome !== "" && <Verdict of={outcome} />} {message}
+        {outcome !== "" && <Verdict of={outcome} />} <Foreign text={message} />
       </p>
       {now?.to_decision && (
         <p>

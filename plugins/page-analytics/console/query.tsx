@@ -2,7 +2,22 @@
 // is in the address, to be kept and shared.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Answered, Copy, Editor, go, hrefOf, mayCall, Problem, query, SameAs, setQuery, Table, useAnswer, useSubmit } from "#console"
+import {
+  Answered,
+  Copy,
+  Editor,
+  Foreign,
+  go,
+  hrefOf,
+  mayCall,
+  Problem,
+  query,
+  SameAs,
+  setQuery,
+  Table,
+  useAnswer,
+  useSubmit,
+} from "#console"
 import type { Report } from "./reports.tsx"
 import { Found, type Result } from "./result.tsx"
 
@@ -68,7 +83,7 @@ export default function Query() {
           tables.map(({ name, about, columns }) => (
             <details key={name}>
               <summary>
-                <code>{name}</code> {about}
+                <code>{name}</code> <Foreign text={about} />
               </summary>
               <Table
                 label={`Columns of ${name}`}
@@ -77,7 +92,7 @@ export default function Query() {
                 columns={[
                   { name: "column", show: (column) => <code>{column.name}</code> },
                   { name: "type", show: ({ type }) => type },
-                  { name: "is", show: (column) => column.about },
+                  { name: "is", show: (column) => <Foreign text={column.about} /> },
                 ]}
               />
             </details>

@@ -1,5 +1,19 @@
 // One saved report: the rows that were saved, or those of now; where the saved ones cannot be had again, why.
-import { Answered, Copy, go, hrefOf, OperationButton, query, SameAs, type ScreenProps, Tabs, Time, useAnswer } from "#console"
+import {
+  Answered,
+  Copy,
+  Foreign,
+  go,
+  hrefOf,
+  OperationButton,
+  query,
+  SameAs,
+  type ScreenProps,
+  Tabs,
+  Time,
+  useAnswer,
+  visible,
+} from "#console"
 import type { Report } from "./reports.tsx"
 import { Found, type Result } from "./result.tsx"
 
@@ -17,7 +31,9 @@ export default function ReportScreen({ params }: ScreenProps) {
       <Answered of={read}>
         {({ name, query: sql, as_of, created_at }) => (
           <>
-            <h1>{name}</h1>
+            <h1>
+              <Foreign text={name} />
+            </h1>
             <p class="about">
               Saved <Time value={created_at} />, of events until <Time value={as_of} />.
             </p>
@@ -49,7 +65,7 @@ export default function ReportScreen({ params }: ScreenProps) {
             <Answered of={result}>{(found) => <Found result={found} />}</Answered>
             <details>
               <summary>SQL</summary>
-              <pre>{sql}</pre>
+              <pre>{visible(sql)}</pre>
             </details>
           </>
         )}

@@ -1,5 +1,5 @@
 // Saved reports: questions with a name, each with the events that it was asked of.
-import { Answered, hrefOf, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Answered, Foreign, hrefOf, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
 
 export interface Report {
   readonly slug: string
@@ -34,7 +34,14 @@ export default function Reports() {
                 rows={reports}
                 keyOf={({ slug }) => slug}
                 columns={[
-                  { name: "name", show: ({ slug, name }) => <a href={hrefOf(["page_analytics", "reports", slug])}>{name}</a> },
+                  {
+                    name: "name",
+                    show: ({ slug, name }) => (
+                      <a href={hrefOf(["page_analytics", "reports", slug])}>
+                        <Foreign text={name} />
+                      </a>
+                    ),
+                  },
                   { name: "of events until", show: ({ as_of }) => <Time value={as_of} /> },
                   { name: "saved", show: ({ created_at }) => <Time value={created_at} /> },
                 ]}

@@ -1,5 +1,5 @@
 // The answer to a question: a picture where it has one, and every row as a table.
-import { Ago, brief, Chart, type Column, formatNumber, formatShare, Nothing, VirtualTable } from "#console"
+import { Ago, brief, Chart, type Column, formatNumber, formatShare, Nothing, VirtualTable, visible } from "#console"
 
 export interface Result {
   readonly columns: readonly string[]
@@ -51,7 +51,7 @@ function Rows({ result: { columns, types, rows } }: { readonly result: Result })
   const shown = columns.map(
     (name, index): Column<readonly unknown[]> => ({
       name: `${index} ${name}`,
-      title: <span title={types[index] ?? ""}>{name}</span>,
+      title: <span title={types[index] ?? ""}>{visible(name)}</span>,
       show: (row) => brief(row[index]).slice(0, 500),
       isNumber: numeric.test(types[index] ?? ""),
       width: "12rem",

@@ -6,6 +6,7 @@ import {
   Badge,
   Copy,
   Facts,
+  Foreign,
   go,
   OperationButton,
   OperationDetails,
@@ -14,6 +15,7 @@ import {
   Table,
   type Tone,
   useAnswer,
+  visible,
 } from "#console"
 import { type Domain, Status } from "./domain.tsx"
 
@@ -58,7 +60,7 @@ export default function DomainScreen({ params }: ScreenProps) {
               .filter((text) => text !== "")
               .map((text) => (
                 <p key={text} class="problem">
-                  {text}
+                  <Foreign text={text} />
                 </p>
               ))}
             <div class="verbs">
@@ -89,8 +91,8 @@ export default function DomainScreen({ params }: ScreenProps) {
               keyOf={({ name, type, value }) => `${name} ${type} ${value}`}
               columns={[
                 { name: "type", show: ({ type }) => type },
-                { name: "name", show: ({ name }) => <code>{name}</code> },
-                { name: "expected", show: ({ value }) => <code>{value}</code> },
+                { name: "name", show: ({ name }) => <code>{visible(name)}</code> },
+                { name: "expected", show: ({ value }) => <code>{visible(value)}</code> },
                 { name: "copy", title: "", show: ({ value }) => <Copy text={value} /> },
                 {
                   name: "found",
@@ -101,9 +103,9 @@ export default function DomainScreen({ params }: ScreenProps) {
                       <>
                         <Badge tone={tones[check.state]}>{check.state}</Badge>{" "}
                         {check.found.map((text) => (
-                          <code key={text}>{text} </code>
+                          <code key={text}>{visible(text)} </code>
                         ))}
-                        {check.fix && <p>{check.fix}</p>}
+                        {check.fix && <Foreign text={check.fix} isParagraph />}
                       </>
                     ),
                 },

@@ -86,6 +86,7 @@ async function questions(asked: Asked): Promise<Record<string, Question>> {
     list: list("", 100),
     "list/next": list(`&cursor=${encodeURIComponent(newest.next_cursor)}`, 100),
     "list/failed": list("&status=failed", 100),
+    "list/accepted": list("&status=accepted", 100),
     "list/rejected": list("&status=rejected", 0),
     "list/tests": list("&is_test=true", 100),
     "list/no-tests": list("&is_test=false", 100),

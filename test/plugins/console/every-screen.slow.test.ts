@@ -1,5 +1,6 @@
 // Every screen of a service with something in every area, in Chromium: found by its links from the navigation on, looked at in
-// light or dark, narrow or wide (in the soak all of these), and held against what a guest, a member and a manager's key may do.
+// light or dark, narrow or wide (in the soak all of these), gone through by Tab with hostile texts in every answer, and held
+// against what a guest, a member and a manager's key may do.
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { type Role, roleAtLeast } from "../../../core/contract/caller.ts"
@@ -8,6 +9,7 @@ import { isSoak } from "../../tier.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 import { Filling, optionsOf, type Servers, startServers } from "./filled.ts"
+import { answerHostile, harmOf, mark } from "./hostile.ts"
 
 /** Each screen in all looks, in place of one, which is another for the next screen. */
 const everyLook = isSoak || process.env["MILLRACE_TEST_PICTURES"] !== undefined
@@ -31,6 +33,25 @@ describe("every screen", () => {
     expect(places.length).to.be.greaterThan(60)
     for (const place of ["workstreams/autumn-launch", "experiments/spring-offer", "pages/spring-offer"])
       expect(places.includes(`/console/${place}`), place).to.equal(true)
+  })
+
+  it("shows hostile texts as what they are, whatever field has them, and leads to each part by Tab with its focus in sight", async () => {
+    const page = await shown.signedIn("/console")
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.evaluate(watchFocus)
+    await answerHostile(page)
+    let [marked, reached] = [0, 0]
+    const found: string[] = []
+    const places = await walk(page, async (path) => {
+      if ((await page.locator("main").textContent())?.includes(mark)) marked++
+      for (const harmed of await harmOf(page)) found.push(`${path}: ${harmed}`)
+      for (const left of await unreached(page)) found.push(`${path}, without focus: ${left}`)
+      reached += Number(await page.evaluate("reached.size"))
+    })
+    expect(found).to.deep.equal([])
+    expect(places.length).to.be.greaterThan(60)
+    expect(marked, "places that show such texts").to.be.greaterThan(40)
+    expect(reached, "parts reached").to.be.greaterThan(300)
   })
 
   for (const { name, role, manager } of [
@@ -110,6 +131,33 @@ async function offeredOn(page: Page): Promise<string[]> {
     return [/\/-\/([\w.]+)$/.exec(url.pathname)?.[1], url.searchParams.get("do") ?? undefined]
   })
   return [...calls.split(" "), ...opened].filter((name): name is string => name !== undefined && name !== "")
+}
+
+/** Notes what has had the focus, and what shows no outline then. */
+const watchFocus = `(() => {
+  globalThis.reached = new Set()
+  globalThis.unseen = new Set()
+  addEventListener("focusin", ({ target }) => {
+    reached.add(target)
+    if (!target.shadowRoot && getComputedStyle(target).outlineStyle === "none") unseen.add(target)
+  })
+})()`
+
+const focusable = `(() => {
+  const parts = [...document.querySelectorAll("main :is(a[href], button, input, select, textarea, summary, [tabindex='0'])")]
+  return parts.filter((one) => !one.disabled && one.type !== "radio" && one.tabIndex >= 0 && one.checkVisibility())
+})()`
+
+/** By the link to the content, then Tab by Tab: what has to be reached and is not. */
+async function unreached(page: Page): Promise<string[]> {
+  await page.evaluate("reached.clear(); unseen.clear(); document.activeElement.blur(); document.querySelector('.skip').focus()")
+  await page.keyboard.press("Enter")
+  const count = Number(await page.evaluate(`${focusable}.length`))
+  for (let pressed = 0; pressed < count + 3; pressed++) await page.keyboard.press("Tab")
+  const left = await page.evaluate(
+    `${focusable}.filter((one) => !reached.has(one) || unseen.has(one)).map((one) => one.outerHTML.slice(0, 200))`,
+  )
+  return left as string[]
 }
 
 const nameOf = (path: string) =>

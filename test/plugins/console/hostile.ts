@@ -1,0 +1,42 @@
+// Texts of strangers that try to be more than text, put into whatever the service answers: for tests that every screen shows them
+// as what they are.
+import type { Page } from "playwright-core"
+
+export const mark = "evil-mark"
+const hostile = `<img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202e${mark} ${"unbroken".repeat(40)}`
+
+/** From now on each text of an answer that people wrote is a hostile one. */
+export async function answerHostile(page: Page): Promise<void> {
+  await page.route(/\/v1\//, async (route) => {
+    const response = await route.fetch()
+    if (!response.headers()["content-type"]?.includes("json")) return await route.fulfill({ response })
+    await route.fulfill({ response, json: hostileOf(await response.json()) })
+  })
+}
+
+/** What such a text has become on the page that is more than text; and what it turns, or shoves aside. */
+export async function harmOf(page: Page): Promise<string[]> {
+  return (await page.evaluate(harm)) as string[]
+}
+
+const harm = `(() => {
+  const root = document.documentElement
+  const turned = [...document.querySelectorAll("body *")].filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.includes("\\u202e")))
+  return [
+    ...document.querySelectorAll("img[src=x], main script"),
+    ...turned,
+    ...(document.title === "hit" ? [document.querySelector("title")] : []),
+    ...(root.scrollWidth > root.clientWidth ? [...document.querySelectorAll("main *")].filter((one) => one.getBoundingClientRect().right > root.clientWidth) : []),
+  ].map((one) => one.outerHTML.slice(0, 200)).slice(0, 5)
+})()`
+
+const written = /^(?:title|name|note|description|summary|subject|text|body|content|message|objective|reason|about)$/
+/** What the console reads as something else than text. */
+const read = new Set(["svg", "cursor", "next_cursor"])
+
+function hostileOf(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return !read.has(name) && (written.test(name) || /\w\s\w/.test(value)) ? hostile : value
+  if (Array.isArray(value)) return value.map((one) => hostileOf(one, name))
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, hostileOf(one, key)]))
+}
