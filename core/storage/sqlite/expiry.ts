@@ -9,7 +9,7 @@ const documentsPerStep = 200
 
 export class Expiry {
   readonly #database: DatabaseSync
-  readonly #statements: readonly { readonly due: StatementSync; readonly remove: StatementSync }[]
+  readonly #statements: readonly { readonly due: StatementSync; readonly table: string }[]
 
   constructor(database: DatabaseSync, collections: readonly CollectionSpec[]) {
     this.#database = database
@@ -18,15 +18,16 @@ export class Expiry {
       const at = quoted(columnAt("expires", spec.expires))
       const table = tableOf(spec)
       const due = database.prepare(`SELECT n FROM ${table} WHERE ${at}<? ORDER BY ${at} LIMIT ${documentsPerStep}`)
-      return [{ due, remove: database.prepare(`DELETE FROM ${table} WHERE n=?`) }]
+      return [{ due, table }]
     })
   }
 
   /** One step; true when more is due already. */
   step(now: string): boolean {
-    for (const { due, remove } of this.#statements) {
+    for (const { due, table } of this.#statements) {
       const rows = due.all(now)
       if (rows.length === 0) continue
+      const remove = this.#database.prepare(`DELETE FROM ${table} WHERE n=?`)
       this.#database.exec("BEGIN IMMEDIATE")
       try {
         for (const row of rows) remove.run(row["n"] as number)

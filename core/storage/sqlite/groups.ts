@@ -8,7 +8,7 @@ import { AppError } from "../../kernel/errors.ts"
 import { idKey } from "./id-key.ts"
 import type { KeyCell } from "./keys.ts"
 import type { Organization, Organizations } from "./organizations.ts"
-import type { Table } from "./table.ts"
+import type { Table, Tables } from "./table.ts"
 import { type CommitCells, type WireChange, type WireOutcome, writeKinds } from "./wire.ts"
 
 /** Commits remembered at least. */
@@ -18,7 +18,7 @@ class NeedsSavepoints extends Error {}
 
 export class Groups {
   readonly #database: DatabaseSync
-  readonly #tables: readonly Table[]
+  readonly #tables: Tables
   readonly #organizations: Organizations
   readonly #done = new Map<string, string>()
   readonly #groups: { n: number; ids: string[] }[] = []
@@ -32,7 +32,7 @@ export class Groups {
   #last = 0
   #forgotten = 0
 
-  constructor(database: DatabaseSync, tables: readonly Table[], organizations: Organizations) {
+  constructor(database: DatabaseSync, tables: Tables, organizations: Organizations) {
     this.#database = database
     this.#tables = tables
     this.#organizations = organizations
@@ -112,8 +112,7 @@ export class Groups {
     const organizations: Organization[] = []
     for (let at = 2; at < first; at++) organizations.push({ id: cells[at] as string, n: this.#organizations.numberOf(cells[at] as string) })
     for (let at = first; at < cells.length; ) {
-      const table = this.#tables[cells[at + 1] as number]
-      if (!table) throw new Error("A write names a table that is not open.")
+      const table = this.#tables.at(cells[at + 1] as number)
       const organization = organizations[cells[at + 2] as number] as Organization
       const brings = cells[at] !== writeKinds.update && cells[at] !== writeKinds.remove
       // Kind, table and organization; then what is bound behind the organization, or id and change.

@@ -13,6 +13,7 @@ const ofPhrases = new RegExp(`[${String.fromCharCode(1)}-${String.fromCharCode(3
 
 /** Gives each phrase that is declared now a character, as long as there are any; what a character stands for never changes. */
 export function layOutPhrases(database: DatabaseSync, { name, phrases = [] }: CollectionSpec): void {
+  if (phrases.length === 0) return
   const known = phrasesOf(database, name)
   const free = codes.filter((code) => known[code] === undefined)
   const add = database.prepare("INSERT INTO _phrases(collection,code,phrase) VALUES(?,?,?)")
@@ -30,10 +31,18 @@ export function createPhrases(database: DatabaseSync): void {
 }
 
 export function phrasesOf(database: DatabaseSync, collection: string): Phrases {
-  const phrases: (string | undefined)[] = []
-  const rows = database.prepare("SELECT code,phrase FROM _phrases WHERE collection=?").all(collection)
-  for (const { code, phrase } of rows) phrases[Number(code)] = String(phrase)
-  return phrases
+  return allPhrases(database).get(collection) ?? []
+}
+
+/** By collection. */
+export function allPhrases(database: DatabaseSync): ReadonlyMap<string, Phrases> {
+  const all = new Map<string, (string | undefined)[]>()
+  for (const { collection, code, phrase } of database.prepare("SELECT collection,code,phrase FROM _phrases").all()) {
+    const phrases = all.get(String(collection)) ?? []
+    phrases[Number(code)] = String(phrase)
+    all.set(String(collection), phrases)
+  }
+  return all
 }
 
 /** Puts characters in the place of phrases, each once, where they stand in the order of their declaration: one walk through the text. */

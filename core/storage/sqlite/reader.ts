@@ -8,7 +8,7 @@ import { type Matcher, matcher } from "../match.ts"
 import { isDamage } from "./damage.ts"
 import { idKey } from "./id-key.ts"
 import type { KeyCell } from "./keys.ts"
-import { lengthened, phrasesOf } from "./phrases.ts"
+import { allPhrases, lengthened } from "./phrases.ts"
 import { statementOf } from "./query.ts"
 import { organizationSql } from "./schema.ts"
 import { documentColumns, type Shape, wholeText } from "./shape.ts"
@@ -17,8 +17,9 @@ import type { ReaderData, ReaderReply, WireError, WireLookUp, WireQuery, WireRea
 const { file, shapes: declared } = workerData as ReaderData
 const database = new DatabaseSync(file, { readOnly: true })
 database.exec("PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456; PRAGMA busy_timeout=5000")
+const phrases = allPhrases(database)
 const shapes = new Map(
-  Object.entries(declared).map(([table, shape]) => [table, { ...shape, phrases: phrasesOf(database, table.replaceAll('"', "")) }]),
+  Object.entries(declared).map(([table, shape]) => [table, { ...shape, phrases: phrases.get(table.replaceAll('"', "")) ?? [] }]),
 )
 
 const statements = new Map<string, StatementSync>()

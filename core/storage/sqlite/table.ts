@@ -22,6 +22,28 @@ type RowCells = KeyCell[]
 /** A row that is there: what `documentColumns` names, then its number. */
 type FoundCells = readonly KeyCell[]
 
+/** The tables of all collections, in their order; each is made when a write first names it, since most are not written to for long. */
+export class Tables {
+  readonly #database: DatabaseSync
+  readonly #collections: readonly CollectionSpec[]
+  readonly #made: Table[] = []
+
+  constructor(database: DatabaseSync, collections: readonly CollectionSpec[]) {
+    this.#database = database
+    this.#collections = collections
+  }
+
+  at(index: number): Table {
+    const made = this.#made[index]
+    if (made) return made
+    const spec = this.#collections[index]
+    if (!spec) throw new Error("A write names a table that is not open.")
+    const table = new Table(this.#database, spec)
+    this.#made[index] = table
+    return table
+  }
+}
+
 export class Table {
   /** Cells of a row. */
   readonly width: number

@@ -12,7 +12,7 @@ import { type FileSettings, layOut, openForWriting } from "./layout.ts"
 import { Organizations } from "./organizations.ts"
 import { unpacked } from "./packed.ts"
 import { Probe } from "./probe.ts"
-import { Table } from "./table.ts"
+import { Tables } from "./table.ts"
 import type { FileFault, LostCommits, WriterReply, WriterRequest } from "./wire.ts"
 
 const { collections, ...settings } = workerData as FileSettings & { collections: readonly CollectionSpec[] }
@@ -22,11 +22,7 @@ const counter = new CommitCounter(settings.file)
 const lost = lostSince(counter)
 const organizations = new Organizations(database)
 layOut(database, collections, organizations)
-const groups = new Groups(
-  database,
-  collections.map((spec) => new Table(database, spec)),
-  organizations,
-)
+const groups = new Groups(database, new Tables(database, collections), organizations)
 const expiry = new Expiry(database, collections)
 const probe = new Probe(database)
 const opened = new OpenedFile(settings.file)
