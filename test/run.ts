@@ -78,9 +78,14 @@ function rankOf(file: string): number {
   return rank === -1 ? longest.length : rank
 }
 
-/** Workers beyond one for each core, since a file often waits for other processes, in the slow tier half of its time. */
-const beyondCores = { fast: 1, slow: 2 } as const
-const cores = Math.max(2, availableParallelism())
+/** Two more than the cores, since a file often waits: for other processes or, most in the fast tier, for time to pass. */
+const jobs = Math.max(2, availableParallelism()) + 2
+
+/**
+ * The tests are bound by the processor, which threads that collect garbage beside each other take more of; and what a
+ * test leaves behind is seldom kept.
+ */
+const garbage = ["--single-threaded-gc", "--min-semi-space-size=16", "--max-semi-space-size=64"]
 
 /** Of memory in the fast tier, whose kills are of processes, not of machines: what was written stays without a flush. */
 function temporaryFolder(tier: Tier): string | undefined {
@@ -95,8 +100,8 @@ export async function runTier(tier: Tier, more: readonly string[], signal?: Abor
   const given = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
   if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${given["MILLRACE_TEST_SEED"]}`)
   // Times are measured in the soak: one file at a time.
-  const parallel = tier === "soak" ? [] : ["--parallel", "--jobs", String(cores + beyondCores[tier])]
-  const args = [join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...parallel, ...more, ...filesOf(tier)]
+  const [flags, parallel] = tier === "soak" ? [[], []] : [garbage, ["--parallel", "--jobs", String(jobs)]]
+  const args = [...flags, join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...parallel, ...more, ...filesOf(tier)]
   const mocha = spawn(process.execPath, args, {
     cwd: projectRoot,
     stdio: "inherit",
