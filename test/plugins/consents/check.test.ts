@@ -108,7 +108,7 @@ describe("asking whether a person may be written to", () => {
       host.clock.set(noon + hours * hour + count * minute)
       for (const question of questions) for (const rule of await compare(to, question)) seen.add(rule)
     })
-    await fc.assert(property, { numRuns: isSoak ? 1_000 : 60, seed, endOnFailure: true })
+    await fc.assert(property, { numRuns: isSoak ? 1_000 : 40, seed, endOnFailure: true })
     const every = ["connection", "consent", "erasure", "opt_out", "quiet_hours", "template", "test", "unanswered", "veto", "window"]
     expect([...seen].sort()).to.include.members(every)
   })

@@ -69,7 +69,7 @@ onBothStores("finding events", ({ start }) => {
     const builder = host.get(BuilderToken)
     let sentBefore = 0
     for (let segment = 0; segment < 9; segment++) {
-      const batch = Array.from({ length: segment === 0 ? 1_050 : 130 }, (_, n) => ({
+      const batch = Array.from({ length: segment === 0 ? 1_050 : 70 }, (_, n) => ({
         customer: `c${sentBefore + n}`,
         campaign: "spring sale",
       }))

@@ -2,6 +2,7 @@
 // should be. One registration, and no status that Trust Hub did not tell.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
+import { sampleOf } from "../../tier.ts"
 import { eightCalls, startTrustHub, type TrustHubServer } from "./trust-hub.ts"
 import { Desk, deskAfresh, voiceEnv } from "./voice-bench.ts"
 
@@ -74,7 +75,7 @@ describe("registering a caller name", () => {
     expect(hub.acted).to.deep.equal([])
   })
 
-  for (const [index, call] of [...new Set(eightCalls)].entries()) {
+  for (const call of sampleOf([...new Set(eightCalls)])) {
     const [, path = "", within] = call.split(" ")
     it(`are registered once where the answer of ${call} is lost after it acted`, async () => {
       const last = within ?? path
@@ -86,11 +87,11 @@ describe("registering a caller name", () => {
       expect(hub.acted.filter((one) => !one.endsWith("Evaluations"))).to.deep.equal(
         eightCalls.filter((one) => !one.endsWith("Evaluations")),
       )
-      expect([hub.items.TrustProducts.length, hub.items.EndUsers.length, index >= 0]).to.deep.equal([1, 1, true])
+      expect([hub.items.TrustProducts.length, hub.items.EndUsers.length]).to.deep.equal([1, 1])
     })
   }
 
-  for (const fault of ["lost_before", "error", "malformed", "unauthorized"] as const) {
+  for (const fault of sampleOf(["lost_before", "error", "malformed", "unauthorized"] as const)) {
     it(`are approved until Trust Hub answers, where it is ${fault}`, async () => {
       hub.fault("POST TrustProducts", fault, 3)
       hub.fault("GET CustomerProfiles", fault, 1)

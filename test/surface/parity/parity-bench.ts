@@ -1,5 +1,5 @@
-// The whole service with something of everything in it, made by the operations' own examples, and a second organization
-// with the same, or with a part of it in the first tier.
+// The whole service with something of everything in it, or of a part in the first tier, made by the operations' own
+// examples, and a second organization with the same.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isFast, thirdOf } from "../../tier.ts"
 import { openParityFixture, type ParityFixture } from "./fixture.ts"
@@ -20,11 +20,9 @@ export async function openParityBench(): Promise<ParityBench> {
   const fixture = await openParityFixture()
   try {
     const [home, foreign, stranger] = (await members(fixture, ["home-house", "foreign-house", "stranger"])) as [Member, Member, Member]
-    const operations = [...fixture.operations.values()]
-    const [own, foreigns] = [
-      await furnished(fixture, home, operations),
-      await furnished(fixture, foreign, isFast ? thirdOf(operations) : operations),
-    ]
+    const all = [...fixture.operations.values()]
+    const operations = isFast ? thirdOf(all) : all
+    const [own, foreigns] = [await furnished(fixture, home, operations), await furnished(fixture, foreign, operations)]
     return { ...fixture, home, foreign, stranger, own, foreigns }
   } catch (error) {
     await fixture.host.stop()
