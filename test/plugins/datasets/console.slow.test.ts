@@ -94,6 +94,7 @@ describe("the screens of datasets", () => {
 
   it("insert rows that are written as JSON, and say at which row one is refused", async () => {
     const page = await shown.signedIn("/console/datasets/sign-ups?part=insert")
+    await page.getByRole("textbox", { name: "Rows" }).waitFor()
     await shown.tabTo(page, "Rows")
     await shown.tabTo(page, "Rows")
     const write = async (text: string) => {
