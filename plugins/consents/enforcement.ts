@@ -36,6 +36,6 @@ export function messageVeto(rules: ConsentRules, clock: Clock): AskVeto {
   return async (organization, { channel, address, purpose }) => {
     const now = clock.now()
     const answer = await forbidden(rules, { organization, person: { kind: "phone", value: address }, channel, purpose, now })
-    return answer && { by: "consents", why: answer.why }
+    return answer && { by: "consents", why: answer.why, erased: answer.rule === "erasure" }
   }
 }

@@ -132,7 +132,15 @@ export default definePlugin({
       create: (deps) => new EgressGate({ ...deps, settings }),
     })
     registrar.provide(OutboxToken, {
-      inject: { store: Store, clock: Clock, queue: JobQueue, gate: EgressGateToken, numbers: PhoneNumbersToken },
+      inject: {
+        store: Store,
+        clock: Clock,
+        queue: JobQueue,
+        gate: EgressGateToken,
+        numbers: PhoneNumbersToken,
+        vetoes: OutboundVetoes,
+        works: UnitsOfWork,
+      },
       create: (deps) => new Outbox(deps),
     })
     registrar.provide(SenderToken, {

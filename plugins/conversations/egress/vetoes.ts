@@ -17,6 +17,8 @@ export interface OutboundMessage {
 export interface Veto {
   readonly by: string
   readonly why: string
+  /** Nothing of the message may be kept either. */
+  readonly erased?: boolean
 }
 
 /** Asked when a message is accepted and again just before it is sent. What it throws holds the message back. */

@@ -11,6 +11,8 @@ export const foldJob = {
     conversation_id: z.string(),
     /** Between which numbers it is; with them a conversation is made again that was removed while a message came. */
     ends: z.object({ number: z.string(), address: z.string() }).optional(),
+    /** A message to the person, who may have been erased while it was accepted. */
+    sent: z.string().optional(),
   }),
 }
 

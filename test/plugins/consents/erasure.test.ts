@@ -4,6 +4,7 @@ import { JobQueue, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { Collections } from "../../../core/contract/collection.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { OutboundVetoes } from "../../../plugins/conversations/index.ts"
 import { removeOldMessages } from "../../../plugins/conversations/removal/jobs.ts"
 import { LeadRowCollection } from "../../../plugins/leads/collections.ts"
 import { LeadsToken } from "../../../plugins/leads/index.ts"
@@ -173,6 +174,30 @@ onBothStores("what is left of people", ({ start }) => {
     // The audit log has who asked for a message to them.
     const kept = ["audit_log", "execution_payloads", "executions"]
     expect((await holding(person.slice(1))).filter((name) => !kept.includes(name))).to.deep.equal([])
+  })
+
+  it("of who is erased after a message to them has passed the gate, and before it is stored, is nothing", async () => {
+    const person = "+4915166600006"
+    await says("wamid.g0", person, { body: "Begun" })
+    await idle()
+    const called = meta.asked.length
+    let erased = false
+    // Asked after consents have been.
+    host.get(OutboundVetoes).use(async (_, { address }) => {
+      if (address !== person || erased) return undefined
+      erased = true
+      await call("POST", "/v1/consents/erase", { reason: "Article 17", phone: person })
+      await idle()
+      expect(await conversationOf(host, "chatapp", person)).to.equal(undefined)
+      return undefined
+    })
+    await call("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to: person, text: "Hello" })
+    expect(erased).to.equal(true)
+    await idle()
+    expect(await conversationOf(host, "chatapp", person)).to.equal(undefined)
+    const kept = ["audit_log", "execution_payloads", "executions"]
+    expect((await holding(person.slice(1))).filter((name) => !kept.includes(name))).to.deep.equal([])
+    expect(meta.asked.length).to.equal(called)
   })
 
   it("of an erased person is a digest, on every channel, and rows as long as nobody deletes them", async () => {
