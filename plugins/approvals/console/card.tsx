@@ -1,5 +1,5 @@
 // How many approvals wait, and which of them expire first.
-import { Ago, Answered, Nothing, useAnswer } from "#console"
+import { Ago, Answered, Foreign, Nothing, useAnswer } from "#console"
 import type { Listed } from "./approval.tsx"
 
 export default function ApprovalsCard() {
@@ -16,7 +16,9 @@ export default function ApprovalsCard() {
               .slice(0, 4)
               .map(({ id, what, expires_at }) => (
                 <li key={id}>
-                  <a href={`/console/approvals/${id}`}>{what.slice(0, 120)}</a>{" "}
+                  <a href={`/console/approvals/${id}`}>
+                    <Foreign text={what.slice(0, 120)} />
+                  </a>{" "}
                   <small>
                     expires <Ago value={expires_at} />
                   </small>

@@ -6,6 +6,7 @@ import { areaOf, load, may, me, operations, parting, signIn, signOut } from "./a
 import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
 import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
+import { Foreign } from "./foreign.tsx"
 import { Lazy } from "./lazy.tsx"
 import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
@@ -121,7 +122,9 @@ function App() {
       </a>
       <header>
         <a href={hrefOf([])}>Millrace</a>
-        <span>{me.value.organization.name}</span>
+        <span>
+          <Foreign text={me.value.organization.name} />
+        </span>
         <button type="button" onClick={openPalette}>
           Go to <kbd>Ctrl K</kbd>
         </button>

@@ -1,13 +1,16 @@
 // The first page: a card of each area that has something to say at a glance. Areas bring their cards in folders of their own.
 import { me } from "./api.ts"
 import { cards } from "./contributions.ts"
+import { Foreign } from "./foreign.tsx"
 import { Lazy } from "./lazy.tsx"
 
 export function Overview() {
   const shown = cards()
   return (
     <>
-      <h1>{me.value?.organization.name}</h1>
+      <h1>
+        <Foreign text={me.value?.organization.name ?? ""} />
+      </h1>
       <p class="about">
         Signed in as {me.value?.user?.email ?? "a service"}, {me.value?.role}. Press Ctrl K to go anywhere.
       </p>

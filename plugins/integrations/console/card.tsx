@@ -1,5 +1,5 @@
 // How many connections there are, and what is wrong with those that fail.
-import { Answered, Badge, Figure, Nothing, useAnswer } from "#console"
+import { Answered, Badge, Figure, Foreign, Nothing, useAnswer } from "#console"
 
 interface Connection {
   readonly id: string
@@ -30,9 +30,13 @@ export default function ConnectionsCard() {
             <ul class="lines">
               {inTrouble.slice(0, 4).map(({ id, name, app, status, health }) => (
                 <li key={id}>
-                  <a href={`/console/integrations/${id}`}>{name || app}</a>{" "}
+                  <a href={`/console/integrations/${id}`}>
+                    <Foreign text={name || app} />
+                  </a>{" "}
                   <Badge tone="bad">{status === "connected" ? health.status : status.replaceAll("_", " ")}</Badge>{" "}
-                  <small>{health.message.slice(0, 120)}</small>
+                  <small>
+                    <Foreign text={health.message.slice(0, 120)} />
+                  </small>
                 </li>
               ))}
             </ul>

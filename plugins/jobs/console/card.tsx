@@ -1,5 +1,5 @@
 // What waits in the queue, what is dead, and why the newest dead ones died.
-import { Answered, Figure, OperationButton, useAnswer } from "#console"
+import { Answered, Figure, Foreign, OperationButton, useAnswer } from "#console"
 
 interface Jobs {
   readonly jobs: readonly { readonly id: string; readonly type: string; readonly last_error: string | null }[]
@@ -31,7 +31,7 @@ export default function QueueCard() {
         <ul class="lines">
           {dead.answer.jobs.slice(0, 3).map(({ id, type, last_error }) => (
             <li key={id}>
-              <a href={`/console/jobs/${encodeURIComponent(id)}`}>{type}</a> {(last_error ?? "").slice(0, 120)}{" "}
+              <a href={`/console/jobs/${encodeURIComponent(id)}`}>{type}</a> <Foreign text={(last_error ?? "").slice(0, 120)} />{" "}
               <OperationButton operation="jobs.retry" input={{ id }} onDone={dead.reload}>
                 Retry
               </OperationButton>

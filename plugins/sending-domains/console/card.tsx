@@ -1,5 +1,5 @@
 // How the sending domains stand, those in trouble with what is wrong.
-import { Answered, Nothing, useAnswer } from "#console"
+import { Answered, Foreign, Nothing, useAnswer } from "#console"
 import { type Domain, Status } from "./domain.tsx"
 
 export default function DomainsCard() {
@@ -16,7 +16,10 @@ export default function DomainsCard() {
               .slice(0, 5)
               .map(({ domain, status, error_reason }) => (
                 <li key={domain}>
-                  <a href={`/console/sending_domains/${domain}`}>{domain}</a> <Status status={status} /> <small>{error_reason}</small>
+                  <a href={`/console/sending_domains/${domain}`}>{domain}</a> <Status status={status} />{" "}
+                  <small>
+                    <Foreign text={error_reason ?? ""} />
+                  </small>
                 </li>
               ))}
           </ul>

@@ -38,8 +38,11 @@ describe("every screen", () => {
   it("shows hostile texts as what they are, whatever field has them, and leads to each part by Tab with its focus in sight", async () => {
     const page = await shown.signedIn("/console")
     await page.setViewportSize({ width: 320, height: 640 })
-    await page.evaluate(watchFocus)
     await answerHostile(page)
+    // What was answered before goes.
+    await page.reload()
+    await page.locator("main h1").waitFor()
+    await page.evaluate(watchFocus)
     let [marked, reached] = [0, 0]
     const found: string[] = []
     const places = await walk(page, async (path) => {
