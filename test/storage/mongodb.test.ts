@@ -324,6 +324,30 @@ suite("storage: mongodb, its own promises", () => {
     await watched.stop()
   })
 
+  it("reads what another node has written, once that has refused a write of its own", async () => {
+    const watched = createMongoDriver({ url: `${urlOf(driver)}&monitorCommands=true`, clock: systemClock, log })
+    await watched.start([things])
+    const id = draw("thing")
+    await driver.commitGroup([commit(insert({ id, kind: "theirs" }))])
+    let refusedAt: Timestamp | undefined
+    let asked: Timestamp | undefined
+    watched.db.client.on("commandSucceeded", ({ commandName, reply }) => {
+      if (commandName === "update") refusedAt = (reply as { operationTime: Timestamp }).operationTime
+    })
+    watched.db.client.on("commandStarted", ({ commandName, command }) => {
+      const concern = command["readConcern"] as { level?: string; afterClusterTime?: Timestamp } | undefined
+      if (commandName === "find" && concern?.level === "majority") asked = concern.afterClusterTime
+    })
+    const where = { kind: "ours" }
+    const write: Write = { kind: "update", collection: things, organization: acme, id, update: { $set: { kind: "mine" } }, where }
+    const [refused] = await watched.commitGroup([commit(write)])
+    expect(refused).to.be.instanceOf(AppError).with.property("code", "aborted")
+    const options = { organization: acme, filter: { id }, sort: [], limit: 1, after: undefined, deadlineMs: 5_000 }
+    expect((await watched.find({ collection: things, ...options }))[0]).to.deep.include({ kind: "theirs" })
+    expect(refusedAt && asked?.greaterThanOrEqual(refusedAt)).to.equal(true)
+    await watched.stop()
+  })
+
   it("gives up a read at its deadline", async () => {
     const docs = Array.from({ length: 3_000 }, () =>
       insert({ id: draw("slow"), list: Array.from({ length: 60 }, (_, index) => ({ index })) }),

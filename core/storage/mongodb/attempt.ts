@@ -43,10 +43,10 @@ export async function attempt(commits: readonly PreparedCommit[], options: Attem
   try {
     session.startTransaction({ readConcern: { level: "local" }, readPreference: "primary", writeConcern: { w: "majority", journal: true } })
     const outcome = await run(commits, session, options)
-    if (outcome.ok) {
-      await options.finish(session)
-      options.seen.note(session)
-    } else await session.abortTransaction()
+    if (outcome.ok) await options.finish(session)
+    else await session.abortTransaction()
+    // What refused it may be on its way to a majority: who reads again is to read that.
+    options.seen.note(session)
     return outcome
   } finally {
     await session.endSession()

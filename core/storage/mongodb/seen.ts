@@ -1,6 +1,7 @@
 // The latest operation time of the replica set that this node has seen. Right after an election the new primary holds
 // every majority-committed write, but its commit point may lag, so that a majority read returns older data. A read
-// therefore carries the time seen, and the primary waits until its commit point has reached it.
+// therefore carries the time seen, and the primary waits until its commit point has reached it. The same is so for the
+// write of another node that has refused one of this node.
 import type { ClientSession, MongoClient, Timestamp } from "mongodb"
 
 export class Seen {
@@ -18,7 +19,7 @@ export class Seen {
     return session
   }
 
-  /** To be called once a majority has what the session did. */
+  /** To be called once a majority has what the session did, or where it did nothing. */
   note({ operationTime }: ClientSession): void {
     if (operationTime && (!this.#latest || operationTime.greaterThan(this.#latest))) this.#latest = operationTime
   }
