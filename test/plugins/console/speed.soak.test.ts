@@ -1,0 +1,97 @@
+// How fast the console is in Chromium, the service beside it: each area's first view after the answer to its data, and what a
+// frame costs while rows are scrolled through.
+import { expect } from "chai"
+import type { Page } from "playwright-core"
+import { expectWithin } from "../../tier.ts"
+import { until } from "../../waiting.ts"
+import { consoleUnderTest } from "./browser.ts"
+import { Filling, optionsOf, type Servers, startServers } from "./filled.ts"
+
+const rows = 5_000
+const perCall = 500
+/** Of 60 a second. */
+const frameMs = 1_000 / 60
+
+describe("the speed of the console", () => {
+  let servers: Servers
+  const shown = consoleUnderTest(async () => {
+    servers = await startServers()
+    return optionsOf(servers)
+  })
+  before(async () => {
+    await new Filling(shown.host, servers).all()
+    await shown.host.api("POST", "/v1/datasets", { name: "Many" })
+    for (let from = 0; from < rows; from += perCall) {
+      const more = Array.from({ length: perCall }, (_, at) => ({ email: `lead-${from + at}@example.com`, name: "Lead", budget: from + at }))
+      expect((await shown.host.api("POST", "/v1/datasets/many/rows", { rows: more, key: "email" })).status).to.equal(200)
+    }
+  })
+  after(() => servers.close())
+
+  it("shows each area within 300 ms of the answer to its data", async () => {
+    const page = await shown.signedIn("/console")
+    const areas = (await page.evaluate(`[...document.querySelectorAll("nav.areas a")].map((link) => link.pathname)`)) as string[]
+    expect(areas.length).to.be.greaterThan(15)
+    await page.addInitScript(watch)
+    const taken: (readonly [path: string, ms: number])[] = []
+    for (const path of ["/console", ...areas, "/console/datasets/many"]) {
+      await page.goto(shown.host.url + path)
+      const ms = await until(`${path} being shown`, async () => ((await page.evaluate("globalThis.sinceAnswer")) as number) || undefined)
+      taken.push([path, ms])
+    }
+    console.log(`      ${taken.map(([path, ms]) => `${path} ${Math.round(ms)} ms`).join(", ")}`)
+    for (const [path, ms] of taken) expectWithin(300, ms, path)
+  })
+
+  it("scrolls through rows in frames of a 60th of a second", async () => {
+    const page = await shown.signedIn("/console/datasets/many")
+    const table = page.getByRole("table", { name: "Rows of Many" })
+    await table.getByRole("row").nth(5).waitFor()
+    await table.focus()
+    await until("all rows being loaded", async () => {
+      await page.keyboard.press("End")
+      return (await page.getByText(`${rows.toLocaleString("en")} rows`).count()) > 0 || undefined
+    })
+    const busyMs = await busyOf(page)
+    const before = await busyMs()
+    const frames = Number(await page.evaluate(scroll))
+    const each = ((await busyMs()) - before) / frames
+    console.log(`      ${frames} frames, ${each.toFixed(1)} ms of the page's thread each`)
+    expect(frames).to.be.greaterThan(100)
+    expectWithin(frameMs, each, "work of a frame")
+  })
+})
+
+/** Notes the time from the last answer of the service until the first frame in which the area shows it. */
+const watch = `new MutationObserver((_, observer) => {
+  const main = document.querySelector("main")
+  const answers = performance.getEntriesByType("resource").filter(({ name }) => new URL(name).pathname.startsWith("/v1/"))
+  const isThere = main?.querySelector("h1") && ![...main.querySelectorAll("*")].some((one) => one.textContent.trim() === "Loading")
+  if (!isThere || answers.length === 0) return
+  observer.disconnect()
+  const answered = Math.max(...answers.map(({ responseEnd }) => responseEnd))
+  requestAnimationFrame(() => setTimeout(() => { globalThis.sinceAnswer = performance.now() - answered }))
+}).observe(document, { subtree: true, childList: true, characterData: true })`
+
+/** From the last row to the first, a screen and a half a frame; answers how many frames it took. */
+const scroll = `new Promise((resolve) => {
+  const table = document.querySelector("main .virtual")
+  let frames = 0
+  const step = () => {
+    if (table.scrollTop === 0) return resolve(frames)
+    frames++
+    table.scrollTop -= 900
+    requestAnimationFrame(step)
+  }
+  requestAnimationFrame(step)
+})`
+
+/** Milliseconds for which the page's thread has run tasks. */
+async function busyOf(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page)
+  await session.send("Performance.enable")
+  return async () => {
+    const { metrics } = await session.send("Performance.getMetrics")
+    return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1_000
+  }
+}
