@@ -101,6 +101,7 @@ export default definePlugin({
         buckets: Buckets,
         optOuts: OptOutsToken,
         announcements: AnnouncementsToken,
+        vetoes: OutboundVetoes,
       },
       create: (deps) => new Removals(deps),
     })
@@ -132,15 +133,7 @@ export default definePlugin({
       create: (deps) => new EgressGate({ ...deps, settings }),
     })
     registrar.provide(OutboxToken, {
-      inject: {
-        store: Store,
-        clock: Clock,
-        queue: JobQueue,
-        gate: EgressGateToken,
-        numbers: PhoneNumbersToken,
-        vetoes: OutboundVetoes,
-        works: UnitsOfWork,
-      },
+      inject: { store: Store, clock: Clock, queue: JobQueue, gate: EgressGateToken, numbers: PhoneNumbersToken },
       create: (deps) => new Outbox(deps),
     })
     registrar.provide(SenderToken, {

@@ -1,5 +1,5 @@
 // Accepting a message to be sent: it passes the gate, is stored, and a job sends it.
-import { type Clock, type JobQueue, type Store, timestamp, token, type UnitOfWork, type UnitsOfWork } from "#core"
+import { type Clock, type JobQueue, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { type Channel, collections, conversationId } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
 import { foldJob } from "../fold/job-refs.ts"
@@ -7,7 +7,6 @@ import type { StoredMessage, Template } from "../messages.ts"
 import type { PhoneNumbers } from "../numbers/numbers.ts"
 import type { EgressGate } from "./gate.ts"
 import { sendJob } from "./job-ref.ts"
-import type { OutboundVetoes } from "./vetoes.ts"
 
 interface Services {
   readonly store: Store
@@ -15,8 +14,6 @@ interface Services {
   readonly queue: JobQueue
   readonly gate: EgressGate
   readonly numbers: PhoneNumbers
-  readonly vetoes: OutboundVetoes
-  readonly works: UnitsOfWork
 }
 
 export interface NewMessage {
@@ -60,14 +57,6 @@ export class Outbox {
     queue.enqueue(work, foldJob, { channel, conversation_id, ends: { number: from, address: to }, sent: id }, { organization })
     queue.enqueue(work, sendJob, { channel, message_id: id }, { organization, key: from, id: `${id}:send`, runAt: sendAt })
     return { message, sendAt }
-  }
-
-  /** Removes a message that passed the gate before its person was erased and was stored after what was left of them was removed. */
-  async forgetErased(organization: string, channel: Channel, id: string, ends: { number: string; address: string }): Promise<void> {
-    const { vetoes, works } = this.#services
-    const veto = await vetoes.of(organization, { channel, ...ends, kind: "text", purpose: "service" })
-    if (!veto?.erased) return
-    await works.run((work) => work.in(collections[channel].messages, organization).remove(id, { optional: true }))
   }
 }
 

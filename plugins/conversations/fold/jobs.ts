@@ -1,7 +1,7 @@
 // Bringing conversations and sent messages up to date, after what changed them is on disk.
 import { defineJob, UnitsOfWork } from "#core"
-import { OutboxToken } from "../egress/outbox.ts"
 import { ConversationLeads } from "../leads.ts"
+import { RemovalsToken } from "../removal/removals.ts"
 import { FoldsToken } from "./fold.ts"
 import { foldJob, settleJob } from "./job-refs.ts"
 import { SettlementsToken } from "./settle.ts"
@@ -13,9 +13,9 @@ export const foldConversation = defineJob({
   ...foldJob,
   summary: "Brings a conversation up to date with its messages.",
   retry,
-  inject: { folds: FoldsToken, works: UnitsOfWork, leads: ConversationLeads, outbox: OutboxToken },
-  async run({ payload: { channel, conversation_id, ends, sent }, organization = "", deps: { folds, works, leads, outbox } }) {
-    if (ends && sent !== undefined) await outbox.forgetErased(organization, channel, sent, ends)
+  inject: { folds: FoldsToken, works: UnitsOfWork, leads: ConversationLeads, removals: RemovalsToken },
+  async run({ payload: { channel, conversation_id, ends, sent }, organization = "", deps: { folds, works, leads, removals } }) {
+    if (ends && sent !== undefined) await removals.removeLate(organization, channel, sent, ends)
     await works.run((work) => folds.stage(work, organization, channel, conversation_id, ends))
     const author = await folds.author(organization, channel, conversation_id)
     if (author) await leads.seen(organization, author)

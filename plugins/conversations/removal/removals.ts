@@ -14,6 +14,7 @@ import {
 import type { Buckets } from "../../buckets/index.ts"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, channels, collections } from "../channels.ts"
+import type { OutboundVetoes } from "../egress/vetoes.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import { writtenAs } from "../phone.ts"
 import { purgeJob } from "./job-refs.ts"
@@ -46,6 +47,7 @@ interface Services {
   readonly buckets: Buckets
   readonly optOuts: OptOuts
   readonly announcements: Announcements
+  readonly vetoes: OutboundVetoes
 }
 
 export class Removals {
@@ -110,6 +112,14 @@ export class Removals {
       }
       await optOuts.forget(organization, channel, address, works)
     }
+  }
+
+  /** Removes a message to a person who was erased after it had passed the gate, and before it was stored. */
+  async removeLate(organization: string, channel: Channel, messageId: string, ends: { number: string; address: string }): Promise<void> {
+    const { vetoes, works } = this.#services
+    const veto = await vetoes.of(organization, { channel, ...ends, kind: "text", purpose: "service" })
+    if (!veto?.erased) return
+    await works.run((work) => work.in(collections[channel].messages, organization).remove(messageId, { optional: true }))
   }
 
   /** Removes messages from before a time, and conversations that have no others. */
