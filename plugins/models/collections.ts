@@ -27,7 +27,7 @@ export interface KeptAnswer extends Document {
   expires_at: string
 }
 
-/** `id` follows from the organization, the model, the prompt (its text too), the answer's form, the seat and the input. */
+/** `id` follows from the organization and what was asked (model, prompt and its text, form of the answer, seat, input), or the call's own id. */
 export const AnswerCollection = defineCollection<KeptAnswer>()({
   name: "model_answers",
   scope: "organization",

@@ -28,7 +28,7 @@ export interface Question {
   readonly images?: readonly Uint8Array[]
   /** Which of several askings of the same question this is (a draw, a seat), so that each gets an answer of its own. */
   readonly seat?: string
-  /** Of this call and its repeats after a crash, each of which takes the place of the one before in budgets; absent: it is not repeated. */
+  /** Of this call and its repeats after a crash. Each takes the place of the one before in budgets; once one has an answer it is that of all, regardless of what they ask. Absent: it is not repeated. */
   readonly callId?: string
   /** 0 unless given. */
   readonly temperature?: number
@@ -129,7 +129,7 @@ async function ask<T>(
   const seen = model.images ? images : []
   const form = schema ? JSON.stringify(z.toJSONSchema(schema)) : ""
   const asked = [madeBy, prompt.text, form, seat, String(temperature), String(maxOutputTokens), input]
-  const parts = [reachedAt(model), ...asked, ...seen.map(digest)]
+  const parts = question.callId === undefined ? [reachedAt(model), ...asked, ...seen.map(digest)] : ["call", question.callId]
   const price = { model: model.model, estimate: estimateOf(model, question), costOf: (usage: Usage) => costOf(model, usage) }
   return keptOrNew(
     deps,

@@ -51,6 +51,8 @@ export interface StoredAgentRun extends Document {
   /** 1, and one more each time it is resumed. */
   attempt_number: number
   input: string
+  /** The newest message that the agent is shown: its input, or what the thread ended with when it was resumed. Absent in runs of earlier versions. */
+  last_message_id?: string
   output: string
   summary: string
   result_kind: string

@@ -14,8 +14,8 @@ export interface Threads {
   create(work: UnitOfWork, organization: string, thread: { readonly title: string; readonly userId: string | null }): StoredThread
   /** Stages a message. */
   append(work: UnitOfWork, organization: string, threadId: string, message: NewMessage): StoredMessage
-  /** The newest messages, oldest first. */
-  last(organization: string, threadId: string, limit: number): Promise<StoredMessage[]>
+  /** The newest messages up to one, or of all; oldest first. */
+  last(organization: string, threadId: string, limit: number, until?: string): Promise<StoredMessage[]>
 }
 
 export const Threads = token<Threads>("Threads")
@@ -55,8 +55,9 @@ export function createThreads({ store, clock, ids }: { store: Store; clock: Cloc
       work.in(ThreadCollection, organization).update(threadId, { $inc: { message_count: 1 }, $set: { updated_at: at } })
       return message
     },
-    async last(organization, threadId, limit) {
-      const found = await store.open(MessageCollection, organization).find({ thread_id: threadId }, { sort: { id: -1 }, limit })
+    async last(organization, threadId, limit, until) {
+      const where = { thread_id: threadId, ...(until === undefined ? {} : { id: { $lte: until } }) }
+      const found = await store.open(MessageCollection, organization).find(where, { sort: { id: -1 }, limit })
       return found.reverse()
     },
   }

@@ -87,7 +87,7 @@ export const AgentRunResource = z
   })
   .meta({ id: "AgentRun" })
 
-export function shownRun({ organization_id: _organization, agent_id: _agent, ...shown }: StoredAgentRun) {
+export function shownRun({ organization_id: _organization, agent_id: _agent, last_message_id: _last, ...shown }: StoredAgentRun) {
   return shown
 }
 

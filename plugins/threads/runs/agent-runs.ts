@@ -90,8 +90,15 @@ export class AgentRuns {
   start(work: UnitOfWork, organization: string, { agent, threadId, input, subject = null, by }: NewRun): StoredAgentRun {
     const { clock, ids, threads } = this.#deps
     const thread = threadId ?? threads.create(work, organization, { title: `Runs of ${agent.name}`, userId: by.user_id }).id
+    const id = ids.uuid()
+    const asked = threads.append(work, organization, thread, {
+      role: "user",
+      author: by.user_id ?? by.credential_id,
+      content: input,
+      agent_run_id: id,
+    })
     const run: StoredAgentRun = {
-      id: ids.uuid(),
+      id,
       agent_id: agent.id,
       agent_key: agent.key,
       thread_id: thread,
@@ -99,6 +106,7 @@ export class AgentRuns {
       state: runMachine.initial,
       attempt_number: 1,
       input,
+      last_message_id: asked.id,
       output: "",
       summary: "",
       result_kind: "",
@@ -112,12 +120,6 @@ export class AgentRuns {
       ended_at: null,
     }
     work.in(AgentRunCollection, organization).insert(run)
-    threads.append(work, organization, thread, {
-      role: "user",
-      author: by.user_id ?? by.credential_id,
-      content: input,
-      agent_run_id: run.id,
-    })
     this.#enqueue(work, organization, run)
     return run
   }
@@ -143,7 +145,7 @@ export class AgentRuns {
       ended_at: isOver ? at : null,
       terminal_reason: (reason ?? "").slice(0, maxReason),
       cost_millicents: run.cost_millicents + cost,
-      ...(resumes ? { attempt_number: run.attempt_number + 1 } : {}),
+      ...(resumes ? await this.#nextAttempt(organization, run) : {}),
       ...(answer
         ? {
             output: answer.output,
@@ -195,6 +197,12 @@ export class AgentRuns {
     const { clock, ids } = this.#deps
     const step = { run_id: id, attempt_number, kind, detail: detail.slice(0, maxReason), cost_millicents, at: timestamp(clock.now()) }
     work.in(RunStepCollection, organization).insert({ id: ids.uuid(), ...step })
+  }
+
+  /** Is shown what was said by now. */
+  async #nextAttempt(organization: string, { thread_id, attempt_number }: StoredAgentRun) {
+    const [newest] = await this.#deps.threads.last(organization, thread_id, 1)
+    return { attempt_number: attempt_number + 1, ...(newest ? { last_message_id: newest.id } : {}) }
   }
 
   #enqueue(work: UnitOfWork, organization: string, run: StoredAgentRun): void {

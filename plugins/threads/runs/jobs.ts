@@ -8,7 +8,7 @@ import { AgentRunsToken } from "./agent-runs.ts"
 import { callbackUrl } from "./callback.ts"
 import { expireRef, runRef } from "./job-refs.ts"
 
-/** Of the thread, what an agent is shown: the newest messages, and no more characters than this. */
+/** Of the thread as it was when the run was queued, what an agent is shown: the newest messages, and no more characters than this. */
 const maxMessages = 50
 const maxCharacters = 100_000
 /** Codes of failures that a later try may not meet. */
@@ -36,7 +36,7 @@ export const runJob = defineJob({
       if (!agent) throw new AppError("failed_precondition", `The agent "${begun.agent_key}" was removed.`, { reason: "agent_gone" })
       // An agent behind a connection says afterwards what it cost.
       await account?.check(1)
-      const messages = await threads.last(organization, begun.thread_id, maxMessages)
+      const messages = await threads.last(organization, begun.thread_id, maxMessages, begun.last_message_id)
       const answer = await deps.agents.ask(organization, {
         id: derivedUuid("agent run", begun.id, String(attempt_number)),
         agent: contactOf(agent),

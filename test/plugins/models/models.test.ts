@@ -108,6 +108,18 @@ describe("models", () => {
     expect(server.asked).to.have.length(6)
   })
 
+  it("answers the repeat of a call as the call was, whatever it asks by then, and pays once", async () => {
+    const asked = question({ callId: "0190a000-0000-7000-8000-0000000000c1" })
+    const first = await models().text(organization(), asked)
+    expect(await models().text(organization(), { ...asked, input: "More by now" })).to.deep.equal({
+      ...first,
+      costMillicents: 0,
+      kept: true,
+    })
+    expect((await models().text(organization(), { ...asked, callId: "0190a000-0000-7000-8000-0000000000c2" })).kept).to.equal(false)
+    expect(server.asked).to.have.length(2)
+  })
+
   it("keeps an answer of one form for no other", async () => {
     const asked = question()
     server.answer(() => ({ json: { reasoning: "Clearer.", winner: "B" } }))

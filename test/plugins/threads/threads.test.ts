@@ -89,6 +89,8 @@ describe("threads", () => {
   const messages = async (thread: string) =>
     (await host.api<{ messages: { role: string; author: string; content: string }[] }>("GET", `/v1/threads/${thread}/messages`)).body
       .messages
+  /** The messages that came with each call of the agent. */
+  const shown = () => agent.asked.map(({ body }) => (body["messages"] as { content: string }[]).map(({ content }) => content))
   const signed = (body: string, key = secret, at = host.clock.now()) => {
     const time = String(Math.floor(at / 1_000))
     const signature = `sha256=${createHmac("sha256", key).update(`${time}.${body}`).digest("hex")}`
@@ -209,9 +211,21 @@ describe("threads", () => {
     agent.answer(() => (++tries === 1 ? { status: 503 } : "Now."))
     const run = await start("worker", "Busy")
     await until("a try that failed", async () => (await steps(run)).some(({ kind }) => kind === "try_failed"))
+    await host.api("POST", `/v1/threads/${run.thread_id}/messages`, { content: "Said meanwhile", role: "user" })
     await host.clock.move(60_000)
     expect((await reaching(run, "succeeded")).output).to.equal("Now.")
     expect(new Set(agent.asked.map(({ headers }) => headers["idempotency-key"])).size).to.equal(1)
+    expect(shown()).to.deep.equal([["Busy"], ["Busy"]])
+  })
+
+  it("show what was said before an agent is asked once more", async () => {
+    const { run } = await handedOver("Write a headline")
+    await host.api("POST", `/v1/threads/${run.thread_id}/messages`, { content: "In English", role: "user" })
+    await host.api("POST", `/v1/agent-runs/${run.id}/cancel`)
+    agent.answer(() => "A headline")
+    await host.api("POST", `/v1/agent-runs/${run.id}/resume`)
+    await reaching(run, "succeeded")
+    expect(shown()).to.deep.equal([["Write a headline"], ["Write a headline", "In English"]])
   })
 
   it("refuse every transition that is not in the table", async () => {
