@@ -1,5 +1,5 @@
 // Before any test: chai shows expected and actual values in full, properties draw their inputs from one seed (another
-// where MILLRACE_TEST_SEED names one), and the processes of shared sandboxes outlive services and commands. After the
+// where MILLRACE_TEST_SEED names one), and the processes of shared sandboxes and the threads of stores outlive services and commands. After the
 // tests of each file (a worker runs one at a time): what modules have asked for, how often a 503 was asked again, and the
 // file's time.
 import "../core/compile-cache.js"
@@ -7,6 +7,7 @@ import { basename } from "node:path"
 import { config } from "chai"
 import fc from "fast-check"
 import { keepSharedSandboxes } from "../core/pipeline/sandbox/shared-sandbox.ts"
+import { keepStoreThreads } from "../core/storage/sqlite/thread.ts"
 import { seed } from "./tier.ts"
 import { recordTime } from "./times.ts"
 import { takeAskedAgain } from "./waiting.ts"
@@ -14,6 +15,7 @@ import { takeAskedAgain } from "./waiting.ts"
 config.truncateThreshold = 0
 fc.configureGlobal({ seed })
 keepSharedSandboxes()
+await keepStoreThreads(true)
 
 const endings: (() => Promise<unknown>)[] = []
 

@@ -10,6 +10,7 @@ import type { Filter } from "../../core/contract/store.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { shapeOf } from "../../core/storage/sqlite/shape.ts"
+import { keepStoreThreads } from "../../core/storage/sqlite/thread.ts"
 import { refusalOf } from "../refusal.ts"
 import { until } from "../waiting.ts"
 import { type Note, notes, storageContract } from "./contract.ts"
@@ -50,6 +51,7 @@ describe("storage: sqlite file", () => {
   it("starts another reading thread only where reads wait for one", async () => {
     const started: Worker[] = []
     const note = (worker: Worker) => void (worker.threadName === "millrace-reader" && started.push(worker))
+    await keepStoreThreads(false)
     process.on("worker", note)
     try {
       opened = await openFile([events])
@@ -66,12 +68,14 @@ describe("storage: sqlite file", () => {
       expect(started).to.have.length(2)
     } finally {
       process.off("worker", note)
+      await keepStoreThreads(true)
     }
   })
 
   it("answers look-ups by id beside a long query, on a thread that is started for them", async () => {
     const started: Worker[] = []
     const note = (worker: Worker) => void (worker.threadName === "millrace-reader" && started.push(worker))
+    await keepStoreThreads(false)
     process.on("worker", note)
     try {
       opened = await openFile([events], { readers: 1 })
@@ -90,6 +94,7 @@ describe("storage: sqlite file", () => {
       expect(started).to.have.length(2)
     } finally {
       process.off("worker", note)
+      await keepStoreThreads(true)
     }
   })
 

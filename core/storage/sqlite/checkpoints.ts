@@ -1,8 +1,8 @@
 // Carries the write-ahead log over into the file on a thread of its own, while the writer goes on. Where the log has
 // grown long, the writer is asked to carry over the little that came meanwhile, so that the log restarts: no commit
 // waits for more than that.
-import { Worker } from "node:worker_threads"
 import type { LogState } from "./checkpointer.ts"
+import { StoreThread } from "./thread.ts"
 
 /** Pages in the log, roughly, after which a step is taken. */
 const stepPages = 2_000
@@ -20,7 +20,7 @@ export interface CheckpointsOptions {
 
 export class Checkpoints {
   readonly #options: CheckpointsOptions
-  #worker: Worker | undefined
+  #thread: StoreThread<"step", LogState> | undefined
   #pages = 0
   #inFlight = false
 
@@ -34,38 +34,35 @@ export class Checkpoints {
     if (this.#pages < stepPages || this.#inFlight) return
     this.#pages = 0
     this.#inFlight = true
-    this.#worker ??= this.#start()
-    this.#worker.postMessage("step")
+    this.#thread ??= this.#start()
+    this.#thread.ask("step")
   }
 
   async stop(): Promise<void> {
-    const worker = this.#worker
-    if (!worker) return
-    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
-    worker.postMessage("close")
-    await ended
+    const thread = this.#thread
+    this.#thread = undefined
+    await thread?.close()
   }
 
-  #start(): Worker {
-    const worker = new Worker(new URL("./checkpointer.ts", import.meta.url), {
-      workerData: this.#options.file,
-      name: "millrace-checkpoints",
-    })
+  #start(): StoreThread<"step", LogState> {
     const done = () => {
       this.#inFlight = false
     }
-    worker.on("message", ({ pages }: LogState) => {
-      if (pages < longLog) done()
-      // What fails here fails at the next group too, and is told there.
-      else this.#options.finish().then(done, done)
+    const thread = new StoreThread<"step", LogState>(new URL("./checkpointer.ts", import.meta.url), {
+      name: "millrace-checkpoints",
+      data: this.#options.file,
+      onReply: ({ pages }) => {
+        if (pages < longLog) done()
+        // What fails here fails at the next group too, and is told there.
+        else this.#options.finish().then(done, done)
+      },
+      // Without the thread the writer carries all of it over itself, when the log is longer still.
+      onDeath: () => {
+        done()
+        this.#thread = undefined
+      },
     })
-    // Without the thread the writer carries all of it over itself, when the log is longer still.
-    worker.on("error", () => undefined)
-    worker.on("exit", () => {
-      done()
-      if (this.#worker === worker) this.#worker = undefined
-    })
-    worker.unref()
-    return worker
+    thread.unref()
+    return thread
   }
 }

@@ -1,11 +1,11 @@
 // The main thread's end of the readers. One thread answers look-ups by id only, so that none waits behind a long
 // query; the others answer everything else, one query at a time. Each is started where something waits for it: until
 // then the first answers look-ups too. What waits is bounded by number.
-import { Worker } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import { unreadableDocument } from "./damage.ts"
+import { StoreThread } from "./thread.ts"
 import type { FileFault, ReaderData, ReaderReply, WireError, WireRead } from "./wire.ts"
 
 interface Asked {
@@ -22,7 +22,7 @@ const startAfterMs = 5
 class Lane {
   readonly #pool: { unreadable(table: string): void; settle(asked: Asked, answer: string | number | WireError | undefined): void }
   readonly #data: ReaderData
-  #worker: Worker | undefined
+  #thread: StoreThread<readonly WireRead[], ReaderReply> | undefined
   #inHand: readonly Asked[] = []
 
   constructor(pool: ReaderPool, data: ReaderData) {
@@ -35,42 +35,42 @@ class Lane {
   }
 
   get started(): boolean {
-    return this.#worker !== undefined
+    return this.#thread !== undefined
   }
 
   take(queue: Asked[], most: number, then: () => void): void {
     this.#inHand = queue.splice(0, most)
-    this.#worker ??= this.#start(then)
-    this.#worker.postMessage(this.#inHand.map((asked) => asked.query))
+    this.#thread ??= this.#start(then)
+    this.#thread.ask(this.#inHand.map((asked) => asked.query))
   }
 
+  /** A query that runs is cut short. */
   async stop(): Promise<void> {
-    const worker = this.#worker
-    this.#worker = undefined
-    await worker?.terminate()
+    const thread = this.#thread
+    this.#thread = undefined
+    await (this.idle ? thread?.close() : thread?.kill())
   }
 
-  #start(then: () => void): Worker {
-    const worker = new Worker(new URL("./reader.ts", import.meta.url), { workerData: this.#data, name: "millrace-reader" })
-    worker.on("message", ({ answers, unreadable }: ReaderReply) => {
-      const asked = this.#inHand
-      this.#inHand = []
-      then()
-      for (const table of unreadable) this.#pool.unreadable(table)
-      for (const [index, each] of asked.entries()) this.#pool.settle(each, answers[index])
+  #start(then: () => void): StoreThread<readonly WireRead[], ReaderReply> {
+    const thread = new StoreThread<readonly WireRead[], ReaderReply>(new URL("./reader.ts", import.meta.url), {
+      name: "millrace-reader",
+      data: this.#data,
+      onReply: ({ answers, unreadable }) => {
+        const asked = this.#inHand
+        this.#inHand = []
+        then()
+        for (const table of unreadable) this.#pool.unreadable(table)
+        for (const [index, each] of asked.entries()) this.#pool.settle(each, answers[index])
+      },
+      onDeath: (error) => {
+        const asked = this.#inHand
+        this.#inHand = []
+        if (this.#thread === thread) this.#thread = undefined
+        for (const each of asked) each.reject(unavailable(`A reading thread failed: ${error.message}.`))
+        then()
+      },
     })
-    let cause = "it ended"
-    worker.on("error", (error) => {
-      cause = String(error)
-    })
-    worker.on("exit", () => {
-      const asked = this.#inHand
-      this.#inHand = []
-      if (this.#worker === worker) this.#worker = undefined
-      for (const each of asked) each.reject(unavailable(`A reading thread failed: ${cause}.`))
-      then()
-    })
-    return worker
+    return thread
   }
 }
 

@@ -38,6 +38,12 @@ export type WriterRequest =
   /** Carries over what is left of the log. */
   | { readonly kind: "checkpoint" }
 
+/** What the writer is asked; its reply has the same number. */
+export interface SentRequest {
+  readonly seq: number
+  readonly request: WriterRequest
+}
+
 /** Why the file can no longer be used as it is. */
 export interface FileFault {
   readonly reason: "storage_corrupt" | "storage_missing"

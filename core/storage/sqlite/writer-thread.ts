@@ -1,11 +1,11 @@
 // The main thread's end of the writer. Requests are answered in order. When the thread dies another is started and
 // what was not answered is handed to it again; commits are remembered in the file, so none is lost or done twice.
-import { Worker } from "node:worker_threads"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { FileSettings } from "./layout.ts"
 import type { OwnerOptions } from "./owner.ts"
-import type { FileFault, WriterReply, WriterRequest } from "./wire.ts"
+import { StoreThread } from "./thread.ts"
+import type { FileFault, SentRequest, WriterReply, WriterRequest } from "./wire.ts"
 
 interface Outstanding {
   readonly request: WriterRequest
@@ -22,7 +22,7 @@ export class WriterThread {
   readonly #settings: FileSettings & { readonly collections: readonly CollectionSpec[] }
   readonly #outstanding = new Map<number, Outstanding>()
   readonly #hooks: WriterHooks
-  #worker: Worker | undefined
+  #thread: StoreThread<SentRequest, WriterReply> | undefined
   #starting: Promise<void> | undefined
   #seq = 0
   #deaths = 0
@@ -36,23 +36,21 @@ export class WriterThread {
   /** Starts the thread; throws when the file cannot be opened or laid out. */
   start(): Promise<void> {
     this.#starting ??= new Promise<void>((resolve, reject) => {
-      const worker = new Worker(new URL("./writer.ts", import.meta.url), { workerData: this.#settings, name: "millrace-writer" })
-      let cause: unknown
-      worker.on("message", (reply: WriterReply) => {
-        if (reply.seq === 0) {
-          this.#worker = worker
-          if (reply.lost) this.#hooks.onLost(reply.lost)
-          for (const [seq, { request }] of this.#outstanding) worker.postMessage({ seq, request })
-          resolve()
-        } else this.#settle(reply)
-      })
-      worker.on("error", (error) => {
-        cause = error
-      })
-      worker.on("exit", (code) => {
-        const error = cause instanceof Error ? cause : new Error(`The writer thread ended with code ${code}.`)
-        reject(error)
-        this.#ended(error)
+      const thread = new StoreThread<SentRequest, WriterReply>(new URL("./writer.ts", import.meta.url), {
+        name: "millrace-writer",
+        data: this.#settings,
+        onReply: (reply) => {
+          if (reply.seq === 0) {
+            this.#thread = thread
+            if (reply.lost) this.#hooks.onLost(reply.lost)
+            for (const [seq, { request }] of this.#outstanding) thread.ask({ seq, request })
+            resolve()
+          } else this.#settle(reply)
+        },
+        onDeath: (error) => {
+          reject(error)
+          this.#ended(error)
+        },
       })
     })
     return this.#starting
@@ -64,23 +62,22 @@ export class WriterThread {
     return new Promise((resolve, reject) => {
       const seq = ++this.#seq
       this.#outstanding.set(seq, { request, resolve, reject })
-      if (this.#worker) this.#worker.postMessage({ seq, request })
+      if (this.#thread) this.#thread.ask({ seq, request })
       else this.#restart()
     })
   }
 
   /** For tests: kills the thread as a crash would. */
   async kill(): Promise<void> {
-    await this.#worker?.terminate()
+    await this.#thread?.kill()
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
-    const worker = this.#worker
-    if (!worker) return
-    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
-    worker.postMessage({ seq: 0, request: "close" })
-    await ended
+    await this.#starting?.catch(() => undefined)
+    const thread = this.#thread
+    this.#thread = undefined
+    await thread?.close()
   }
 
   #settle(reply: WriterReply): void {
@@ -94,7 +91,7 @@ export class WriterThread {
   }
 
   #ended(error: Error): void {
-    this.#worker = undefined
+    this.#thread = undefined
     this.#starting = undefined
     if (this.#stopped) {
       this.#giveUp("Storage is stopped.")

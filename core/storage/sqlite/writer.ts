@@ -1,7 +1,7 @@
 // The thread that writes: it alone changes the data file. It takes requests in order: groups of commits, steps of
 // expiry, and probes of whether a commit could be made.
 import { copyFileSync } from "node:fs"
-import { parentPort, workerData } from "node:worker_threads"
+import type { DatabaseSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { CommitCounter } from "./commit-counter.ts"
 import { isDamage, isFull } from "./damage.ts"
@@ -12,86 +12,85 @@ import { type FileSettings, layOut, openForWriting } from "./layout.ts"
 import { Organizations } from "./organizations.ts"
 import { unpacked } from "./packed.ts"
 import { Probe } from "./probe.ts"
+import { serve } from "./serve.ts"
 import { Tables } from "./table.ts"
-import type { FileFault, LostCommits, WriterReply, WriterRequest } from "./wire.ts"
+import type { FileFault, LostCommits, SentRequest, WriterReply, WriterRequest } from "./wire.ts"
 
-const { collections, ...settings } = workerData as FileSettings & { collections: readonly CollectionSpec[] }
-const database = openForWriting(settings)
-const counter = new CommitCounter(settings.file)
-// Before anything is written, since a log that is written to may restart.
-const lost = lostSince(counter)
-const organizations = new Organizations(database)
-layOut(database, collections, organizations)
-const groups = new Groups(database, new Tables(database, collections), organizations)
-const expiry = new Expiry(database, collections)
-const probe = new Probe(database)
-const opened = new OpenedFile(settings.file)
-let fault: FileFault | undefined
+type WriterData = FileSettings & { readonly collections: readonly CollectionSpec[] }
 
-parentPort?.on("message", ({ seq, request }: { seq: number; request: WriterRequest | "close" }) => {
-  if (request === "close") {
-    database.close()
-    counter.close()
-    parentPort?.close()
-    return
+serve<WriterData, SentRequest, WriterReply>(({ collections, ...settings }) => {
+  const database = openForWriting(settings)
+  const counter = new CommitCounter(settings.file)
+  // Before anything is written, since a log that is written to may restart.
+  const lost = lostSince(settings.file, database, counter)
+  const organizations = new Organizations(database)
+  layOut(database, collections, organizations)
+  const groups = new Groups(database, new Tables(database, collections), organizations)
+  const expiry = new Expiry(database, collections)
+  const probe = new Probe(database)
+  const opened = new OpenedFile(settings.file)
+  let fault: FileFault | undefined
+
+  const gone = (): FileFault | undefined => {
+    const message = opened.gone()
+    return message === undefined ? undefined : { reason: "storage_missing", message }
   }
-  const refused = (by: FileFault): WriterReply => ({ seq, failure: by.message, fault: by })
-  let reply: WriterReply
-  try {
-    // A damaged file is left as it is; one that is gone may come back. Looked before, so that what is refused is not kept
-    // where it went, and after, so that what is acknowledged is where it should be.
-    if (fault?.reason !== "storage_corrupt") fault = gone()
-    reply = fault ? refused(fault) : { seq, ...answer(request) }
-    fault ??= gone()
-    if (fault) reply = refused(fault)
-  } catch (error) {
-    const failure = error instanceof Error ? error.message : String(error)
-    if (isDamage(error)) fault = { reason: "storage_corrupt", message: `The data file ${settings.file} is damaged: ${failure}.` }
-    if (request.kind === "group") probe.refused(request.group.length)
-    reply = fault ? refused(fault) : { seq, failure, full: isFull(error) }
+
+  const done = (request: WriterRequest): Omit<WriterReply, "seq"> => {
+    switch (request.kind) {
+      case "group": {
+        const results = groups.write(unpacked(request.group))
+        counter.note(groups.last)
+        return { results }
+      }
+      case "expire":
+        return { more: expiry.step(request.now) }
+      case "probe":
+        probe.write()
+        return {}
+      case "checkpoint":
+        database.exec("PRAGMA wal_checkpoint(PASSIVE)")
+        return {}
+    }
   }
-  parentPort?.postMessage(reply)
+
+  return {
+    greeting: { seq: 0, lost },
+    answer({ seq, request }) {
+      const refused = (by: FileFault): WriterReply => ({ seq, failure: by.message, fault: by })
+      try {
+        // A damaged file is left as it is; one that is gone may come back. Looked before, so that what is refused is not kept
+        // where it went, and after, so that what is acknowledged is where it should be.
+        if (fault?.reason !== "storage_corrupt") fault = gone()
+        const reply = fault ? refused(fault) : { seq, ...done(request) }
+        fault ??= gone()
+        return fault ? refused(fault) : reply
+      } catch (error) {
+        const failure = error instanceof Error ? error.message : String(error)
+        if (isDamage(error)) fault = { reason: "storage_corrupt", message: `The data file ${settings.file} is damaged: ${failure}.` }
+        if (request.kind === "group") probe.refused(request.group.length)
+        return fault ? refused(fault) : { seq, failure, full: isFull(error) }
+      }
+    },
+    close() {
+      database.close()
+      counter.close()
+    },
+  }
 })
-parentPort?.postMessage({ seq: 0, lost } satisfies WriterReply)
-
-function gone(): FileFault | undefined {
-  const message = opened.gone()
-  return message === undefined ? undefined : { reason: "storage_missing", message }
-}
 
 /** Compares the last group in the file with the last that was noted; keeps a copy of a log that ends before it. */
-function lostSince(noted: CommitCounter): LostCommits | undefined {
+function lostSince(file: string, database: DatabaseSync, noted: CommitCounter): LostCommits | undefined {
   const { group, at } = noted.read()
   const last = lastGroup(database)
   const groupsLost = group - last
   if (groupsLost <= 0) return undefined
   noted.note(last)
-  const copy = `${settings.file}-wal.damaged-${new Date(at).toISOString().replaceAll(/[:.]/g, "-")}`
+  const copy = `${file}-wal.damaged-${new Date(at).toISOString().replaceAll(/[:.]/g, "-")}`
   try {
-    copyFileSync(`${settings.file}-wal`, copy)
+    copyFileSync(`${file}-wal`, copy)
   } catch {
     return { groups: groupsLost, at: new Date(at).toISOString(), log: undefined }
   }
   return { groups: groupsLost, at: new Date(at).toISOString(), log: copy }
-}
-
-function answer(request: WriterRequest): Omit<WriterReply, "seq"> {
-  switch (request.kind) {
-    case "group":
-      return group(request.group)
-    case "expire":
-      return { more: expiry.step(request.now) }
-    case "probe":
-      probe.write()
-      return {}
-    case "checkpoint":
-      database.exec("PRAGMA wal_checkpoint(PASSIVE)")
-      return {}
-  }
-}
-
-function group(packed: string): Pick<WriterReply, "results"> {
-  const results = groups.write(unpacked(packed))
-  counter.note(groups.last)
-  return { results }
 }
