@@ -67,7 +67,8 @@ function filesOf(tier: Tier): string[] {
   const judged = (file: string) =>
     /fast-check|\b(byTier|drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const sampled = (file: string) =>
-    file.startsWith("test/surface/parity/") || /\b(byTier|isDue|isFast|sampleOf)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+    file.startsWith("test/surface/parity/") ||
+    /\b(byTier|isDue|isFast|onStoresInTurn|sampleOf)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const again = (file: string) => (tier !== "fast" && sampled(file)) || (tier === "soak" && judged(file))
   const files = all.filter((file) => tierOf(file) === tier || again(file))
   return files.sort((a, b) => rankOf(a) - rankOf(b) || statSync(join(projectRoot, b)).size - statSync(join(projectRoot, a)).size)

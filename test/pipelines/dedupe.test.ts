@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { Clock } from "#core"
 import type { TestHost } from "#core/testing"
-import { listen } from "../plugins/outgoing-http/loopback-peer.ts"
+import { listen, type Peer } from "../plugins/outgoing-http/loopback-peer.ts"
 import { ShiftedClock } from "../shifted-clock.ts"
 import { patiently, until } from "../waiting.ts"
 import { Bench, post } from "./bench.ts"
@@ -25,12 +25,21 @@ onBothStores("deduplication", ({ start }) => {
   let host: TestHost
   let bench: Bench
   let url: string
+  let peer: Peer
+  /** What the peer was asked for, and what it waits for before it answers. */
+  const arrived: string[] = []
+  const gate = Promise.withResolvers<void>()
   before(async () => {
-    host = await start({ clock })
+    peer = await listen(({ url }, response) => {
+      arrived.push(url)
+      void gate.promise.then(() => response.end("{}"))
+    })
+    host = await start({ clock, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}` } })
     expect(host.get(Clock)).to.equal(clock)
     bench = new Bench(host)
     url = (await bench.make(document)).inbound_url
   })
+  after(() => peer.close())
   const send = (delivery: string, n: unknown = 1, headers: Record<string, string> = {}) =>
     post(url, { n }, { "x-delivery": delivery, ...headers })
 
@@ -116,39 +125,24 @@ onBothStores("deduplication", ({ start }) => {
   })
 
   it("makes a repeat wait for the first, which is still in progress", async () => {
-    const arrived: string[] = []
-    let letGo: () => void = () => {}
-    const gate = new Promise<void>((resolve) => {
-      letGo = resolve
+    const made = await bench.make({
+      name: "Slow",
+      dedupe: { key: "{{ payload.id }}" },
+      pipeline: [{ id: "call", type: "http.request", await: true, url: `${peer.origin}/{{ payload.id }}`, retry: { max_attempts: 1 } }],
     })
-    const peer = await listen(({ url }, response) => {
-      arrived.push(url)
-      void gate.then(() => response.end("{}"))
-    })
-    try {
-      const second = await start({ env: { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}` } })
-      const desk = new Bench(second)
-      const made = await desk.make({
-        name: "Slow",
-        dedupe: { key: "{{ payload.id }}" },
-        pipeline: [{ id: "call", type: "http.request", await: true, url: `${peer.origin}/{{ payload.id }}`, retry: { max_attempts: 1 } }],
-      })
-      const first = post(made.inbound_url, { id: 1 })
-      await until("the first call", () => arrived.length === 1)
-      const repeat = post(made.inbound_url, { id: 1 })
-      // Each later event goes the same way as the repeat would, if it did not wait.
-      const others: ReturnType<typeof post>[] = []
-      for (const id of [2, 3]) {
-        others.push(post(made.inbound_url, { id }))
-        await until(`the call of event ${id}`, () => arrived.includes(`/${id}`))
-      }
-      letGo()
-      const [one, two] = await Promise.all([first, repeat, ...others])
-      expect([one.status, two.status, [...arrived].sort()]).to.deep.equal([200, 200, ["/1", "/2", "/3"]])
-      expect(two.text).to.equal(one.text)
-    } finally {
-      await peer.close()
+    const first = post(made.inbound_url, { id: 1 })
+    await until("the first call", () => arrived.length === 1)
+    const repeat = post(made.inbound_url, { id: 1 })
+    // Each later event goes the same way as the repeat would, if it did not wait.
+    const others: ReturnType<typeof post>[] = []
+    for (const id of [2, 3]) {
+      others.push(post(made.inbound_url, { id }))
+      await until(`the call of event ${id}`, () => arrived.includes(`/${id}`))
     }
+    gate.resolve()
+    const [one, two] = await Promise.all([first, repeat, ...others])
+    expect([one.status, two.status, [...arrived].sort()]).to.deep.equal([200, 200, ["/1", "/2", "/3"]])
+    expect(two.text).to.equal(one.text)
   })
 })
 

@@ -8,11 +8,11 @@ import type { TestHost } from "#core/testing"
 import { until } from "../waiting.ts"
 import { Bench, post } from "./bench.ts"
 import { fails, outsideWorld } from "./outside-world.ts"
-import { onBothStores } from "./stores.ts"
+import { onStoresInTurn } from "./stores.ts"
 
 const quick = { max_attempts: 3, initial_delay_ms: 5, max_delay_ms: 20 }
 
-onBothStores("deferred steps", ({ start }) => {
+onStoresInTurn("deferred steps", ({ start }) => {
   const world = outsideWorld()
   let host: TestHost
   let bench: Bench
@@ -256,7 +256,7 @@ onBothStores("deferred steps", ({ start }) => {
   })
 })
 
-onBothStores("deferred steps of a node that stops", ({ start, storage }) => {
+onStoresInTurn("deferred steps of a node that stops", ({ start, storage }) => {
   let dataDir: string
   before(() => {
     dataDir = mkdtempSync(join(tmpdir(), "millrace-stop-"))

@@ -45,76 +45,63 @@ async function raw(host: TestHost, env: Record<string, string>, collections: rea
   }
 }
 
-const document = {
-  name: "Personal",
+const documentOf = (name: string) => ({
+  name,
   transform_js: "function transform(event) { return { shouted: event.name.toUpperCase() } }",
   pipeline: [
     { id: "save", type: "dataset.write", dataset_slug: "people", row: { n: 1 } },
     { type: "respond", status: 201, body: { hello: "{{ event.shouted }}" } },
   ],
-}
-/** The second has a field that is cut in previews, so that its payload lies apart. */
-const bodies = [{ name: "Lovelace" }, { name: "Lovelace", password: "Lovelace" }]
-const traces = /lovelace/i
+})
 
+// Each test sends another person, whose name it looks for: another's may still be there.
 onBothStores("what the journal holds of an event", ({ start, storage }) => {
   let dataDir: string
   let env: Record<string, string>
+  let host: TestHost
 
-  beforeEach(async () => {
+  /** A service with that setting on the suite's store. */
+  const begin = (days: number) => start({ dataDir, env: { ...env, MILLRACE_RETENTION_PAYLOADS_DAYS: String(days) } })
+  before(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "millrace-erasure-"))
     env = await storage()
+    const first = await begin(7)
+    await filled(first, "Earlier", "Germain")
+    await first.stop()
+    host = await begin(2)
   })
-  afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
+  // Once the suite's hosts have stopped, which write to it until then.
+  after(() => rmSync(dataDir, { recursive: true, force: true }))
 
-  const begin = (days: number) => start({ dataDir, env: { ...env, MILLRACE_RETENTION_PAYLOADS_DAYS: String(days) } })
-  /** A pipeline that has taken the events of both bodies. */
-  const filled = async (host: TestHost) => {
-    const { body } = await patiently(() => new Bench(host).save(document))
+  /** A pipeline that has taken two events: the second has a field that is cut in previews, so that its payload lies apart. */
+  const filled = async (service: TestHost, title: string, person: string) => {
+    const { body } = await patiently(() => new Bench(service).save(documentOf(title)))
     const { inbound_url } = body as unknown as Made
-    for (const one of bodies) expect((await patiently(() => post(inbound_url, one))).body).to.deep.equal({ hello: "LOVELACE" })
+    for (const one of [{ name: person }, { name: person, password: person }])
+      expect((await patiently(() => post(inbound_url, one))).body).to.deep.equal({ hello: person.toUpperCase() })
     return inbound_url
   }
-  const executions = "/v1/event-pipelines/personal/executions"
   /** A node that missed a day asks for a moment to catch up. */
-  const call = <T>(host: TestHost, method: string, path: string) => patiently(() => host.api<T>(method, path))
-  const entries = async (host: TestHost) => (await call<{ executions: Entry[] }>(host, "GET", executions)).body.executions
+  const call = <T>(method: string, path: string) => patiently(() => host.api<T>(method, path))
+  const entries = async (slug: string) =>
+    (await call<{ executions: Entry[] }>("GET", `/v1/event-pipelines/${slug}/executions`)).body.executions
   /** A look at the journal may have begun before time was moved: the next one comes ten minutes later. */
-  const erased = (host: TestHost) => {
+  const erased = (traces: RegExp, collections = journal) => {
     const look = async () => {
       host.clock.move(600_000)
-      return !traces.test(await raw(host, env, journal))
+      return !traces.test(await raw(host, env, collections))
     }
     return until("the erasure", look, { everyMs: 500 })
   }
 
-  it("leaves the disk when its payload does, and the story of the event stays", async () => {
-    const host = await begin(2)
-    const inbound_url = await filled(host)
-    const before = (await entries(host))[0]
-    const path = `${executions}/${before?.id}`
-    const whole = await call<Entry>(host, "GET", path)
-    expect((await raw(host, env, journal)).match(/lovelace/gi)?.length, "on disk before").to.be.at.least(7)
-
-    host.clock.move(0.7 * dayMs)
-    const young = await patiently(() => post(inbound_url, { name: "Hopper" }))
-    host.clock.move(1.4 * dayMs)
-    await erased(host)
-
-    const after = await call<Entry>(host, "GET", path)
-    expect(after.body).to.deep.equal({ ...whole.body, payload_preview: "", transformed: null, response: { status: 201, body: "" } })
-    expect(await raw(host, env, journal), "a younger event's").to.match(/hopper/i)
-    expect([young.status, (await entries(host))[0]?.payload_preview]).to.deep.equal([201, '{"name":"Hopper"}'])
-    const replayed = await call<{ details: { reason: string } }>(host, "POST", `${path}/replay`)
-    expect([replayed.status, replayed.body.details.reason]).to.deep.equal([400, "payload_expired"])
-
-    await host.stop()
-    if (env["MILLRACE_STORAGE_URL"] === undefined)
-      expect(readFileSync(join(dataDir, "millrace.db"), "latin1"), "in the bytes of the file").not.to.match(traces)
+  it("leaves it sooner where the setting is made shorter, payloads that lie apart too", async () => {
+    expect(await raw(host, env, journal)).to.match(/germain/i)
+    host.clock.move(3 * dayMs)
+    await erased(/germain/i)
+    expect((await entries("earlier")).map(({ status }) => status)).to.deep.equal(["accepted", "accepted"])
   })
 
   it("goes with deferred steps that failed permanently, too", async () => {
-    const host = await begin(2)
     host.outgoing.fixtures.push(() => ({ status: 400, headers: {}, body: "" }))
     const step = {
       id: "tell",
@@ -123,28 +110,40 @@ onBothStores("what the journal holds of an event", ({ start, storage }) => {
       body: { name: "{{ event.name }}" },
       retry: { max_attempts: 1 },
     }
-    const { inbound_url } = (await patiently(() => new Bench(host).save({ name: "Personal", pipeline: [step] }))).body as unknown as Made
-    await patiently(() => post(inbound_url, { name: "Lovelace" }))
-    const all = [...journal, JobCollection.name]
-    await until("the dead job", async () => (await call<{ jobs: object[] }>(host, "GET", "/v1/jobs")).body.jobs.length === 1)
-    expect(await raw(host, env, [JobCollection.name])).to.match(traces)
+    const { inbound_url } = (await patiently(() => new Bench(host).save({ name: "Told", pipeline: [step] }))).body as unknown as Made
+    await patiently(() => post(inbound_url, { name: "Kovalevskaya" }))
+    await until("the dead job", async () => (await call<{ jobs: object[] }>("GET", "/v1/jobs")).body.jobs.length === 1)
+    expect(await raw(host, env, [JobCollection.name])).to.match(/kovalevskaya/i)
     host.clock.move(2.1 * dayMs)
-    await until("the erasure", async () => {
-      host.clock.move(600_000)
-      return !traces.test(await raw(host, env, all))
-    })
-    expect((await call<{ jobs: object[] }>(host, "GET", "/v1/jobs")).body.jobs).to.deep.equal([])
-    const again = await call<{ details: { reason: string } }>(host, "POST", `${executions}/${(await entries(host))[0]?.id}/retry`)
+    await erased(/kovalevskaya/i, [...journal, JobCollection.name])
+    expect((await call<{ jobs: object[] }>("GET", "/v1/jobs")).body.jobs).to.deep.equal([])
+    const path = `/v1/event-pipelines/told/executions/${(await entries("told"))[0]?.id}/retry`
+    const again = await call<{ details: { reason: string } }>("POST", path)
     expect([again.status, again.body.details.reason]).to.deep.equal([400, "payload_expired"])
   })
 
-  it("leaves it sooner where the setting is made shorter, payloads that lie apart too", async () => {
-    const first = await begin(7)
-    await filled(first)
-    await first.stop()
-    const second = await begin(1)
-    second.clock.move(2 * dayMs)
-    await erased(second)
-    expect((await entries(second)).map(({ status }) => status)).to.deep.equal(["accepted", "accepted"])
+  // The last: it stops the service, to read the bytes of its file.
+  it("leaves the disk when its payload does, and the story of the event stays", async () => {
+    const inbound_url = await filled(host, "Personal", "Lovelace")
+    const before = (await entries("personal"))[0]
+    const path = `/v1/event-pipelines/personal/executions/${before?.id}`
+    const whole = await call<Entry>("GET", path)
+    expect((await raw(host, env, journal)).match(/lovelace/gi)?.length, "on disk before").to.be.at.least(7)
+
+    host.clock.move(0.7 * dayMs)
+    const young = await patiently(() => post(inbound_url, { name: "Hopper" }))
+    host.clock.move(1.4 * dayMs)
+    await erased(/lovelace/i)
+
+    const after = await call<Entry>("GET", path)
+    expect(after.body).to.deep.equal({ ...whole.body, payload_preview: "", transformed: null, response: { status: 201, body: "" } })
+    expect(await raw(host, env, journal), "a younger event's").to.match(/hopper/i)
+    expect([young.status, (await entries("personal"))[0]?.payload_preview]).to.deep.equal([201, '{"name":"Hopper"}'])
+    const replayed = await call<{ details: { reason: string } }>("POST", `${path}/replay`)
+    expect([replayed.status, replayed.body.details.reason]).to.deep.equal([400, "payload_expired"])
+
+    await host.stop()
+    if (env["MILLRACE_STORAGE_URL"] === undefined)
+      expect(readFileSync(join(dataDir, "millrace.db"), "latin1"), "in the bytes of the file").not.to.match(/lovelace/i)
   })
 })

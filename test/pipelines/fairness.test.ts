@@ -10,11 +10,13 @@ import type { StoredPipeline } from "../../core/pipeline/source.ts"
 import { ConcurrencyLimiter } from "../../core/pipeline/sources/concurrency-limiter.ts"
 import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
 import { runningMs } from "../slowness.ts"
-import { expectWithin } from "../tier.ts"
+import { expectWithin, isSoak } from "../tier.ts"
 import { until } from "../waiting.ts"
 import { Bench, type Made, post } from "./bench.ts"
 
 const pipeline = { name: "Leads", state: "active", auth_mode: "none", pipeline: [{ type: "dataset.write", dataset_slug: "leads" }] }
+/** Whose times are judged in the soak alone. */
+const quietEvents = isSoak ? 30 : 8
 
 describe("a flood of one organization", () => {
   it("leaves the others their share", async () => {
@@ -38,14 +40,16 @@ describe("a flood of one organization", () => {
       await until(async () => (await turnedAway()) > 100)
       const waits: number[] = []
       const statuses = new Set<number>()
-      for (let n = 0; n < 30; n++) {
+      for (let n = 0; n < quietEvents; n++) {
         waits.push(await runningMs(async () => statuses.add((await post(made.body.inbound_url, { n })).status)))
       }
       const answers = once(flood, "message")
       flood.send("stop")
       const [counts] = (await answers) as [Record<string, number>]
       waits.sort((a, b) => a - b)
-      console.log(`      quiet: p50 ${waits[15]?.toFixed(0)} ms, p99 ${waits.at(-1)?.toFixed(0)} ms; flood: ${JSON.stringify(counts)}`)
+      console.log(
+        `      quiet: p50 ${waits[quietEvents / 2]?.toFixed(0)} ms, most ${waits.at(-1)?.toFixed(0)} ms; flood: ${JSON.stringify(counts)}`,
+      )
       expect([...statuses]).to.deep.equal([200])
       expect(Object.keys(counts)).to.deep.equal(["200", "429"])
       // More would mean that it stood behind the flood.

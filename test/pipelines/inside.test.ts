@@ -4,9 +4,9 @@ import type { TestHost } from "#core/testing"
 import { until } from "../waiting.ts"
 import { Bench, post } from "./bench.ts"
 import { outsideWorld } from "./outside-world.ts"
-import { onBothStores } from "./stores.ts"
+import { onStoresInTurn } from "./stores.ts"
 
-onBothStores("events from inside", ({ start }) => {
+onStoresInTurn("events from inside", ({ start }) => {
   const world = outsideWorld()
   let host: TestHost
   let bench: Bench

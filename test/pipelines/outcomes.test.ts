@@ -10,11 +10,11 @@ import { processorMs } from "../slowness.ts"
 import { until } from "../waiting.ts"
 import { answered, Bench, type Made, post } from "./bench.ts"
 import { outsideWorld } from "./outside-world.ts"
-import { onBothStores } from "./stores.ts"
+import { onStoresInTurn } from "./stores.ts"
 
 const proofSecret = "correct-horse-SECRET-77"
 
-onBothStores("what becomes of an event", ({ start }) => {
+onStoresInTurn("what becomes of an event", ({ start }) => {
   let host: TestHost
   let bench: Bench
   let signed: Made

@@ -5,9 +5,9 @@ import { ShiftedClock } from "../shifted-clock.ts"
 import { until } from "../waiting.ts"
 import { Bench, post } from "./bench.ts"
 import { fails, outsideWorld } from "./outside-world.ts"
-import { onBothStores } from "./stores.ts"
+import { onStoresInTurn } from "./stores.ts"
 
-onBothStores("replay", ({ start }) => {
+onStoresInTurn("replay", ({ start }) => {
   const world = outsideWorld()
   const clock = new ShiftedClock()
   let host: TestHost

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { answered, Bench, post } from "./bench.ts"
-import { onBothStores } from "./stores.ts"
+import { onStoresInTurn } from "./stores.ts"
 
 const iphone =
   "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
@@ -20,7 +20,7 @@ const columns = [
   "city",
 ]
 
-onBothStores("stamped columns", ({ start }) => {
+onStoresInTurn("stamped columns", ({ start }) => {
   let host: TestHost
   let bench: Bench
   let url: string

@@ -107,6 +107,16 @@ onBothStores("an event and its commit", ({ start }) => {
     await (host.get(Store) as StartedStore).stop()
     for (const body of [{ n: 5 }, "{"]) expectUnavailable(await post(url, body))
     expectUnavailable(await post(`${host.url}/v1/inbound/in_000000000000000000000x`, {}))
+    // What the service has yet to write is tried for twenty seconds.
+    let stopped = false
+    const stopping = host.stop().finally(() => {
+      stopped = true
+    })
+    await until("the service being stopped", () => {
+      host.clock.move(20_000)
+      return stopped
+    })
+    await stopping
   })
 })
 

@@ -1,7 +1,8 @@
-// Runs a suite on both stores: on the embedded file always, on MongoDB where a server can be had. What a suite starts is
-// stopped after it.
+// Runs a suite on both stores: on the embedded file always, on MongoDB where a server can be had; where the store is not
+// the subject, on one in each tier. What a suite starts is stopped after it.
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { lendDatabase, lendDatabaseToFile, mongoAvailable, takeBackDatabase } from "../mongodb-server.ts"
+import { isDue } from "../tier.ts"
 
 export type StartHost = (options?: TestHostOptions) => Promise<TestHost>
 
@@ -13,11 +14,16 @@ export interface Leg {
 
 export function onBothStores(title: string, define: (leg: Leg) => void): void {
   describe(title, () => withHosts(undefined, define))
-  const onMongo = mongoAvailable ? describe : describe.skip
-  onMongo(`${title} (mongodb)`, () => withHosts(mongo, define))
+  onMongo(title, define)
 }
 
-/** Suites that need several nodes: on MongoDB only. */
+/** On the embedded file in the first tier, on MongoDB in the slow one, on both elsewhere: for what no store has a part in of its own. */
+export function onStoresInTurn(title: string, define: (leg: Leg) => void): void {
+  if (isDue(true)) describe(title, () => withHosts(undefined, define))
+  if (isDue(false)) onMongo(title, define)
+}
+
+/** On MongoDB only: for suites that need several nodes. */
 export function onMongo(title: string, define: (leg: Leg) => void): void {
   const run = mongoAvailable ? describe : describe.skip
   run(`${title} (mongodb)`, () => withHosts(mongo, define))

@@ -2,9 +2,9 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { type Answered, Bench, type Made, post } from "./bench.ts"
-import { onBothStores } from "./stores.ts"
+import { onStoresInTurn } from "./stores.ts"
 
-onBothStores("an event that a row cannot hold", ({ start }) => {
+onStoresInTurn("an event that a row cannot hold", ({ start }) => {
   let host: TestHost
   let bench: Bench
   let plain: Made
