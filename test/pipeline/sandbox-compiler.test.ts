@@ -14,7 +14,7 @@ describe("the compiler's process", () => {
     const clock = new MovableClock()
     const compiler = new Compiler(clock)
     try {
-      for (const type of ["object", "string", "array"]) {
+      for (const type of ["object", "string"]) {
         expect((await compiler.compile(sourceOf({ type }))).problems, type).to.deep.equal([])
         clock.move(30_000)
       }
@@ -39,9 +39,9 @@ describe("the compiler's process", () => {
       return made
     }
     try {
-      const [first, ...others] = [await madeFor("acme"), await madeFor("globex"), await madeFor("initech")]
+      const [first, other] = [await madeFor("acme"), await madeFor("globex")]
       expect(first?.map(({ problems }) => problems.length > 0)).to.deep.equal([false, true])
-      for (const other of others) expect(other).to.deep.equal(first)
+      expect(other).to.deep.equal(first)
     } finally {
       compiler.stop()
     }

@@ -1,4 +1,5 @@
-// Processes of the sandbox that are set apart or replaced: of an organization that keeps costing time, and one that has grown.
+// Processes of the sandbox that are set apart or replaced: of an organization that keeps costing time, one that compiles for
+// too long, and one that has grown.
 import { expect } from "chai"
 import type { SandboxSight } from "../../core/pipeline/sandbox/create-sandbox.ts"
 import type { Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
@@ -57,5 +58,30 @@ describe("a sandbox process that has grown", () => {
     } finally {
       await sandbox.stop()
     }
+  })
+})
+
+describe("a schema that takes longer than two seconds", () => {
+  let sandbox: Sandbox
+  before(async () => {
+    sandbox = sandboxUnderTest()
+    await sandbox.start()
+  })
+  after(() => sandbox.stop())
+
+  it("is refused at save, without holding up events or what waits behind it", async () => {
+    const program = await programOf(sandbox, "function transform() { return { ok: 1 } }")
+    const slow = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`p${i}`, { anyOf: [{ type: "string" }, { minimum: 3 }] }]))
+    let compiled = false
+    const compiling = sandbox.compile({ organization: "acme", schema: { properties: slow }, transform: null }).finally(() => {
+      compiled = true
+    })
+    const behind = sandbox.compile({ organization: "acme", schema: { type: "object" }, transform: null })
+    const result = await sandbox.run(callOf(program, {}))
+    expect([result.ok, compiled]).to.deep.equal([true, false])
+    const { program: made, problems } = await compiling
+    expect(made).to.equal(null)
+    expect(problems[0]?.message).to.include("took longer than 2 s")
+    expect((await behind).problems).to.deep.equal([])
   })
 })

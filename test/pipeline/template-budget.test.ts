@@ -108,10 +108,6 @@ describe("the budget of templates", () => {
     const rendering = waiting.render("acme", { source: { kind: "text", text: "{{ event.n | plus: 1 }}" }, ...task })
     clock.move(5_000)
     expect((await rendering).value).to.equal(3)
-    const endless = "{% for i in (1..4000000) %}{% for j in (1..4000000) %}{% endfor %}{% endfor %}"
-    const stuck = failure(waiting.render("acme", { source: { kind: "text", text: endless }, ...task, units: 1e12 }))
-    expect((await stuck).details).to.include({ reason: "template_budget" })
-    expect((await waiting.render("acme", { source: { kind: "text", text: "{{ event.n }}" }, ...task })).value).to.equal(2)
     await waiting.stop()
   })
 
