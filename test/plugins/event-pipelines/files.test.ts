@@ -1,46 +1,110 @@
 // Pipelines from files: applied at start where they changed, never over what was changed on the server, and refused
 // with everything that is wrong with them.
 import { expect } from "chai"
-import { Bench, post } from "../../pipelines/bench.ts"
+import type { TestHost } from "#core/testing"
+import { Bench, type Made, post } from "../../pipelines/bench.ts"
 import { FilePlaces, get, warned } from "./file-places.ts"
 
 const variable = "TEST_FILE_PIPELINE_SECRET"
 
 describe("pipeline files", () => {
   const places = new FilePlaces()
-  afterEach(async () => {
-    await places.remove()
-    delete process.env[variable]
-  })
+  afterEach(() => places.remove())
   const place = () => places.make()
 
-  it("are applied once, and again only where they changed", async () => {
-    const { write, boot } = place()
-    write("a.yaml", "name: From file\nstate: active\nauth_mode: none\npipeline:\n  - { type: dataset.write, dataset_slug: filed }\n")
-    write("a.test.yaml", "this: is not a pipeline\n")
-    expect(await get(await boot(), "from-file")).to.include({ revision: 1, state: "active", purpose: "record_capture" })
-    expect(await get(await boot(), "from-file")).to.include({ revision: 1 })
-    write(
-      "a.yaml",
-      "slug: from-file\nname: Renamed\nstate: active\nauth_mode: none\npipeline:\n  - { type: dataset.write, dataset_slug: filed }\n",
-    )
-    const host = await boot()
-    expect(await get(host, "from-file")).to.include({ revision: 2, name: "Renamed" })
-    expect(warned(host)).to.deep.equal([])
+  describe("over three starts", () => {
+    const ownPlaces = new FilePlaces()
+    /** What each start had. */
+    const starts: { readonly stored: Record<string, Made & { name: string; revision: number }>; readonly warned: string[] }[] = []
+    const logged: string[] = []
+    let last: TestHost
+    let secret: string
+    before(async () => {
+      const { write, boot } = ownPlaces.make()
+      const start = async () => {
+        last = await boot()
+        const stored: (typeof starts)[0]["stored"] = {}
+        for (const slug of ["from-file", "drifting", "secretive", "from-env"]) stored[slug] = await get(last, slug)
+        starts.push({ stored, warned: warned(last) })
+      }
+      const filed = "state: active\nauth_mode: none\npipeline:\n  - { type: dataset.write, dataset_slug: filed }\n"
+      write("a.yaml", `name: From file\n${filed}`)
+      write("a.test.yaml", "this: is not a pipeline\n")
+      write("b.yaml", "name: Drifting\nauth_mode: none\npipeline: []\n")
+      const guarded = "state: active\nauth_mode: shared_secret_header\npipeline: []\n"
+      write("c.yaml", `name: Secretive\n${guarded}`)
+      write("d.yaml", `name: From env\nauth_config: { secret: { from_env: ${variable} } }\n${guarded}`)
+      await start()
+      logged.push(...last.logged)
+      await last.api("PUT", "/v1/event-pipelines/drifting", { name: "Changed by hand" })
+      secret = (await last.api<{ secret: string }>("POST", "/v1/event-pipelines/secretive/rotate-secret", {})).body.secret
+      process.env[variable] = "env-SECRET-12"
+      await start()
+      logged.push(...last.logged)
+      write("a.yaml", `slug: from-file\nname: Renamed\n${filed}`)
+      write("b.yaml", "slug: drifting\nname: Changed in the file\nauth_mode: none\npipeline: []\n")
+      write("c.yaml", `slug: secretive\nname: Secretive two\n${guarded}`)
+      delete process.env[variable]
+      await start()
+      logged.push(...last.logged)
+    })
+    after(() => ownPlaces.remove())
+    const each = (slug: string) => starts.map(({ stored }) => stored[slug])
+    const sent = async (slug: string, given: string) =>
+      (await post(starts[2]?.stored[slug]?.inbound_url ?? "", {}, { "x-webhook-secret": given })).status
+
+    it("are applied once, and again only where they changed", () => {
+      expect(each("from-file").map((one) => [one?.revision, one?.name, one?.state, one?.purpose])).to.deep.equal([
+        [1, "From file", "active", "record_capture"],
+        [1, "From file", "active", "record_capture"],
+        [2, "Renamed", "active", "record_capture"],
+      ])
+    })
+
+    it("never overwrite what was changed on the server since, and say so", () => {
+      expect(each("drifting").map((one) => [one?.revision, one?.name])).to.deep.equal([
+        [1, "Drifting"],
+        [2, "Changed by hand"],
+        [2, "Changed by hand"],
+      ])
+      const about = (start: number) => starts[start]?.warned.filter((text) => !text.includes(variable))
+      expect(about(0)).to.deep.equal([])
+      for (const start of [1, 2]) {
+        expect(about(start)).to.have.length(1)
+        expect(about(start)?.[0]).to.include("b.yaml").and.to.include("the server's version is kept")
+      }
+    })
+
+    it("do not take a rotated secret for a change", async () => {
+      expect(each("secretive").map((one) => [one?.revision, one?.name])).to.deep.equal([
+        [1, "Secretive"],
+        [2, "Secretive"],
+        [3, "Secretive two"],
+      ])
+      expect(await sent("secretive", secret)).to.equal(200)
+      expect(logged.join()).not.to.include("whsec_")
+    })
+
+    it("wait as proposed for a variable that is not set, take its secret when it is, and keep it", async () => {
+      expect(each("from-env").map((one) => one?.state)).to.deep.equal(["proposed", "active", "active"])
+      expect(starts.map(({ warned }) => warned.filter((text) => text.includes(variable)).length)).to.deep.equal([1, 0, 1])
+      expect([await sent("from-env", "env-SECRET-12"), await sent("from-env", "other")]).to.deep.equal([200, 401])
+      expect(logged.join()).not.to.include("env-SECRET-12")
+    })
   })
 
   it("are applied side by side, all of them, and leads that they split are warned of once all are there", async () => {
     const { write, boot } = place()
     const capture = (name: string, dataset: string) =>
       `name: ${name}\nstate: active\nauth_mode: none\npipeline:\n  - { type: dataset.write, dataset_slug: ${dataset}, key: email }\n`
-    for (let n = 0; n < 40; n++) write(`many-${n}.yaml`, capture(`Many ${n}`, "leads"))
+    for (let n = 0; n < 12; n++) write(`many-${n}.yaml`, capture(`Many ${n}`, "leads"))
     write("z.yaml", capture("Stray", "leads-2"))
     const host = await boot()
     const listed = await host.api<{ event_pipelines: { slug: string; revision: number; write_target_datasets: string[] }[] }>(
       "GET",
       "/v1/event-pipelines?limit=200",
     )
-    expect(listed.body.event_pipelines).to.have.length(41)
+    expect(listed.body.event_pipelines).to.have.length(13)
     expect(new Set(listed.body.event_pipelines.map(({ revision }) => revision))).to.deep.equal(new Set([1]))
     expect(new Set(listed.body.event_pipelines.flatMap((one) => one.write_target_datasets))).to.deep.equal(
       new Set(["default.leads", "default.leads-2"]),
@@ -48,65 +112,20 @@ describe("pipeline files", () => {
     const datasets = await host.api<{ datasets: { slug: string }[] }>("GET", "/v1/datasets")
     expect(datasets.body.datasets.map(({ slug }) => slug).sort()).to.deep.equal(["leads", "leads-2"])
     const split = warned(host).filter((text) => text.startsWith("split-leads-dataset"))
-    expect(split).to.have.length(41)
-    expect(split.filter((text) => text.includes('"stray" to default.leads-2'))).to.have.length(40)
+    expect(split).to.have.length(13)
+    expect(split.filter((text) => text.includes('"stray" to default.leads-2'))).to.have.length(12)
     // Nothing is said again where nothing changed.
     expect(warned(await boot())).to.deep.equal([])
   })
 
-  it("never overwrite what was changed on the server since, and say so", async () => {
-    const { write, boot } = place()
-    write("a.yaml", "name: Drifting\nauth_mode: none\npipeline: []\n")
-    const first = await boot()
-    await first.api("PUT", "/v1/event-pipelines/drifting", { name: "Changed by hand" })
-    write("a.yaml", "slug: drifting\nname: Changed in the file\nauth_mode: none\npipeline: []\n")
-    const second = await boot()
-    expect(await get(second, "drifting")).to.include({ name: "Changed by hand", revision: 2 })
-    expect(warned(second).join()).to.include("the server's version is kept")
-  })
-
-  it("do not take a rotated secret for a change", async () => {
-    const { write, boot } = place()
-    write("a.yaml", "name: Secretive\nstate: active\nauth_mode: shared_secret_header\npipeline: []\n")
-    const first = await boot()
-    expect(first.logged.join()).not.to.include("whsec_")
-    const { body } = await first.api<{ secret: string }>("POST", "/v1/event-pipelines/secretive/rotate-secret", {})
-    write("a.yaml", "slug: secretive\nname: Secretive two\nstate: active\nauth_mode: shared_secret_header\npipeline: []\n")
-    const second = await boot()
-    const stored = await get(second, "secretive")
-    expect(stored).to.include({ name: "Secretive two", revision: 3 })
-    expect((await post(stored.inbound_url, {}, { "x-webhook-secret": body.secret })).status).to.equal(200)
-    expect(warned(second)).to.deep.equal([])
-  })
-
-  it("wait as proposed for a variable that is not set, and take its secret when it is", async () => {
-    const { write, boot } = place()
-    write(
-      "a.yaml",
-      `name: From env\nstate: active\nauth_mode: shared_secret_header\nauth_config: { secret: { from_env: ${variable} } }\npipeline: []\n`,
-    )
-    const first = await boot()
-    expect(await get(first, "from-env")).to.include({ state: "proposed" })
-    expect(warned(first).join()).to.include(variable)
-    process.env[variable] = "env-SECRET-12"
-    const second = await boot()
-    const stored = await get(second, "from-env")
-    expect(stored).to.include({ state: "active" })
-    expect((await post(stored.inbound_url, {}, { "x-webhook-secret": "env-SECRET-12" })).status).to.equal(200)
-    expect((await post(stored.inbound_url, {}, { "x-webhook-secret": "other" })).status).to.equal(401)
-    delete process.env[variable]
-    const third = await boot()
-    expect(await get(third, "from-env")).to.include({ state: "active" })
-    expect((await post((await get(third, "from-env")).inbound_url, {}, { "x-webhook-secret": "env-SECRET-12" })).status).to.equal(200)
-    expect([...first.logged, ...second.logged, ...third.logged].join()).not.to.include("env-SECRET-12")
-  })
-
-  it("are refused together, each problem with file, line and column", async () => {
-    const { write, boot } = place()
+  it("are refused together, each problem with file, line and column, also what cannot be read", async () => {
+    const { write, link, boot } = place()
     write("a.yaml", "name: Broken\nauth_mode: none\npipeline:\n  - type: dataset.wirte\n    dataset_slug: x\n")
     write("b.yaml", "name: Literal\nauth_mode: hmac_sha256\nauth_config: { secret: literal-SECRET }\npipeline: []\n")
     write("c.yaml", "name: [unfinished\n")
     write("d.yaml", "name: Fine\nauth_mode: none\npipeline: []\n")
+    link("gone.yaml", "nowhere.yaml")
+    write("latin.yaml", Buffer.from("name: Grüße\n", "latin1"))
     const failure = await boot().then(
       () => undefined,
       (error: unknown) => error as Error,
@@ -115,15 +134,23 @@ describe("pipeline files", () => {
       .to.match(/a\.yaml:4:\d+: /)
       .and.to.match(/b\.yaml:3:\d+: /)
       .and.to.match(/c\.yaml:\d+:\d+: /)
-    expect(failure?.message).to.include("Did you mean").and.not.to.include("literal-SECRET").and.not.to.include("d.yaml")
+      .and.to.match(/gone\.yaml:1:1: The file cannot be read: /)
+      .and.to.match(/latin\.yaml:1:1: The file is not valid UTF-8/)
+    expect(failure?.message)
+      .to.include("Did you mean")
+      .and.not.to.include("literal-SECRET")
+      .and.not.to.include("d.yaml")
+      .and.not.to.include("ENOENT")
   })
 
-  it("are those of the folder itself: others that may be meant are named", async () => {
-    const { write, boot } = place()
+  it("are those of the folder itself whose name begins with no dot: others that may be meant are named", async () => {
+    const { write, link, boot } = place()
     write("a.yaml", "name: Taken\nauth_mode: none\npipeline: []\n")
     write("crm/x.yaml", "name: Below\nauth_mode: none\npipeline: []\n")
     write("z.YAML", "name: Shouted\nauth_mode: none\npipeline: []\n")
     write("bodies/event.json", "{}")
+    link(".#y.yaml", "me@host.1:2")
+    write("._y.yaml", "\0\u0005\u0016\u0007")
     const host = await boot()
     const { body } = await host.api<{ event_pipelines: { slug: string }[] }>("GET", "/v1/event-pipelines")
     expect(body.event_pipelines.map(({ slug }) => slug)).to.deep.equal(["taken"])
@@ -131,28 +158,6 @@ describe("pipeline files", () => {
     expect(said).to.have.length(2)
     expect(said[0]).to.match(/crm is ignored: subfolders are not searched/)
     expect(said[1]).to.match(/z\.YAML is ignored/)
-  })
-
-  it("are none where the name begins with a dot, and refused where they cannot be read", async () => {
-    const { write, link, boot } = place()
-    write("y.yaml", "name: Edited\nauth_mode: none\npipeline: []\n")
-    link(".#y.yaml", "me@host.1:2")
-    write("._y.yaml", "\0\u0005\u0016\u0007")
-    const host = await boot()
-    expect(await get(host, "edited")).to.include({ name: "Edited" })
-    expect(warned(host)).to.deep.equal([])
-    link("z.yaml", "gone.yaml")
-    write("latin.yaml", Buffer.from("name: Grüße\n", "latin1"))
-    write("bad.yaml", "name: [unfinished\n")
-    const failure = await boot().then(
-      () => undefined,
-      (error: unknown) => error as Error,
-    )
-    expect(failure?.message)
-      .to.match(/z\.yaml:1:1: The file cannot be read: /)
-      .and.to.match(/bad\.yaml:\d+:\d+: /)
-      .and.to.match(/latin\.yaml:1:1: The file is not valid UTF-8/)
-      .and.not.to.include("ENOENT")
   })
 
   it("are refused where they change what is fixed, or name one slug twice", async () => {

@@ -5,7 +5,7 @@ import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { Organizations } from "../../../plugins/organizations/index.ts"
 import { Bench, post } from "../../pipelines/bench.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onStoresInTurn } from "../../pipelines/stores.ts"
 
 const write = { type: "dataset.write", dataset_slug: "leads", key: "email" }
 
@@ -20,7 +20,7 @@ interface Refused {
   }
 }
 
-onBothStores("event pipelines", ({ start }) => {
+onStoresInTurn("event pipelines", ({ start }) => {
   let host: TestHost
   let bench: Bench
   before(async () => {

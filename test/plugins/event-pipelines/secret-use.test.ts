@@ -6,7 +6,7 @@ import type { TestHost } from "#core/testing"
 import { shownAddress } from "../../../plugins/event-pipelines/secret-use/counter.ts"
 import { mergeUses } from "../../../plugins/event-pipelines/secret-use/merge.ts"
 import { Bench, post } from "../../pipelines/bench.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onStoresInTurn } from "../../pipelines/stores.ts"
 import { ShiftedClock } from "../../shifted-clock.ts"
 
 interface Evidence {
@@ -31,7 +31,7 @@ const sign = (secret: string, body = '{"n":1}') => ({
 const send = async (url: string, secret: string, from?: string) =>
   (await post(url, '{"n":1}', { ...sign(secret), ...(from === undefined ? {} : { "x-forwarded-for": from }) })).status
 
-onBothStores("the use of secrets", ({ start }) => {
+onStoresInTurn("the use of secrets", ({ start }) => {
   const clock = new ShiftedClock()
   let host: TestHost
   let bench: Bench

@@ -6,13 +6,13 @@ import { join } from "node:path"
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { Bench, post } from "../../pipelines/bench.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onStoresInTurn } from "../../pipelines/stores.ts"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
 
 const chosen = "chosen-SECRET-91c2"
 
-onBothStores("verification secrets", ({ start }) => {
+onStoresInTurn("verification secrets", ({ start }) => {
   const clock = new ShiftedClock()
   const shown: string[] = [chosen]
   let host: TestHost
