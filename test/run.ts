@@ -32,24 +32,23 @@ const longest = [
   "plugins/experiments/seen",
   "testing/contract.",
   "plugins/screenshots/",
-  "pipelines/cluster",
+  "pipeline/event/cluster",
   "plugins/integrations/oauth/killed",
   "readme.",
   // fast
   "surface/parity/",
   "plugins/heartbeats/heartbeats",
   "plugins/events/finding",
-  "pipelines/sources",
   "plugins/experiments/live.",
   "plugins/page-analytics/",
-  "pipeline/sandbox",
+  "pipeline/sandbox/",
   "plugins/page-events/",
   "plugins/leads/leads.",
   "cli/pipelines/",
   "plugins/knowledge/uploads",
   "cli/",
   "plugins/event-pipelines/",
-  "pipelines/",
+  "pipeline/event/",
 ]
 
 const environment: Readonly<Record<Tier, () => Readonly<Record<string, string>>>> = {

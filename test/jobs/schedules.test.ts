@@ -10,7 +10,7 @@ import type { TestHost } from "#core/testing"
 import type { Timing } from "../../core/contract/schedule.ts"
 import { nextTime } from "../../core/jobs/cron.ts"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
-import { onBothStores, onMongo } from "../pipelines/stores.ts"
+import { onBothStores, onMongo } from "../pipeline/stores.ts"
 import { until } from "../waiting.ts"
 
 const dayMs = 86_400_000

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { Bench, post } from "../pipelines/bench.ts"
+import { Bench, post } from "../pipeline/bench.ts"
 import { until } from "../waiting.ts"
 
 const page = 8_192

@@ -15,7 +15,7 @@ import { loadConfig } from "../../core/kernel/config.ts"
 import { createVault } from "../../core/kernel/vault.ts"
 import { MasterKeysCollection, resealAll } from "../../core/storage/master-key.ts"
 import type { StartedStore } from "../../core/storage/store.ts"
-import { onBothStores } from "../pipelines/stores.ts"
+import { onBothStores } from "../pipeline/stores.ts"
 
 interface Made {
   readonly slug: string

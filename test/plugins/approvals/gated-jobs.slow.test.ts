@@ -1,7 +1,7 @@
 // Jobs behind a gate on two nodes of one store.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { onMongo } from "../../pipelines/stores.ts"
+import { onMongo } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
 import { approval, enqueue, gatedReports, kept, reports, secondAdmin, waitsFor } from "./gated-reports.ts"
 

@@ -7,7 +7,7 @@ import { Store } from "#core"
 import { frameworkRoot } from "../../../core/bootstrap/runtime.ts"
 import { rotateMasterKey } from "../../../core/cli/rotate-master-key.ts"
 import { loadConfig } from "../../../core/kernel/config.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
 import { gatedNotes, memberOf, NoteCollection } from "./gated-notes.ts"
 

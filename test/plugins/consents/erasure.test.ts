@@ -8,7 +8,7 @@ import { OutboundVetoes } from "../../../plugins/conversations/index.ts"
 import { removeOldMessages } from "../../../plugins/conversations/removal/jobs.ts"
 import { LeadRowCollection } from "../../../plugins/leads/collections.ts"
 import { LeadsToken } from "../../../plugins/leads/index.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { json } from "../conversations/providers.ts"
 import {

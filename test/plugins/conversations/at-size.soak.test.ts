@@ -1,7 +1,7 @@
 // Lists of conversations at the size of a large organization: a million messages in 50,000 conversations.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { expectWithin } from "../../tier.ts"
 import { addressOf, fillConversations, fillPeople, numberOf } from "./many.ts"
 import type { Conversation } from "./webhooks.ts"

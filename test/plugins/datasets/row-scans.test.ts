@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { Json } from "#core"
 import type { TestHost } from "#core/testing"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 
 const most = 20
 

@@ -1,6 +1,6 @@
 // A message to several recipients of whom the mail server puts some off: nobody gets it twice, and nobody is forgotten.
 import { expect } from "chai"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { listenForMail, type MailServer } from "./mail-server.ts"

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import type { Page } from "playwright-core"
-import { Bench, type Made, post } from "../../pipelines/bench.ts"
+import { Bench, type Made, post } from "../../pipeline/bench.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { Bench, post } from "../../pipelines/bench.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { Bench, post } from "../../pipeline/bench.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 
 interface Report {
   readonly events: number

@@ -8,7 +8,7 @@ import { driftOf } from "../../../plugins/event-pipelines/drift/findings.ts"
 import { hasher, observe } from "../../../plugins/event-pipelines/drift/observe.ts"
 import { Sampler } from "../../../plugins/event-pipelines/drift/sampler.ts"
 import { emptySketch } from "../../../plugins/event-pipelines/drift/sketch.ts"
-import { Bench, type Made, post } from "../../pipelines/bench.ts"
+import { Bench, type Made, post } from "../../pipeline/bench.ts"
 import { ShiftedClock } from "../../shifted-clock.ts"
 
 interface Difference {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { type TestHost, testHost } from "#core/testing"
-import type { Made } from "../../pipelines/bench.ts"
+import type { Made } from "../../pipeline/bench.ts"
 
 export class FilePlaces {
   readonly #folders: string[] = []

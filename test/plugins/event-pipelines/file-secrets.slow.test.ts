@@ -1,7 +1,7 @@
 // Secrets of pipeline files that variables hold, over many starts.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { post } from "../../pipelines/bench.ts"
+import { post } from "../../pipeline/bench.ts"
 import { FilePlaces, get, warned } from "./file-places.ts"
 
 const variable = "TEST_FILE_PIPELINE_SECRET"

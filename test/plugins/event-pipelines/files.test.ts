@@ -2,7 +2,7 @@
 // with everything that is wrong with them.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { Bench, type Made, post } from "../../pipelines/bench.ts"
+import { Bench, type Made, post } from "../../pipeline/bench.ts"
 import { FilePlaces, get, warned } from "./file-places.ts"
 
 const variable = "TEST_FILE_PIPELINE_SECRET"

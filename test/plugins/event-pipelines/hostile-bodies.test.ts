@@ -1,7 +1,7 @@
 // Bodies that are JSON and can't be kept as it: refused as the sender's mistake, with an entry that says so.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { Bench, post } from "../../pipelines/bench.ts"
+import { Bench, post } from "../../pipeline/bench.ts"
 
 describe("bodies that can't be kept", () => {
   let host: TestHost

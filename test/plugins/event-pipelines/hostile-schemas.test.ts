@@ -2,7 +2,7 @@
 // the operation that members and read tokens have: nothing of them runs, in the service's processes or in an isolate.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { Bench, post } from "../../pipelines/bench.ts"
+import { Bench, post } from "../../pipeline/bench.ts"
 
 /** Ends a comment, a text in either kind of quotes, a regular expression, an index and a function, and throws where it is run. */
 const escapes = [

@@ -4,8 +4,8 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { Organizations } from "../../../plugins/organizations/index.ts"
-import { Bench, post } from "../../pipelines/bench.ts"
-import { onStoresInTurn } from "../../pipelines/stores.ts"
+import { Bench, post } from "../../pipeline/bench.ts"
+import { onStoresInTurn } from "../../pipeline/stores.ts"
 
 const write = { type: "dataset.write", dataset_slug: "leads", key: "email" }
 

@@ -5,8 +5,8 @@ import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { shownAddress } from "../../../plugins/event-pipelines/secret-use/counter.ts"
 import { mergeUses } from "../../../plugins/event-pipelines/secret-use/merge.ts"
-import { Bench, post } from "../../pipelines/bench.ts"
-import { onStoresInTurn } from "../../pipelines/stores.ts"
+import { Bench, post } from "../../pipeline/bench.ts"
+import { onStoresInTurn } from "../../pipeline/stores.ts"
 import { ShiftedClock } from "../../shifted-clock.ts"
 
 interface Evidence {

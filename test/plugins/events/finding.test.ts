@@ -4,7 +4,7 @@ import { Store } from "#core"
 import type { TestHost } from "#core/testing"
 import { EventIndexCollection, EventIndexPartCollection } from "../../../plugins/events/collections.ts"
 import { BuilderToken } from "../../../plugins/events/finding/builder.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, untilAvailable } from "../../waiting.ts"
 
 interface Event {

@@ -1,7 +1,7 @@
 // Events of all pipelines, by what became of them, page by page.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 
 interface Event {
   readonly id: string

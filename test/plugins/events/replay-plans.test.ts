@@ -5,7 +5,7 @@ import { EntryCollection } from "#core/engine"
 import type { TestHost } from "#core/testing"
 import { ReplayPlanCollection } from "../../../plugins/events/replaying/collections.ts"
 import { ReplayPlansToken } from "../../../plugins/events/replaying/plans.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { refusalOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
 

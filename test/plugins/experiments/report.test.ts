@@ -7,7 +7,7 @@ import { ExperimentCollection, type StoredExperiment } from "../../../plugins/ex
 import { Ledger } from "../../../plugins/experiments/ledger.ts"
 import { reportPage } from "../../../plugins/experiments/report/page.ts"
 import type { Report } from "../../../plugins/experiments/report/resource.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 import { reportWith } from "./report-fixture.ts"
 

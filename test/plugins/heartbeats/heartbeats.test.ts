@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
 
 interface Heartbeat {

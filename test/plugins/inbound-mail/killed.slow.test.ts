@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { InboundMailServer } from "../../../plugins/inbound-mail/index.ts"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
-import { onMongo } from "../../pipelines/stores.ts"
+import { onMongo } from "../../pipeline/stores.ts"
 import { isSoak } from "../../tier.ts"
 import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"

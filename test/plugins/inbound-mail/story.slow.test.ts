@@ -1,7 +1,7 @@
 // A lead of a page, from the form to the reply, and what follows when the domain's records are taken out of DNS.
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { type Receiving, startReceiving } from "./receiving.ts"

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { Integrations } from "../../../plugins/integrations/index.ts"
-import { onMongo } from "../../pipelines/stores.ts"
+import { onMongo } from "../../pipeline/stores.ts"
 import { failureOf } from "../../refusal.ts"
 import { startVendor, type Vendor } from "./vendor.ts"
 

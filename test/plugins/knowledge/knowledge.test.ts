@@ -12,7 +12,7 @@ import {
   VersionCollection,
 } from "../../../plugins/knowledge/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
 import { KnowledgeBench, type Refused } from "./bench.ts"
 

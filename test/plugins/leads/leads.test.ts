@@ -9,7 +9,7 @@ import { CatchUpToken } from "../../../plugins/leads/follow/catch-up.ts"
 import { normalPhone } from "../../../plugins/leads/identity.ts"
 import { leadIdOf, referenceOf } from "../../../plugins/leads/reference.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 
 interface Lead {

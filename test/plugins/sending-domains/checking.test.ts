@@ -1,7 +1,7 @@
 // A domain's records held against a real DNS server: what is found, what it means, and what does not count.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
 import { Customer, checked, type Domain, domainsEnv, path } from "./customer.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"

@@ -4,7 +4,7 @@ import { expect } from "chai"
 import { Store, Vault } from "#core"
 import type { TestHost } from "#core/testing"
 import { domainId, SendingDomainCollection, sealContext } from "../../../plugins/sending-domains/collections.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { Customer, type Domain, domainsEnv, path, type Refusal, typesOf } from "./customer.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"
 

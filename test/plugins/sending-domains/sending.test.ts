@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { authenticate } from "mailauth"
 import type { TestHost } from "#core/testing"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"

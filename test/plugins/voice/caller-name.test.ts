@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { problemOfCallerName } from "../../../plugins/voice/caller-name.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
+import { onBothStores } from "../../pipeline/stores.ts"
 import { eightCalls, ownNumber, startTrustHub, type TrustHubServer } from "./trust-hub.ts"
 import { Desk, deskAfresh, type Refusal, voiceEnv } from "./voice-bench.ts"
 

@@ -5,7 +5,7 @@ import { Store } from "#core"
 import type { TestHost } from "#core/testing"
 import { Integrations } from "../../../../plugins/integrations/index.ts"
 import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
-import { onMongo } from "../../../pipelines/stores.ts"
+import { onMongo } from "../../../pipeline/stores.ts"
 import { type OAuthService, startOAuth } from "./service.ts"
 
 const hourMs = 3_600_000

@@ -1,0 +1,29 @@
+// What counts towards the deadline of an event: the processor time of the threads that work on it.
+import { once } from "node:events"
+import { Worker } from "node:worker_threads"
+import { expect } from "chai"
+import { cpuMs } from "../../../core/pipeline/sandbox/child/hand.ts"
+
+/** Until its thread has used so many milliseconds of the processor. */
+function work(milliseconds: number): void {
+  const { user, system } = process.threadCpuUsage()
+  for (let used = 0; used < milliseconds * 1_000; ) {
+    const now = process.threadCpuUsage()
+    used = now.user + now.system - user - system
+  }
+}
+
+describe("the processor time of what a sandbox child has in hand", () => {
+  it("is not what its own thread uses, which reads what others are sent", () => {
+    const before = cpuMs()
+    work(200)
+    expect(cpuMs() - before).to.be.below(100)
+  })
+
+  it("is what other threads use", async () => {
+    const before = cpuMs()
+    const worker = new Worker(`${work}; work(200)`, { eval: true })
+    await once(worker, "exit")
+    expect(cpuMs() - before).to.be.at.least(190)
+  })
+})

@@ -1,0 +1,40 @@
+// A sandbox for tests: the real one, with real children; calls with everything a test does not care about filled in.
+import { systemClock } from "../../../core/kernel/clock.ts"
+import type { CoreConfig } from "../../../core/kernel/config.ts"
+import { createLog } from "../../../core/kernel/log.ts"
+import { createSandbox, type SandboxOptions } from "../../../core/pipeline/sandbox/create-sandbox.ts"
+import type { Program, Sandbox, SandboxCall } from "../../../core/pipeline/sandbox/sandbox.ts"
+
+export const sandboxConfig: CoreConfig["sandbox"] = {
+  processes: 1,
+  memory_mb: 32,
+  timeout_ms: 50,
+  hard_deadline_ms: 250,
+  max_isolates: 64,
+  max_process_mb: 384,
+}
+
+export function sandboxUnderTest(options: Partial<SandboxOptions> & { settings?: Partial<CoreConfig["sandbox"]> } = {}): Sandbox {
+  const { settings, ...rest } = options
+  return createSandbox({ log: createLog("silent"), clock: systemClock, ...rest, config: { ...sandboxConfig, ...settings } })
+}
+
+/** Compiles what is expected to compile. */
+export async function programOf(sandbox: Sandbox, transform: string | null, schema: unknown = null): Promise<Program> {
+  const { program, problems } = await sandbox.compile({ organization: "acme", schema, transform })
+  if (!program) throw new Error(`Does not compile: ${JSON.stringify(problems)}`)
+  return program
+}
+
+export function callOf(program: Program, body: unknown, more: Partial<SandboxCall> = {}): SandboxCall {
+  return {
+    organization: "acme",
+    pipelineId: "pipeline",
+    program,
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    context: JSON.stringify({ headers: { "x-a": "1" }, query: {}, envelope: {}, received_at: "2026-01-02T03:04:05.678Z" }),
+    receivedAt: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+    seed: "0197-execution",
+    ...more,
+  }
+}

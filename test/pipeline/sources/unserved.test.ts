@@ -1,0 +1,169 @@
+// Requests that the service itself could not serve: each is answered 503, counted by its reason and told in the log, at a
+// bounded rate, wherever on its way the fault was met. What is its sender's fault, or another's load, is not among them.
+import { expect } from "chai"
+import { AppError, Store } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { CacheInvalidation } from "../../../core/contract/cache-invalidation.ts"
+import { Sandbox } from "../../../core/pipeline/sandbox/sandbox.ts"
+import { PipelineSource } from "../../../core/pipeline/source.ts"
+import { until } from "../../waiting.ts"
+import { Bench, type Made, post } from "../bench.ts"
+import { outsideWorld } from "../outside-world.ts"
+
+const down = (reason: string) => AppError.from({ code: "unavailable", message: `node-7: ${reason}`, details: { reason } })
+
+describe("requests that the service could not serve", () => {
+  let host: TestHost
+  let made: Made
+  before(async () => {
+    host = await testHost()
+    made = await new Bench(host).make({
+      name: "Counted",
+      request_schema: { type: "object" },
+      // One that only the sandbox can run.
+      transform_js: "function transform(event) { return Object.assign({}, event) }",
+      pipeline: [{ type: "dataset.write", dataset_slug: "counted" }],
+    })
+    await post(made.inbound_url, {})
+  })
+  after(() => host.stop())
+
+  const counted = async () => {
+    const text = await (await fetch(`${host.url}/metrics`)).text()
+    const rows = text.matchAll(/^millrace_inbound_errors_total\{reason="(\w+)"\} (\d+)$/gm)
+    return Object.fromEntries([...rows].map(([, reason, count]) => [reason, Number(count)]))
+  }
+  const told = (reason: string) =>
+    host.logged
+      .map((line) => JSON.parse(line) as { msg: string; reason?: string; omitted?: number; err?: { message: string } })
+      .filter((line) => line.msg === "inbound requests are answered 503" && line.reason === reason)
+  /** Runs with one method of a service doing something else. */
+  const instead = async <T extends object, K extends keyof T>(service: T, method: K, other: T[K], run: () => Promise<void>) => {
+    const real = service[method]
+    service[method] = other
+    try {
+      await run()
+    } finally {
+      service[method] = real
+    }
+  }
+
+  const unknown = `in_${"x".repeat(22)}`
+  const faults: readonly [reason: string, where: string, during: (run: () => Promise<void>) => Promise<void>, url?: () => string][] = [
+    ["storage_full", "the commit", (run) => instead(host.get(Store), "commit", () => Promise.reject(down("storage_full")), run)],
+    [
+      "sandbox_unavailable",
+      "the transform",
+      (run) =>
+        instead(host.get(Sandbox), "run", () => Promise.resolve({ ok: false, kind: "unavailable", message: "no process" } as const), run),
+    ],
+    [
+      "lease_lost",
+      "the arrival",
+      (run) =>
+        instead(
+          host.get(CacheInvalidation),
+          "assertLease",
+          () => {
+            throw down("lease_lost")
+          },
+          run,
+        ),
+    ],
+    [
+      "read_failed",
+      "the look-up of the pipeline",
+      (run) => instead(host.get(PipelineSource), "byEndpoint", () => Promise.reject(down("read_failed")), run),
+      () => made.inbound_url.replace(/in_\w+$/, unknown),
+    ],
+  ]
+  for (const [reason, where, during, url = () => made.inbound_url] of faults) {
+    it(`by ${reason}, met at ${where}, are counted and told once in ten seconds, with how many were left out`, async () => {
+      const before = (await counted())[reason] ?? 0
+      const send = async () => {
+        const { status, headers, text } = await post(url(), {})
+        expect([status, headers.get("retry-after")]).to.deep.equal([503, "1"])
+        expect(text).not.to.include("node-7")
+      }
+      await during(async () => {
+        for (let n = 0; n < 5; n++) await send()
+        expect(told(reason).length).to.equal(1)
+        host.clock.move(10_000)
+        await send()
+      })
+      expect(told(reason).map(({ omitted }) => omitted)).to.deep.equal([undefined, 4])
+      expect(((await counted())[reason] ?? 0) - before).to.equal(6)
+      expect((await post(made.inbound_url, {})).status).to.equal(200)
+    })
+  }
+
+  it("are counted as internal where the fault is a defect, and answered 500", async () => {
+    await instead(
+      host.get(Store),
+      "commit",
+      () => Promise.reject(new TypeError("not a function")),
+      async () => {
+        expect((await post(made.inbound_url, {})).status).to.equal(500)
+      },
+    )
+    expect((await counted())["internal"]).to.equal(1)
+  })
+
+  it("are none of those whose transform ran out of memory, which say so with their execution", async () => {
+    const before = await counted()
+    const failure = { ok: false, kind: "memory", message: "The transform ran out of memory." } as const
+    await instead(
+      host.get(Sandbox),
+      "run",
+      () => Promise.resolve(failure),
+      async () => {
+        const { status, body } = await post(made.inbound_url, {})
+        expect([status, body.code, body.details.reason]).to.deep.equal([500, "internal", "transform_memory"])
+        expect(body.details).to.have.property("execution_id")
+      },
+    )
+    expect(await counted()).to.deep.equal(before)
+  })
+
+  it("are none of those that their sender got wrong", async () => {
+    const before = await counted()
+    for (const body of ["{", "[]"]) expect((await post(made.inbound_url, body)).status).to.equal(400)
+    expect((await post(`${host.url}/v1/inbound/${unknown}`, {})).status).to.equal(404)
+    expect((await post(made.inbound_url, "x".repeat(1_100_000))).status).to.equal(413)
+    expect(await counted()).to.deep.equal(before)
+  })
+})
+
+describe("an event of a pipeline that is changed meanwhile", () => {
+  it("is answered 503 once the change waits no longer for it, and leaves nothing", async () => {
+    const world = outsideWorld()
+    const host = await testHost({ plugins: [world.plugin as never], env: { MILLRACE_SERVER_DRAIN_MS: "100" } })
+    try {
+      const bench = new Bench(host)
+      const steps = [
+        { id: "act", type: "world.act", says: "held", await: true },
+        { type: "dataset.write", dataset_slug: "held" },
+      ]
+      const { inbound_url } = await bench.make({ name: "Held", pipeline: steps })
+      let letGo: () => void = () => {}
+      world.answer = () =>
+        new Promise((resolve) => {
+          letGo = () => resolve("done")
+        })
+      const sent = post(inbound_url, { n: 1 })
+      await until("the step being run", () => world.acts.length > 0)
+      expect((await host.api("PUT", "/v1/event-pipelines/held", { state: "disabled" })).status).to.equal(200)
+      letGo()
+      const { status, body, headers } = await sent
+      expect([status, body.code, body.details.reason, headers.get("retry-after")]).to.deep.equal([
+        503,
+        "unavailable",
+        "pipeline_changed",
+        "1",
+      ])
+      expect(await bench.rows("held")).to.deep.equal([])
+    } finally {
+      await host.stop()
+    }
+  })
+})
