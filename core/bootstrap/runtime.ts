@@ -90,8 +90,18 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   return { container, registry, config, log, listening, start: () => app.start(), stop: () => app.stop() }
 }
 
+/** Observed once, since what observes the process runs until it ends. */
+let ofProcess: MetricsRegistry | undefined
+
 function metricsRegistry(): Metrics {
+  if (!ofProcess) {
+    ofProcess = new MetricsRegistry()
+    collectDefaultMetrics({ register: ofProcess, prefix: "millrace_" })
+  }
   const registry = new MetricsRegistry()
-  collectDefaultMetrics({ register: registry, prefix: "millrace_" })
+  for (const { name } of ofProcess.getMetricsAsArray()) {
+    const metric = ofProcess.getSingleMetric(name)
+    if (metric) registry.registerMetric(metric)
+  }
   return registry
 }
