@@ -9,6 +9,7 @@ import { timeOrderedIds } from "../../core/kernel/ids.ts"
 import { createLog } from "../../core/kernel/log.ts"
 import { createMongoDriver } from "../../core/storage/mongodb/driver.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+import { refusalOf } from "../refusal.ts"
 
 const ids = timeOrderedIds(systemClock)
 const things = defineCollection<{ id: string }>()({ name: "things", scope: "global", times: [], indexes: [] })
@@ -38,5 +39,14 @@ suite("storage: mongodb, connections that end", () => {
       await driver.db.dropDatabase()
       await driver.stop()
     }
+  })
+
+  it("by a stop end what is read, though its deadline never comes", async () => {
+    const clock = { ...systemClock, monotonic: () => 0 }
+    const driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock, log: createLog("silent") })
+    await driver.start([things])
+    await driver.stop()
+    const read = driver.count({ collection: things, organization: undefined, filter: {}, limit: 10, deadlineMs: 60_000 })
+    expect((await refusalOf(read)).details.reason).to.equal("storage_unavailable")
   })
 })

@@ -95,6 +95,7 @@ class Driver implements MongoDriver {
   }
 
   async stop(): Promise<void> {
+    this.#reading.stop()
     await this.#connection.client.close()
     this.#letSocketsBe()
   }

@@ -25,6 +25,7 @@ export class Reading {
   readonly #db: Db
   readonly #seen: Seen
   readonly #clock: Clock
+  #isStopped = false
 
   constructor({ db, seen, clock }: ReadingOptions) {
     this.#db = db
@@ -48,6 +49,11 @@ export class Reading {
         .toArray(),
     )
     return found.map((stored) => decode(collection, organization, stored))
+  }
+
+  /** A read that the end of the connection cuts off is not retried. */
+  stop(): void {
+    this.#isStopped = true
   }
 
   count(query: Omit<DriverQuery, "sort" | "after">): Promise<number> {
@@ -76,7 +82,7 @@ export class Reading {
       } catch (error) {
         if (isTimeout(error)) throw tooSlow(query.collection.name, query.deadlineMs)
         if (!isLost(error)) throw error
-        if (this.#clock.monotonic() + 50 >= end) throw unavailable("MongoDB cannot be read now.", error)
+        if (this.#isStopped || this.#clock.monotonic() + 50 >= end) throw unavailable("MongoDB cannot be read now.", error)
         await sleep(this.#clock, 50)
       }
     }
