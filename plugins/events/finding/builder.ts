@@ -18,14 +18,14 @@ export interface BuilderDeps {
   readonly log: Logger
   readonly organizations: () => AsyncIterable<{ readonly id: string }>
   readonly payloadsDays: number
+  /** Fewer are left to be read by searches. Default 1,024. */
+  readonly minEntries?: number
 }
 
 const dayMs = 86_400_000
 const everyMs = 10_000
 /** Commits take that long at most; later ones are noted as late. */
 const behindMs = 6 * lateMs
-/** Fewer are left to be read by searches. */
-const minEntries = 1_024
 const perSegment = 4_096
 const perWindow = 8 * perSegment
 const perRead = 250
@@ -39,6 +39,7 @@ const maxWorkMs = 25
 export class IndexBuilder {
   readonly #deps: BuilderDeps
   readonly #merging: Merging
+  readonly #minEntries: number
   #cancel: () => void = () => undefined
   #turning: Promise<void> = Promise.resolve()
   #stopped = false
@@ -47,6 +48,7 @@ export class IndexBuilder {
 
   constructor(deps: BuilderDeps) {
     this.#deps = deps
+    this.#minEntries = deps.minEntries ?? 1_024
     this.#merging = new Merging({ ...deps, rest: () => this.#rest() })
   }
 
@@ -126,7 +128,7 @@ export class IndexBuilder {
     const first = await journal.first({ received_at }, { sort: { received_at: 1 } })
     if (!first) return false
     const hasWaited = Date.parse(until) - Date.parse(first.received_at) > dayMs
-    return hasWaited || (await journal.count({ received_at }, { limit: minEntries })) >= minEntries
+    return hasWaited || (await journal.count({ received_at }, { limit: this.#minEntries })) >= this.#minEntries
   }
 
   /** Reads until there is no more, or enough for now. Returns up to when; undefined where it was stopped. */

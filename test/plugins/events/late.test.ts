@@ -4,7 +4,7 @@ import { Store, timestamp } from "#core"
 import { LateEntryCollection, lateMs } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
 import { EventIndexCollection } from "../../../plugins/events/collections.ts"
-import { BuilderToken } from "../../../plugins/events/finding/builder.ts"
+import { until } from "../../waiting.ts"
 
 const dayMs = 86_400_000
 
@@ -49,8 +49,7 @@ describe("events that are committed late", () => {
     expect(await found("L-1")).to.deep.equal([late])
     const punctual = await sent("P-2", 0)
     host.clock.move(1.5 * dayMs)
-    await host.get(BuilderToken).turn()
-    expect(await noted()).to.be.empty
+    await until("the service's own turn", async () => (await noted()).length === 0)
     expect(await found("L-1")).to.deep.equal([late])
     expect(await found("P-2")).to.deep.equal([punctual])
   })
