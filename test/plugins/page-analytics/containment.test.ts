@@ -14,7 +14,6 @@ import { outputUntil } from "../../processes.ts"
 import { runningMs } from "../../slowness.ts"
 import { expectWithin } from "../../tier.ts"
 import { until } from "../../waiting.ts"
-import { AnalyticsHost } from "./host.ts"
 
 const codeCache = join(getCompileCacheDir() ?? tmpdir(), "analytics-queries")
 const limits = { threads: 1, memoryMb: 128, deadlineMs: 60_000, codeCache }
@@ -92,7 +91,7 @@ describe("containment of analytics queries", () => {
     ])
     const pid = Number(/process (\d+)\./.exec(await outputUntil(service, /process \d+\./))?.[1])
     const began = processorTicks(pid)
-    await until("the query to run", () => processorTicks(pid) > began + 30)
+    await until("the query to run", () => processorTicks(pid) > began + 5)
     service.kill("SIGKILL")
     await until("the query's process to end", () => !existsSync(`/proc/${pid}`))
   })
@@ -105,10 +104,10 @@ describe("containment of analytics queries", () => {
     const short = { ...task, sql: "SELECT 1" }
     expect((await pool.run("o", short, never)).kind).to.equal("table")
     const [first] = pids()
-    own.deadlineMs = 1_000
+    own.deadlineMs = 200
     const endless = { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }
     const took = await runningMs(async () => expect((await pool.run("o", endless, never)).kind).to.equal("deadline"))
-    expectWithin(5_000, took, "the end of a query with a deadline of 1 s")
+    expectWithin(5_000, took, "the end of a query with a deadline of 0.2 s")
     own.deadlineMs = limits.deadlineMs
     expect((await pool.run("o", short, never)).kind).to.equal("table")
     expect(pids()).to.have.length(1).and.not.to.include(first)
@@ -136,22 +135,6 @@ describe("containment of analytics queries", () => {
     process.kill(query.pid ?? 0, "SIGSTOP")
     expect(await query.run({ ...task, sql: "SELECT 1" })).to.deep.equal({ kind: "unstarted", message: "It took too long." })
     expect(query.alive).to.equal(false)
-  })
-
-  it("answers that no process could be started as unavailable, and says nothing of the machine", async () => {
-    const service = await AnalyticsHost.start({ ready_processes: 0 })
-    const node = process.execPath
-    try {
-      process.execPath = join(folder, "nothing")
-      const { status, body } = await service.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" })
-      expect([status, body["code"], body["details"]]).to.deep.equal([503, "unavailable", { reason: "query_process_unavailable" }])
-      expect(JSON.stringify(body)).to.not.include(folder)
-      process.execPath = node
-      expect(await service.rows("SELECT 1")).to.deep.equal([[1]])
-    } finally {
-      process.execPath = node
-      await service.stop()
-    }
   })
 
   it("kills a process when the caller disconnects", async () => {
@@ -186,7 +169,7 @@ describe("containment of analytics queries", () => {
     pool.start()
     expect(readyOnes(pool)).to.have.length(2)
     const [first] = readyOnes(pool)
-    const running = pool.run("a", { ...task, sql: "SELECT count(*) FROM range(20000000) AS n(i) WHERE i % 7 = 3" }, never)
+    const running = pool.run("a", { ...task, sql: "SELECT count(*) FROM range(2000000) AS n(i) WHERE i % 7 = 3" }, never)
     await new Promise((resolve) => setTimeout(resolve, 0))
     expect(readyOnes(pool).map(({ pid }) => pid)).not.to.include(first?.pid)
     expect(readyOnes(pool)).to.have.length(1)

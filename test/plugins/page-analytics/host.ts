@@ -10,6 +10,9 @@ import { pluginSettings } from "../buckets/stores.ts"
 
 let drawn = 0
 
+/** No process is kept ready: to start one takes longer than most tests' queries. */
+const quick = { seal_every_ms: 100, deadline_ms: 60_000, ready_processes: 0 }
+
 export interface Answer {
   readonly columns: string[]
   readonly types: string[]
@@ -53,7 +56,7 @@ export class AnalyticsHost {
     others: Record<string, unknown> = {},
     options: TestHostOptions = {},
   ): Promise<AnalyticsHost> {
-    const env = pluginSettings({ "page-analytics": { seal_every_ms: 100, deadline_ms: 60_000, ...settings }, ...others })
+    const env = pluginSettings({ "page-analytics": { ...quick, ...settings }, ...others })
     return new AnalyticsHost(await testHost({ ...options, env: { ...env, ...options.env } }))
   }
 

@@ -1,5 +1,6 @@
 // What a query may take: its time, its memory, its process and its place in the line, as the asker is told.
 import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { expect } from "chai"
 import { until } from "../../waiting.ts"
 import { AnalyticsHost } from "./host.ts"
@@ -19,7 +20,7 @@ const asker = (service: AnalyticsHost) => async (query: string) => {
 describe("page analytics: limits of queries", () => {
   let service: AnalyticsHost
   before(async () => {
-    service = await AnalyticsHost.start({ memory_mb: 128, threads: 1, ready_processes: 0 })
+    service = await AnalyticsHost.start({ memory_mb: 128, threads: 1 })
   })
   after(() => service.stop())
 
@@ -41,13 +42,27 @@ describe("page analytics: limits of queries", () => {
       })
 
   it("end at their deadline, and are refused where they find no place in the line", async () => {
-    const narrow = await AnalyticsHost.start({ deadline_ms: 1_000, threads: 1, concurrency: 1, max_waiting: 1 })
+    const narrow = await AnalyticsHost.start({ deadline_ms: 100, threads: 1, ready_processes: 1, concurrency: 1, max_waiting: 1 })
     try {
       const answers = await Promise.all([endless, endless, endless].map(asker(narrow)))
       const late = "504 deadline_exceeded query_timeout"
       expect(answers.sort()).to.deep.equal(["429 resource_exhausted too_many_queries", late, late])
     } finally {
       await narrow.stop()
+    }
+  })
+
+  it("are refused as unavailable where no process can be started, without a word of the machine", async () => {
+    const node = process.execPath
+    try {
+      process.execPath = join(service.host.dataDir, "nothing")
+      const { status, body } = await service.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" })
+      expect([status, body["code"], body["details"]]).to.deep.equal([503, "unavailable", { reason: "query_process_unavailable" }])
+      expect(JSON.stringify(body)).to.not.include(service.host.dataDir)
+      process.execPath = node
+      expect(await service.rows("SELECT 1")).to.deep.equal([[1]])
+    } finally {
+      process.execPath = node
     }
   })
 

@@ -1,6 +1,6 @@
 // The same copy from rows that MongoDB keeps: read in order, deletions and late rows followed, made again.
 import { expect } from "chai"
-import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
@@ -8,7 +8,7 @@ const suite = mongoAvailable ? describe : describe.skip
 
 suite("page analytics copy, rows in mongodb", () => {
   it("holds what is committed, follows a deletion and a late row, and is made again", async () => {
-    const service = await AnalyticsHost.start({}, {}, { env: { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() } })
+    const service = await AnalyticsHost.start({}, {}, { env: { MILLRACE_STORAGE_URL: await lendDatabaseToFile() } })
     const counted = () => service.rows("SELECT event, count(*), count(DISTINCT row_id) FROM events GROUP BY event ORDER BY event")
     try {
       const [pageview] = await service.write([event("pageview"), event("lead")])
