@@ -4,6 +4,7 @@ import fc from "fast-check"
 import type { Json } from "../../core/contract/collection.ts"
 import type { Filter, FindOptions, Scalar, Sort } from "../../core/contract/store.ts"
 import { refusalOf } from "../refusal.ts"
+import { byTier } from "../tier.ts"
 import type { Bench, Note } from "./contract.ts"
 import { matchesReference, sortReference } from "./reference.ts"
 
@@ -227,7 +228,7 @@ function properties(bench: Bench): void {
       return { id: bench.id(), set, ...rest, values: { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) } }
     })
     await bench.insert(...stored)
-    const queries = fc.sample(filter, { numRuns: 400, seed: 11 })
+    const queries = fc.sample(filter, { numRuns: byTier({ fast: 130, slow: 400, soak: 400 }), seed: 11 })
     for (const query of queries) {
       const found = await bench.notes().find({ $and: [{ set }, query] }, { limit: 1_000 })
       const expected = stored.filter((doc) => matchesReference(doc, query))

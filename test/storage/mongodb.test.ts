@@ -12,6 +12,7 @@ import { keyOf } from "../../core/storage/mongodb/keys.ts"
 import { createStore } from "../../core/storage/store.ts"
 import { mongoAvailable, mongoStartable, sharedMongo, startStandalone } from "../mongodb-server.ts"
 import { runningMs } from "../slowness.ts"
+import { byTier } from "../tier.ts"
 import { untilAvailable } from "../waiting.ts"
 import { storageContract } from "./contract.ts"
 
@@ -101,16 +102,17 @@ suite("storage: mongodb, its own promises", () => {
       const text = "x".repeat(2_000)
       await driver.commitGroup([commit(...Array.from({ length: 400 }, (_, place) => insert({ id: idAt(place), group, text, round: 0 })))])
       const usual = await yieldAfter(2)
+      const rounds = byTier({ fast: 10, slow: 40, soak: 40 })
       let [round, torn] = [0, 0]
       const query = { collection: things, organization: acme, filter: { group }, sort: [["id", 1]], limit: 400, after: undefined } as const
       try {
         const reading = Array.from({ length: 3 }, async () => {
-          while (round < 40) {
+          while (round < rounds) {
             const found = (await driver.find({ ...query, deadlineMs: 60_000, snapshot: true })) as Thing[]
             if (found.at(0)?.["round"] !== found.at(-1)?.["round"]) torn++
           }
         })
-        while (round < 40) {
+        while (round < rounds) {
           const $set = { round: ++round }
           const of = (place: number): Write => ({
             kind: "update",

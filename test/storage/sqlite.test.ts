@@ -12,6 +12,7 @@ import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { shapeOf } from "../../core/storage/sqlite/shape.ts"
 import { keepStoreThreads } from "../../core/storage/sqlite/thread.ts"
 import { refusalOf } from "../refusal.ts"
+import { byTier } from "../tier.ts"
 import { until } from "../waiting.ts"
 import { type Note, notes, storageContract } from "./contract.ts"
 import { filter, scalar } from "./contract-queries.ts"
@@ -394,7 +395,9 @@ describe("storage: sqlite file", () => {
     const equal = fc.tuple(fc.constantFrom("values.a", "group", "rank"), scalar).map(([path, value]) => ({ [path]: value }))
     const exact = fc.array(equal, { minLength: 1, maxLength: 3 }).map(($and): Filter => ({ $and }))
     const collection = opened.store.open(notes, "o")
-    for (const query of [...fc.sample(filter, { numRuns: 400, seed: 5 }), ...fc.sample(exact, { numRuns: 100, seed: 5 }), { slug: "s7" }]) {
+    const queries = (of: fc.Arbitrary<Filter>, all: number) =>
+      fc.sample(of, { numRuns: byTier({ fast: all / 4, slow: all, soak: all }), seed: 5 })
+    for (const query of [...queries(filter, 400), ...queries(exact, 100), { slug: "s7" }]) {
       const expected = docs.filter((doc) => matchesReference(doc, query)).map(({ id }) => id)
       const found = await collection.find(query, { limit: 1_000 })
       expect([found.map(({ id }) => id), await collection.count(query)], JSON.stringify(query)).to.deep.equal([expected, expected.length])
