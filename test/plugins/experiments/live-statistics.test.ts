@@ -7,6 +7,7 @@ import { logBeta, logGamma } from "../../../plugins/experiments/live/statistics/
 import { quantileInterval } from "../../../plugins/experiments/live/statistics/quantile.ts"
 import { rateInterval } from "../../../plugins/experiments/live/statistics/rate.ts"
 import { ratioEvidence } from "../../../plugins/experiments/live/statistics/sample-ratio.ts"
+import { byTier } from "../../tier.ts"
 import { errorsOf, plannedTest, quantileMissed } from "./simulated-experiments.ts"
 
 const groupOf = (nv: number, sv: number, nc: number, sc: number, share = 0.5, expected = 0.05) => ({
@@ -15,6 +16,9 @@ const groupOf = (nv: number, sv: number, nc: number, sc: number, share = 0.5, ex
   variant: { n: nv, s: sv },
   control: { n: nc, s: sc },
 })
+
+/** Experiments whose weights follow the evidence, which takes the longest. */
+const simulated = byTier({ fast: 20, slow: 60, soak: 60 })
 
 describe("statistics of live evidence", () => {
   it("seldom tells apart what is alike, however often it is looked at, where a test a day often does", () => {
@@ -34,7 +38,7 @@ describe("statistics of live evidence", () => {
   })
 
   it("holds while the weights follow the evidence, with several variants and days that differ", () => {
-    const errors = errorsOf({ days: 21, visitorsPerDay: 200, rates: [0.1, 0.1, 0.1], weekends: true, thompson: true }, 60, 3)
+    const errors = errorsOf({ days: 21, visitorsPerDay: 200, rates: [0.1, 0.1, 0.1], weekends: true, thompson: true }, simulated, 3)
     expect(errors.verdict).to.be.at.most(0.05)
     expect(errors.ratioAlarm).to.be.at.most(0.01)
   })

@@ -28,6 +28,7 @@ export class Traffic {
   readonly analytics: AnalyticsHost
   readonly #loop: Loop
   #isCopied = false
+  readonly #running = new Set<string>()
 
   constructor(host: TestHost) {
     this.host = host
@@ -61,7 +62,14 @@ export class Traffic {
     await this.call("POST", `/v1/pages/${page.slug}/publish`)
     const { slug } = await this.call<{ slug: string }>("POST", "/v1/experiments", { name, page: page.slug, ...more })
     await this.call("POST", `/v1/experiments/${slug}/start`)
+    this.#running.add(slug)
     return { page, slug }
+  }
+
+  /** Those that `running` started. */
+  async archiveRunning(): Promise<void> {
+    await Promise.all([...this.#running].map((slug) => this.host.invoke("experiments.archive", { slug })))
+    this.#running.clear()
   }
 
   /** Somebody is served the page, whose beacon tells of the view and of these events. */

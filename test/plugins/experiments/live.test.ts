@@ -28,6 +28,8 @@ describe("live evidence", () => {
   before(async () => {
     traffic = await Traffic.start()
   })
+  // Time that a test moves has what runs put on the ledger.
+  afterEach(() => traffic.archiveRunning())
   after(() => traffic.stop())
 
   const live = (slug: string, window = "all") => traffic.call<LiveEvidence>("GET", `/v1/experiments/${slug}/live?window=${window}`)

@@ -50,7 +50,11 @@ describe("tournaments", () => {
     const judge = { base_url: server.url, model: "judge-1", prices: { input: 100_000, output: 100_000 } }
     host = await testHost({
       capture: false,
-      env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models: { judge }, experiments: { render_pages: false } }) },
+      env: {
+        // A judge that never answers is not waited for in the end.
+        MILLRACE_SERVER_DRAIN_MS: "1",
+        MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models: { judge }, experiments: { render_pages: false } }),
+      },
     })
   })
   beforeEach(() => server.forget())
