@@ -52,7 +52,12 @@ export async function listenForDns(): Promise<DnsServer> {
     if (response.header.rcode === 0 && type) response.answers.push(...values.map((value) => answerOf(name, type as Type, value, cached)))
     sendAs(how, response, send, peer)
   }
-  const [overTcp, overUdp] = [createServer({ tcp: true, handle }), createServer({ udp: true, handle })]
+  const peers = new Set<Socket>()
+  const handleTcp: typeof handle = (request, send, peer) => {
+    if (peer instanceof Socket) peers.add(peer)
+    handle(request, send, peer)
+  }
+  const [overTcp, overUdp] = [createServer({ tcp: true, handle: handleTcp }), createServer({ udp: true, handle })]
   const { tcp } = await overTcp.listen({ tcp: { port: 0, address: "127.0.0.1" } })
   const { port } = tcp as { port: number }
   await overUdp.listen({ udp: { port, address: "127.0.0.1" } })
@@ -69,6 +74,7 @@ export async function listenForDns(): Promise<DnsServer> {
     },
     asked,
     close: async () => {
+      for (const peer of peers) peer.destroy()
       await Promise.all([overUdp.close(), overTcp.close()])
     },
   }

@@ -9,6 +9,7 @@ import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { type Receiving, startReceiving } from "../inbound-mail/receiving.ts"
+import { SmtpClient } from "../inbound-mail/smtp-client.ts"
 import { bounce, complaint } from "./reports.ts"
 
 interface Entry {
@@ -33,6 +34,7 @@ onBothStores("bounces and complaints", ({ start }) => {
     await service.activate("example.com", { receiving: false })
   })
   after(async () => {
+    session?.close()
     await mailbox.close()
     await service.dns.close()
   })
@@ -55,9 +57,12 @@ onBothStores("bounces and complaints", ({ start }) => {
     (await patiently(() => service.host.api<{ suppressions: Entry[] }>("GET", "/v1/suppressions?limit=200"))).body.suppressions
   const entryOf = async (address: string) => (await entries()).find((one) => one.address === address)
   let arrived = 0
+  /** One for many messages: a server that sees whether its client talks too early lets each wait. */
+  let session: SmtpClient | undefined
   /** Delivers a report to the return path, and waits until it was handled. */
   const report = async (to: string | string[], message: string) => {
-    expect(await service.send("", to, message)).to.match(/^250 /)
+    session ??= await SmtpClient.open(service.port)
+    expect(await session.send("", typeof to === "string" ? [to] : to, message)).to.match(/^250 /)
     arrived++
     const { host } = service
     await until("the report to be handled", async () => {
@@ -111,6 +116,8 @@ onBothStores("bounces and complaints", ({ start }) => {
     await report((await sent(busy)).from, soft())
     await report((await sent(busy)).from, soft())
     expect(await entryOf(busy), "three messages of one day").to.equal(undefined)
+    session?.close()
+    session = undefined
     service.host.clock.move(dayMs)
     const last = await sent(busy)
     await report(last.from, soft())

@@ -28,6 +28,8 @@ export interface Filed extends Refusal {
   readonly status: string
 }
 
+const longestMoveMs = 600_000
+
 export function voiceEnv(hub: TrustHubServer): NonNullable<TestHostOptions["env"]> {
   return {
     MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${hub.port}`,
@@ -109,16 +111,19 @@ export class Desk {
     return body.registration
   }
 
-  /** Looks until the registration is as asked; moves the clock to its next try once it has stood still for some looks. */
+  /** Looks until the registration is as asked; moves the clock to its next try, farther each time, once it has stood still for some looks. */
   async when(what: string, holds: (registration: Registration) => boolean): Promise<Registration> {
-    let [seen, still] = ["", 0]
+    let [seen, still, movedMs] = ["", 0, 10_000]
     return until(what, async () => {
       const registration = await this.registration()
       if (holds(registration)) return registration
       const now = JSON.stringify(registration)
       still = now === seen ? still + 1 : 0
       seen = now
-      if (still > 0 && still % 5 === 0) this.host.clock.move(20_000)
+      if (still > 0 && still % 3 === 0) {
+        movedMs = Math.min(2 * movedMs, longestMoveMs)
+        this.host.clock.move(movedMs)
+      }
       return undefined
     })
   }
