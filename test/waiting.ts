@@ -30,7 +30,7 @@ async function sought<T>(what: string, look: Look<T>, { withinMs = 300_000, ever
     const waitedMs = performance.now() - began
     if (waitedMs > withinMs) throw new Error(`Waited ${Math.round(withinMs / 1_000)} s in vain for: ${what}.`)
     // What has taken long takes longer: to look costs those who are waited for.
-    const pauseMs = Math.max(everyMs, Math.min(maxPauseMs, waitedMs / 20))
+    const pauseMs = Math.max(everyMs, Math.min(maxPauseMs, waitedMs / 10))
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }

@@ -82,22 +82,18 @@ describe("the beacon in a browser", () => {
       })
     })
   }
-})
 
-describe("the beacon where Global Privacy Control does not count", () => {
-  it("is served and tells as for anybody", async () => {
-    const loop = await Loop.start({ env: pluginSettings({ pages: { honour_gpc: false } }) })
-    const browser = await Chromium.start()
+  it("is served and tells as for anybody where Global Privacy Control does not count", async () => {
+    const deaf = await Loop.start({ env: pluginSettings({ pages: { honour_gpc: false } }) })
     try {
-      const page = await loop.publish()
+      const published = await deaf.publish()
       const { page: tab, context } = await browser.visitor({ extraHTTPHeaders: { "sec-gpc": "1" } })
       await context.addInitScript("Object.defineProperty(navigator, 'globalPrivacyControl', { value: true })")
-      await tab.goto(loop.host.url + page.path)
-      await until(async () => (await loop.rows({ artifact_id: page.id, event: "pageview" }))[0])
+      await tab.goto(deaf.host.url + published.path)
+      await until(async () => (await deaf.rows({ artifact_id: published.id, event: "pageview" }))[0])
       await context.close()
     } finally {
-      await browser.stop()
-      await loop.host.stop()
+      await deaf.host.stop()
     }
   })
 })
