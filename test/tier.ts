@@ -20,17 +20,15 @@ export function isDue(isOfSample: boolean): boolean {
   return isFast ? isOfSample : !(isSlow && isOfSample)
 }
 
-/** Of many cases alike: every third in the first tier, the others in the slow one, all elsewhere. */
-export function sampleOf<T>(cases: readonly T[]): readonly T[] {
-  return cases.filter((_, index) => isDue(isOfThird(index)))
+/** Of many cases alike: every third (or what is said) in the first tier, the others in the slow one, all elsewhere. */
+export function sampleOf<T>(cases: readonly T[], oneIn = 3): readonly T[] {
+  return cases.filter((_, index) => isDue(index % oneIn === 0))
 }
 
 /** Where all of them are tried in a file of the slow tier: every third. */
 export function thirdOf<T>(cases: readonly T[]): readonly T[] {
-  return cases.filter((_, index) => isOfThird(index))
+  return cases.filter((_, index) => index % 3 === 0)
 }
-
-const isOfThird = (index: number) => index % 3 === 0
 
 /** How many of a thing each tier has; a file that is run by itself has what the slow tier has. */
 export function byTier(of: { readonly fast: number; readonly slow: number; readonly soak: number }): number {

@@ -45,6 +45,8 @@ export class IndexBuilder {
   #stopped = false
   #isBusy = false
   #worked = performance.now()
+  /** Until then nobody else can have the lease, and it is not asked for again. */
+  #heldUntil = Number.NEGATIVE_INFINITY
 
   constructor(deps: BuilderDeps) {
     this.#deps = deps
@@ -81,7 +83,7 @@ export class IndexBuilder {
 
   async #each(): Promise<void> {
     for await (const { id } of this.#deps.organizations()) {
-      if (this.#stopped || !(await this.#deps.leases.claim("event-index", leaseMs))) return
+      if (this.#stopped || !(await this.#holdsLease())) return
       await this.#organization(id)
     }
   }
@@ -92,8 +94,18 @@ export class IndexBuilder {
       const last = await this.#window(organization, index)
       const merged = await this.#merge(organization)
       if (this.#stopped || (last && !merged)) return
-      if (!(await this.#deps.leases.claim("event-index", leaseMs))) return
+      if (!(await this.#holdsLease())) return
     }
+  }
+
+  /** Claims the lease again when a quarter of it has passed: a commit for each organization would cost more than to look. */
+  async #holdsLease(): Promise<boolean> {
+    const { leases, clock } = this.#deps
+    const now = clock.monotonic()
+    if (now < this.#heldUntil) return true
+    if (!(await leases.claim("event-index", leaseMs))) return false
+    this.#heldUntil = now + leaseMs / 4
+    return true
   }
 
   /** Some segments, where there is enough for one. Returns whether nothing is due behind them. */

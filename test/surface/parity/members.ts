@@ -1,6 +1,6 @@
 // Organizations for the walks over the operations, with a key that may do everything there.
 
-import { UnitsOfWork } from "#core"
+import { AppError, UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
 import { fulfilled, type GivenCall } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
@@ -21,8 +21,9 @@ export const ownedClients = ["one", "two", "three"] as const
 
 export type Answers = Record<string, unknown>
 
-/** An organization a slug, each with an owner who is staff and a key of theirs. */
-export function members({ host }: ParityFixture, slugs: readonly string[]): Promise<Member[]> {
+/** An organization a slug, each with an owner who is staff and a key of theirs; with the clients where the operation is about such. */
+export function members({ host }: ParityFixture, slugs: readonly string[], isFor?: AnyOperation): Promise<Member[]> {
+  const clients = isFor === undefined || isFor.name.startsWith("managed_organizations.") ? ownedClients : []
   const [organizations, keys] = [host.get(Organizations), host.get(ApiKeys)]
   return host.get(UnitsOfWork).run((work) =>
     Promise.all(
@@ -31,7 +32,7 @@ export function members({ host }: ParityFixture, slugs: readonly string[]): Prom
         const user = organizations.addUser(work, { email: `ada@${slug}.test`, name: "Ada", staff: true })
         organizations.addMember(work, organization.id, user.id, "owner")
         // Others of theirs, that could be managed: one for each example.
-        for (const client of ownedClients) {
+        for (const client of clients) {
           const { id } = organizations.create(work, { name: `${slug} ${client}`, slug: `${slug}-${client}` })
           organizations.addMember(work, id, user.id, "owner")
         }
@@ -102,7 +103,7 @@ async function give(
   return outcome.body
 }
 
-/** Calls the operation as its first example does, over REST. */
+/** Calls the operation as its first example does. */
 export async function exampleOf(fixture: ParityFixture, member: Member, operation: AnyOperation, known?: Known): Promise<Outcome> {
   const example = operation.examples?.[0]
   return await begun(fixture, member, operation, example?.input ?? {}, await giving(fixture, member, example?.given, known))
@@ -110,7 +111,21 @@ export async function exampleOf(fixture: ParityFixture, member: Member, operatio
 
 async function begun(fixture: ParityFixture, member: Member, operation: AnyOperation, input: unknown, answers: Answers): Promise<Outcome> {
   await settled(fixture, [member])
-  return await surfaces.rest(operation, placed(input, answers) as Input, { url: fixture.host.url, key: member.key })
+  const said = placed(input, answers) as Input
+  const { host } = fixture
+  if (operation.streams) return await surfaces.rest(operation, said, { url: host.url, key: member.key })
+  // Over no surface: it makes what is there first, and is not what is tried.
+  return await host.invoke(operation.name, said, { key: member.key }).then((body) => succeeded(operation, body), refused)
+}
+
+function succeeded({ http }: AnyOperation, body: unknown): Outcome {
+  return { status: http.status ?? 200, code: undefined, body, text: JSON.stringify(body) }
+}
+
+function refused(error: unknown): Outcome {
+  if (!(error instanceof AppError)) throw error
+  const body = error.toBody()
+  return { status: error.status, code: error.code, body, text: JSON.stringify(body) }
 }
 
 /** The input with what was answered in place of each reference. */

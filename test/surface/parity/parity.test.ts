@@ -90,8 +90,11 @@ describe("over every surface alike", () => {
   })
 
   for (const [index, operation] of operations.entries()) {
+    const over = surfacesToCompare(operation, index)
+    // In another tier.
+    if (over.length === 1) continue
     it(operation.name, async () => {
-      const { succeeded, tried, problem } = await walked(fixture, operation, surfacesToCompare(operation, index))
+      const { succeeded, tried, problem } = await walked(fixture, operation, over)
       shares.push(`${operation.name} ${Math.round((100 * succeeded) / tried)} %`)
       expect(problem).to.equal(undefined)
       const hint = "declare an example of an input that succeeds (core/contract/example.ts)"

@@ -1,6 +1,7 @@
 // Organizations alike, one for each surface: the same calls leave them the same, so that what is answered over one
 // surface can be held against what another answers.
 import type { OperationExample } from "../../../core/contract/example.ts"
+import type { AnyOperation } from "../../../core/contract/operation.ts"
 import type { ParityFixture } from "./fixture.ts"
 import { type Answers, giving, type Member, members, ownedClients } from "./members.ts"
 import { Sameness } from "./sameness.ts"
@@ -18,6 +19,7 @@ let made = 0
 
 export async function partiesAlike(
   fixture: ParityFixture,
+  operation: AnyOperation,
   example: OperationExample | undefined,
   over: readonly SurfaceName[],
 ): Promise<readonly Party[]> {
@@ -25,6 +27,7 @@ export async function partiesAlike(
   const alike = await members(
     fixture,
     over.map((surface) => `over-${surface}-${number}`),
+    operation,
   )
   const given = await Promise.all(alike.map((member) => giving(fixture, member, example?.given)))
   return alike.map((member, index) => {

@@ -65,10 +65,11 @@ export function surfacesToAudit(operation: AnyOperation, number: number): Surfac
   return isFast ? surfaceToTry(operation, number) : told
 }
 
-/** Those to hold against REST, and it: in the first tier one, another for each number; in the slow one the others; elsewhere all. */
+/** REST, and those to hold against it: in the first tier one for every third number, in turn; in the slow one the others; elsewhere all. */
 export function surfacesToCompare(operation: AnyOperation, number: number): readonly SurfaceName[] {
   const others = surfaceNames.filter((surface) => surface !== "rest" && offered(operation, surface))
-  return ["rest", ...others.filter((_, index) => isDue(index === number % others.length))]
+  const isOfSample = (index: number) => number % 3 === 0 && index === (number / 3) % others.length
+  return ["rest", ...others.filter((_, index) => isDue(isOfSample(index)))]
 }
 
 /** Stands in an input for a number that JSON can write and no double holds. */

@@ -36,7 +36,7 @@ export async function walked(fixture: ParityFixture, operation: AnyOperation, ov
     const index = run % examples.length
     const kind = kindOf(run, succeeded, examples.length)
     const input = drawers[index]?.(kind, run) ?? {}
-    const alike = kept.get(index) ?? (await partiesAlike(fixture, examples[index], over))
+    const alike = kept.get(index) ?? (await partiesAlike(fixture, operation, examples[index], over))
     kept.set(index, alike)
     const answer = await asked(fixture, operation, alike, input)
     const where = `${kind} input ${JSON.stringify(input).slice(0, 600)} (seed ${seed}, run ${run})`
