@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
 import type { ClientError } from "#client"
-import { call, type Row } from "./api.ts"
+import { away, call, type Row } from "./api.ts"
 import { returns, trouble } from "./connection.ts"
 import { unturned } from "./foreign.tsx"
 
@@ -59,7 +59,7 @@ export function useAnswer<T = Row>(name: string | undefined, input: object = {},
   useEffect(() => {
     if (everyMs === undefined || name === undefined) return
     const timer = setInterval(() => {
-      if (!document.hidden && trouble.value === "" && !isLoading.value) again.value++
+      if (!document.hidden && trouble.value === "" && !away.value && !isLoading.value) again.value++
     }, everyMs)
     return () => clearInterval(timer)
   }, [key, everyMs])

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals"
 import { type CallOptions, type ClientError, createClient } from "#client"
 import type { CatalogOperation } from "../catalog.ts"
-import { lost } from "./connection.ts"
+import { lost, returns } from "./connection.ts"
 
 export type Operation = CatalogOperation
 export type Row = Readonly<Record<string, unknown>>
@@ -18,8 +18,10 @@ export interface Me {
 
 /** undefined: not known yet; null: nobody has signed in. */
 export const me = signal<Me | null | undefined>(undefined)
-/** Why the session that was there is not any more, for who has to sign in again. */
+/** Why there is no session, for who has to sign in. */
 export const parting = signal("")
+/** The session has ended by itself: what is open stays, out of sight, for who signs in again. */
+export const away = signal(false)
 export const operations = signal<readonly Operation[]>([])
 
 const roles = ["guest", "member", "admin", "owner"]
@@ -48,8 +50,8 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
   } catch (cause) {
     const error = cause as ClientError
     if (error.code === "unauthenticated") {
-      if (me.value) end("Your session has ended; sign in to go on where you were.")
-      me.value = null
+      if (me.value && !away.value) end("Your session has ended; sign in to go on where you were.")
+      away.value = Boolean(me.value)
     }
     if (error.code === "unavailable") lost(error.message)
     throw error
@@ -61,9 +63,27 @@ export async function signIn(given: { readonly key: string } | { readonly code: 
   const response = await fetch("/console-session", init).catch(() => undefined)
   if (!response) return "The service cannot be reached; try again."
   if (!response.ok) return ((await response.json()) as { message: string }).message
-  parting.value = ""
+  tellOthers()
+  return (await taken()) ? "" : "The browser kept no session; let it take cookies from this page."
+}
+
+/** Takes up the session that the browser has now. */
+async function taken(): Promise<boolean> {
   await load()
-  return ""
+  const isBack = Boolean(me.value) && away.value
+  away.value = false
+  if (me.value) parting.value = ""
+  // What was refused meanwhile is read again.
+  if (isBack) returns.value++
+  return Boolean(me.value)
+}
+
+/** Windows of one browser have one session: where another one signs in or out, so does this. */
+const windows = new BroadcastChannel("session")
+windows.onmessage = () => void taken().catch((error: Error) => lost(error.message))
+
+function tellOthers(): void {
+  windows.postMessage("changed")
 }
 
 export async function signOut(): Promise<void> {
@@ -75,6 +95,8 @@ export async function signOut(): Promise<void> {
   }
   end("You have signed out.")
   me.value = null
+  away.value = false
+  tellOthers()
 }
 
 function end(why: string): void {

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { Live, LiveFilter, LiveMessage, Subscription } from "#client"
-import { onSignOut } from "./api.ts"
+import { away, onSignOut } from "./api.ts"
 import { lost } from "./connection.ts"
 
 type Connection = Live
@@ -98,7 +98,7 @@ export function useLive(channel: string | undefined, handlers: LiveHandlers): Li
   now.current = handlers
   const filter = JSON.stringify(handlers.filter ?? {})
   useEffect(() => {
-    if (channel === undefined) return
+    if (channel === undefined || away.value) return
     let lostOnce = false
     let backAt = Number.POSITIVE_INFINITY
     const tell = (isConnected: boolean) => {
@@ -122,6 +122,6 @@ export function useLive(channel: string | undefined, handlers: LiveHandlers): Li
       told.delete(tell)
       leave()
     }
-  }, [channel, filter])
+  }, [channel, filter, away.value])
   return state.value
 }

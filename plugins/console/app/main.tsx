@@ -1,8 +1,8 @@
 // The page: signing in, the areas beside the place that is shown, and what is wrong with the connection.
 import { effect, useSignal } from "@preact/signals"
 import { render } from "preact"
-import { useEffect, useRef } from "preact/hooks"
-import { areaOf, load, may, me, operations, parting, signIn, signOut } from "./api.ts"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
+import { areaOf, away, load, may, me, operations, parting, signIn, signOut } from "./api.ts"
 import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
 import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
@@ -14,25 +14,43 @@ import { follow, go, hrefOf, place, segments } from "./place.ts"
 
 function SignIn() {
   const problem = useSignal("")
+  const key = useRef<HTMLInputElement>(null)
+  useEffect(() => key.current?.focus(), [])
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     const key = String(new FormData(event.currentTarget as HTMLFormElement).get("key") ?? "").trim()
     problem.value = key === "" ? "Give a key." : await signIn({ key })
   }
   return (
-    <main id="main" class="sign-in">
+    <div class="sign-in">
       <h1>Millrace</h1>
       {parting.value !== "" && <p role="status">{parting.value}</p>}
       <form onSubmit={(event) => void submit(event)} aria-label="Sign in" noValidate>
         <label for="key">API key</label>
-        <input id="key" name="key" type="password" autocomplete="current-password" aria-describedby="key-problem" />
+        <input ref={key} id="key" name="key" type="password" autocomplete="current-password" aria-describedby="key-problem" />
         <p id="key-problem" role="alert" class="problem">
           {problem.value}
         </p>
         <button type="submit">Sign in</button>
       </form>
       <p>The first start of the service prints a key, and a link that signs in once.</p>
-    </main>
+    </div>
+  )
+}
+
+/** Over what is open, until the session goes on; the focus returns to where it was. */
+function Away() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  // Before what is within takes the focus, so that the dialog knows who had it.
+  useLayoutEffect(() => {
+    const own = dialog.current
+    own?.showModal()
+    return () => own?.close()
+  }, [])
+  return (
+    <dialog ref={dialog} class="away" aria-label="Sign in" onClose={() => dialog.current?.showModal()}>
+      <SignIn />
+    </dialog>
   )
 }
 
@@ -113,17 +131,25 @@ function Navigation() {
 
 function App() {
   if (me.value === undefined) return <p role="status">{trouble.value || "Loading"}</p>
-  if (me.value === null) return <SignIn />
+  if (me.value === null)
+    return (
+      <main>
+        <SignIn />
+      </main>
+    )
+  const { organization, user, role, scopes } = me.value
   return (
+    // What one person opened is not another's to see.
     // biome-ignore lint/a11y: links are followed here, by keyboard as well
-    <div class="frame" onClick={follow}>
+    <div key={JSON.stringify([organization, user, role, scopes])} class="frame" onClick={follow}>
+      {away.value && <Away />}
       <a class="skip" href="#main">
         To the content
       </a>
       <header>
         <a href={hrefOf([])}>Millrace</a>
         <span>
-          <Foreign text={me.value.organization.name} />
+          <Foreign text={organization.name} />
         </span>
         <button type="button" onClick={openPalette}>
           Go to <kbd>Ctrl K</kbd>
@@ -150,24 +176,45 @@ function App() {
 /** Called by the bundle's entry, with what the areas contribute. */
 export function start(contributions: readonly Contribution[]): void {
   contribute(contributions)
-  const code = new URLSearchParams(location.hash.slice(1)).get("code")
-  // Out of the address before anything else: it is not to be kept in the history.
-  if (code !== null) go(place.value.pathname, { replace: true })
+  takeCode()
+  addEventListener("popstate", () => {
+    takeCode()
+    void enter()
+  })
   const root = document.getElementById("app")
   if (root) render(<App />, root)
   effect(() => {
     document.title = [...segments().reverse(), "Millrace"].join(" · ")
   })
   effect(() => {
-    const again = returns.value
-    if (me.peek() === undefined) void begin(again === 0 ? code : null)
+    returns.value
+    if (me.peek() === undefined) void begin()
   })
 }
 
-async function begin(code: string | null): Promise<void> {
+/** Of a link that signs in, until it is used. */
+let code: string | null = null
+
+/** Out of the address before anything else: it is not to be kept in the history. */
+function takeCode(): void {
+  const given = new URLSearchParams(location.hash.slice(1)).get("code")
+  if (given === null) return
+  code = given
+  go(place.value.pathname, { replace: true })
+}
+
+/** Says why where the link signs in no more. */
+async function enter(): Promise<void> {
+  if (code === null || me.value === undefined) return
+  const given = { code }
+  code = null
+  if (me.value === null) parting.value = await signIn(given)
+}
+
+async function begin(): Promise<void> {
   try {
     await load()
-    if (code !== null && me.value === null) await signIn({ code })
+    await enter()
   } catch (error) {
     lost((error as Error).message)
   }

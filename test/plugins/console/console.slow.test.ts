@@ -1,6 +1,7 @@
 // The console as people have it, in Chromium by the keyboard: signing in, an area made of its declarations, forms with the
 // service's own words, the palette, and strangers' texts; judged by axe in light and dark, narrow and wide.
 import { expect } from "chai"
+import { Sessions } from "../../../plugins/organizations/index.ts"
 import newArea from "../../../templates/area/index.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
@@ -181,9 +182,56 @@ describe("the console", () => {
     await page.getByRole("status").getByText("Your session has ended").waitFor()
     await page.getByLabel("API key").fill(shown.host.adminKey)
     await page.keyboard.press("Enter")
+    await page.getByRole("dialog", { name: "Sign in" }).waitFor({ state: "detached" })
     await page.getByRole("heading", { name: "Datasets" }).waitFor()
     await page.getByRole("button", { name: "Sign out" }).press("Enter")
     await page.getByRole("status").getByText("You have signed out.").waitFor()
+  })
+
+  it("keeps what was written while the session ended, for the same person alone", async () => {
+    const sessionOf = async (name: string, role: string) =>
+      (await shown.host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name, role })).body
+    const short = await sessionOf("Short", "admin")
+    const page = await shown.signedIn("/console/personas/-/personas.create", { key: short.secret })
+    await page.getByLabel(/^name/).fill("Winter visitor")
+    await shown.host.api("POST", `/v1/api-keys/${short.id}/revoke`)
+    await page.keyboard.press("Enter")
+    const over = page.getByRole("dialog", { name: "Sign in" })
+    await over.getByRole("status").getByText("Your session has ended").waitFor()
+    await shown.looksRight(page, "sign-in-again")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Escape")
+    // The focus is in the field.
+    await page.keyboard.type((await sessionOf("Long", "admin")).secret)
+    await page.keyboard.press("Enter")
+    await over.waitFor({ state: "detached" })
+    expect(await page.getByLabel(/^name/).inputValue()).to.equal("Winter visitor")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Done" }).waitFor()
+
+    // Another window of the same browser, and another person there.
+    const other = await page.context().newPage()
+    await other.goto(`${shown.host.url}/console`)
+    await other.getByRole("button", { name: "Sign out" }).press("Enter")
+    await page.getByRole("heading", { name: "Millrace" }).waitFor()
+    await other.getByLabel("API key").fill((await sessionOf("Guest", "guest")).secret)
+    await other.keyboard.press("Enter")
+    await page.getByRole("navigation", { name: "Areas" }).waitFor()
+    expect(await page.getByText("Winter visitor").count()).to.equal(0)
+  })
+
+  it("takes the link of the first start in a window that is open already, and says why one signs in no more", async () => {
+    const page = await shown.open("/console/datasets")
+    await page.getByLabel("API key").waitFor()
+    const follow = (code: string) => page.goto(`${shown.host.url}/console/datasets#code=${code}`)
+    await follow("used-already")
+    await page.getByRole("status").getByText("This link was used already").waitFor()
+    expect(page.url()).to.not.include("code")
+    await page.reload()
+    const code = shown.host.get(Sessions).code(shown.host.adminKey)
+    await follow(code)
+    await page.getByRole("heading", { name: "Datasets" }).waitFor()
+    expect(page.url()).to.not.include("code")
   })
 
   it("is accessible, in light and dark, wide and narrow", async () => {
