@@ -3,6 +3,7 @@ import { expect } from "chai"
 import fc from "fast-check"
 import type { Json } from "../../core/contract/collection.ts"
 import type { Write } from "../../core/contract/store.ts"
+import { byTier } from "../tier.ts"
 import { acme, type Bench, rival, rows } from "./contract.ts"
 
 interface Merged {
@@ -71,7 +72,7 @@ export function mergeContract(bench: Bench): void {
           expect(b?.["values"]).to.deep.equal(Object.assign({}, ...list.map((step) => step.values)))
           expect({ ...b, id: "" }).to.deep.equal({ ...a, id: "" })
         }),
-        { numRuns: 40 },
+        { numRuns: byTier({ fast: 15, slow: 40, soak: 40 }) },
       )
     })
   })
