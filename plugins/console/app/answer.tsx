@@ -7,6 +7,7 @@ import type { ClientError } from "#client"
 import { away, call, type Row } from "./api.ts"
 import { returns, trouble } from "./connection.ts"
 import { unturned } from "./foreign.tsx"
+import { withOwnTimes } from "./show.tsx"
 
 export interface Answer<T> {
   /** The last one, also while it is read again or cannot be. */
@@ -91,7 +92,7 @@ export function Answered<T>({ of, children }: { readonly of: Answer<T>; readonly
 export function Problem({ text }: { readonly text: string }) {
   return (
     <p role="alert" class="problem">
-      {unturned(text)}
+      {unturned(withOwnTimes(text))}
     </p>
   )
 }

@@ -1,6 +1,7 @@
 // One field of a form, by its schema.
 import { words } from "./api.ts"
-import { choicesOf, isLines, isLong, isText, type Schema, typesOf } from "./schema.ts"
+import { choicesOf, isLines, isLong, isMoment, isText, type Schema, typesOf } from "./schema.ts"
+import { formatTime } from "./show.tsx"
 
 interface FieldArgs {
   /** Whose field it is: several forms stand on a page. */
@@ -44,7 +45,8 @@ function Control({ id, name, schema, text, problem, onText }: FieldArgs & { read
     onInput: (event: Event) => onText((event.currentTarget as HTMLInputElement).value),
   }
   const { default: given } = schema
-  const otherwise = given === undefined || given === null || typeof given === "object" ? "" : String(given)
+  const written = isMoment(schema) ? formatTime(Date.now()).slice(0, 16) : ""
+  const otherwise = given === undefined || given === null || typeof given === "object" ? written : String(given)
   const choices = choicesOf(schema)
   if (choices) {
     return (

@@ -6,7 +6,8 @@ import { given, type Kind, kindOf, listField, pageAfter } from "./paths.ts"
 import { hrefOf } from "./place.ts"
 import { Rows, rowKey } from "./rows.tsx"
 import { Same } from "./same.tsx"
-import { choicesOf, fieldsOf, type Schema, typesOf } from "./schema.ts"
+import { choicesOf, fieldsOf, isMoment, type Schema, typesOf } from "./schema.ts"
+import { formatNumber, formatTime, momentOf } from "./show.tsx"
 import { Fields } from "./value.tsx"
 
 interface ListArgs {
@@ -75,7 +76,7 @@ export function List({ list, values, fixed = {}, kind = kindOf(list), isPart = f
 
 function filterOf([name, schema]: [string, Schema]): Filter {
   const choices = choicesOf(schema)
-  const placeholder = schema.format === "date-time" ? new Date().toISOString().slice(0, 19).concat("Z") : ""
+  const placeholder = isMoment(schema) ? formatTime(Date.now()).slice(0, 16) : ""
   return { name, label: words(name), placeholder, ...(choices && { choices }), ...(schema.description && { about: schema.description }) }
 }
 
@@ -86,7 +87,9 @@ function inputOf(asked: readonly [string, Schema][]): Record<string, unknown> {
   for (const [name, schema] of asked) {
     const text = given[name]
     const types = typesOf(schema)
-    if (text) input[name] = types.includes("integer") ? Number(text) : types.includes("boolean") ? text === "true" : text
+    if (!text) continue
+    if (isMoment(schema)) input[name] = momentOf(text)
+    else input[name] = types.includes("integer") ? Number(text) : types.includes("boolean") ? text === "true" : text
   }
   return input
 }
@@ -108,7 +111,7 @@ function Pages({ answer, list, count }: { readonly answer: Row; readonly list: O
     <p class="verbs">
       {(cursor !== "" || offset !== "") && <a href={hrefWith({ cursor: "", offset: "", row: "" })}>First page</a>}
       {next && <a href={hrefWith({ ...next, row: "" })}>Next page</a>}
-      {total !== undefined && <span class="about">{total} in all</span>}
+      {total !== undefined && <span class="about">{formatNumber(total)} in all</span>}
     </p>
   )
 }

@@ -3,6 +3,7 @@ import "./language.ts"
 import uPlot from "uplot"
 import "uplot/dist/uPlot.min.css"
 import type { Drawing, RatesArgs } from "./rates.tsx"
+import { formatTime } from "./show.tsx"
 
 export function draw(box: HTMLElement, { names, height, data }: Required<Pick<RatesArgs, "names" | "height" | "data">>): Drawing {
   const colour = (name: string) => () => colourOf(box, name)
@@ -22,7 +23,10 @@ export function draw(box: HTMLElement, { names, height, data }: Required<Pick<Ra
           points: { show: false },
         })),
       ],
-      axes: [axis, { ...axis, size: 44 }],
+      axes: [
+        { ...axis, values: (_plot, seconds) => seconds.map((at) => formatTime(at * 1_000).slice(11, 16)) },
+        { ...axis, size: 44 },
+      ],
       scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most)] } },
     },
     data as unknown as uPlot.AlignedData,

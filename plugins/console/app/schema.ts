@@ -1,5 +1,6 @@
 // What a JSON Schema of an input says of one field, as forms and filters need it.
 import type { Operation } from "./api.ts"
+import { momentOf } from "./show.tsx"
 
 export interface Schema {
   readonly type?: string | readonly string[]
@@ -34,6 +35,11 @@ export function typesOf(schema: Schema): readonly string[] {
       branchesOf(schema).flatMap(({ type = [], enum: choices = [] }) => (type.length > 0 ? type : choices.map((one) => typeof one))),
     ),
   ]
+}
+
+/** A moment, which people write and read in their own time zone. */
+export function isMoment(schema: Schema): boolean {
+  return branchesOf(schema).some(({ format }) => format === "date-time")
 }
 
 /** Values to choose of; undefined where there are others. */
@@ -80,6 +86,7 @@ export function valueIn(text: string, schema: Schema): unknown {
   }
   if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true"
   if (types.includes("integer") || types.includes("number")) return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text)
+  if (isMoment(schema)) return momentOf(text)
   if (types.includes("string")) return text
   return JSON.parse(text)
 }

@@ -26,7 +26,21 @@ export { type LiveState, useLive } from "./live.ts"
 export { go, hrefOf } from "./place.ts"
 export { Rates } from "./rates.tsx"
 export { SameAs } from "./same.tsx"
-export { Ago, Badge, Facts, Figure, formatBytes, formatDuration, formatNumber, formatShare, formatTime, Time, type Tone } from "./show.tsx"
+export {
+  Ago,
+  Badge,
+  Facts,
+  Figure,
+  formatBytes,
+  formatDuration,
+  formatNumber,
+  formatShare,
+  formatTime,
+  momentOf,
+  Time,
+  type Tone,
+  withOwnTimes,
+} from "./show.tsx"
 export { useSubmit } from "./submit.ts"
 export { type Column, Table } from "./table.tsx"
 export { brief, Fields, Value } from "./value.tsx"

@@ -18,6 +18,18 @@ export function formatTime(value: string | number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
+/** A sentence of the service with its times in the reader's zone. */
+export function withOwnTimes(text: string): string {
+  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, formatTime)
+}
+
+/** `2026-11-23 17:15` as people write it, in their own time zone; what is not such a time stays, for the service to judge. */
+export function momentOf(text: string): string {
+  const [, day, time = "00:00"] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/.exec(text.trim()) ?? []
+  const date = new Date(`${day}T${time}`)
+  return Number.isNaN(date.getTime()) ? text : date.toISOString()
+}
+
 /** `840 ms`, `3.2 s`, `5 min`, `2 h`, `3 d`. */
 export function formatDuration(ms: number): string {
   const units: readonly (readonly [string, number])[] = [

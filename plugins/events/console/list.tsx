@@ -1,7 +1,7 @@
 // Events of all pipelines: found by anything that is known of them, or by filters, newest first and as they come.
 import "./events.css"
 import { useRef } from "preact/hooks"
-import { Answered, FilterBar, formatNumber, hrefOf, hrefWith, mayCall, Nothing, query, SameAs, Time, useAnswer } from "#console"
+import { Answered, FilterBar, formatNumber, hrefOf, hrefWith, mayCall, momentOf, Nothing, query, SameAs, Time, useAnswer } from "#console"
 import { type Filter, useArrivals } from "./arrivals.ts"
 import { type Event, EventTable, statuses } from "./event.tsx"
 import { FindBox } from "./find-box.tsx"
@@ -26,15 +26,15 @@ export default function Events() {
 
 function filterOfPlace(): Filter {
   const { pipeline, status, cause, test, since, until } = query()
-  const given = { pipeline, status, cause, since: momentOf(since), until: momentOf(until), is_test: test && test === "yes" }
+  const given = {
+    pipeline,
+    status,
+    cause,
+    since: since && momentOf(since),
+    until: until && momentOf(until),
+    is_test: test && test === "yes",
+  }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== "")) as Filter
-}
-
-/** `2026-11-23 17:15` as people write it, in their own time zone; what is not a time goes to the service, which says so. */
-function momentOf(text: string | undefined): string | undefined {
-  if (!text) return undefined
-  const ms = Date.parse(text)
-  return Number.isNaN(ms) ? text : new Date(ms).toISOString()
 }
 
 function List() {

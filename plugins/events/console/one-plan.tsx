@@ -19,7 +19,7 @@ import {
   visible,
 } from "#console"
 import { hrefOfEvent, Status } from "./event.tsx"
-import { type Group, outcomes, type Plan, replayedCount, said, tones, usePlanNews } from "./plan.ts"
+import { filterValue, type Group, outcomes, type Plan, replayedCount, said, tones, usePlanNews } from "./plan.ts"
 
 interface PlannedEvent {
   readonly execution_id: string
@@ -121,7 +121,7 @@ function Head({ plan, reload }: { readonly plan: Plan; readonly reload: () => vo
               {pipeline_slug}
             </a>,
           ],
-          ...Object.entries(filter).map(([name, value]) => [name, visible(String(value))] as const),
+          ...Object.entries(filter).map(([name, value]) => [name, filterValue(name, value)] as const),
           ["made", <Time key="made" value={plan.created_at} />],
           ...(isBegun ? Object.entries(replayed).map(([name, many]) => [`replays ${name}`, formatNumber(many)] as const) : []),
         ]}

@@ -1,6 +1,6 @@
 // A replay plan as screens show it, and its news.
 import { useEffect, useRef } from "preact/hooks"
-import { formatNumber, type Tone, useLive } from "#console"
+import { formatNumber, formatTime, type Tone, useLive, visible } from "#console"
 
 export interface Group {
   readonly outcome: string
@@ -44,6 +44,11 @@ const words: Readonly<Record<string, readonly [one: string, many: string, before
 export function said({ outcome, detail, count }: Group): string {
   const [one, many, before] = words[outcome] ?? [outcome, outcome, ": "]
   return `${formatNumber(count)} ${count === 1 ? one : many}${before !== "" && detail !== "" ? before + detail : ""}`
+}
+
+/** A part of a filter: its times in the reader's zone. */
+export function filterValue(name: string, value: string | boolean): string {
+  return name === "since" || name === "until" ? formatTime(String(value)) : visible(String(value))
 }
 
 export function replayedCount({ replayed }: Pick<Plan, "replayed">): number {

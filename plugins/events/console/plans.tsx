@@ -15,9 +15,8 @@ import {
   Table,
   Time,
   useAnswer,
-  visible,
 } from "#console"
-import { type Plan, replayedCount, tones, usePlanNews } from "./plan.ts"
+import { filterValue, type Plan, replayedCount, tones, usePlanNews } from "./plan.ts"
 
 export default function Plans() {
   const { new: isNew, cursor = "", ...known } = query()
@@ -56,7 +55,7 @@ export default function Plans() {
                     ),
                   },
                   { name: "pipeline", show: ({ pipeline_slug }) => pipeline_slug },
-                  { name: "filter", show: ({ filter }) => visible(filterText(filter)) },
+                  { name: "filter", show: ({ filter }) => filterText(filter) },
                   { name: "state", show: ({ state }) => <Badge tone={tones[state]}>{state}</Badge> },
                   { name: "events", isNumber: true, show: ({ count }) => formatNumber(count) },
                   { name: "rehearsed", isNumber: true, show: ({ rehearsed }) => formatNumber(rehearsed) },
@@ -79,6 +78,6 @@ export default function Plans() {
 
 function filterText(filter: Plan["filter"]): string {
   return Object.entries(filter)
-    .map(([name, value]) => `${name} ${value}`)
+    .map(([name, value]) => `${name} ${filterValue(name, value)}`)
     .join(", ")
 }

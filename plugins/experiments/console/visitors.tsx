@@ -1,5 +1,19 @@
 // What real visitors did: rates with their intervals, each variant against the control, guardrails, and rates over time.
-import { Badge, Chart, Foreign, formatNumber, formatShare, formatTime, Nothing, Table, Time, type Tone, useAnswer } from "#console"
+import {
+  Badge,
+  Chart,
+  Foreign,
+  formatDuration,
+  formatNumber,
+  formatShare,
+  formatTime,
+  Nothing,
+  Table,
+  Time,
+  type Tone,
+  useAnswer,
+  withOwnTimes,
+} from "#console"
 import { Intervals } from "./intervals.tsx"
 import { between, type Experiment, type LiveSection, type Seen, score, share } from "./report.ts"
 
@@ -55,12 +69,12 @@ export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
   return (
     <>
       <p>
-        {outcome !== "" && <Verdict of={outcome} />} <Foreign text={message} />
+        {outcome !== "" && <Verdict of={outcome} />} <Foreign text={withOwnTimes(message)} />
       </p>
       {now?.to_decision && (
         <p>
           About {formatNumber(now.to_decision.visitors)} more visitors decide it, if the difference seen is the true one
-          {now.to_decision.days !== null && `: ${formatNumber(now.to_decision.days)} days at the pace so far`}.
+          {now.to_decision.days !== null && `: ${formatDuration(now.to_decision.days * 86_400_000)} at the pace so far`}.
         </p>
       )}
       <p class="about">
