@@ -29,6 +29,8 @@ export interface Filter {
   /** What stands where nothing is chosen; "any" unless given. Not a choice itself then. */
   readonly otherwise?: string
   readonly placeholder?: string
+  /** Values offered as a text is typed, each with what it is called; others may be typed too. */
+  readonly suggestions?: readonly (readonly [value: string, title: string])[]
   /** Told to who points at it. */
   readonly about?: string
 }
@@ -53,7 +55,7 @@ export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: Fil
         apply(Object.fromEntries(new FormData(event.currentTarget)) as Query)
       }}
     >
-      {filters.map(({ name, label = name, choices, otherwise = "any", placeholder = "", about }) => (
+      {filters.map(({ name, label = name, choices, otherwise = "any", placeholder = "", suggestions, about }) => (
         <div key={`${name} ${given[name] ?? ""}`} title={about}>
           <label for={`filter-${name}`}>{label}</label>
           {choices ? (
@@ -81,7 +83,15 @@ export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: Fil
               defaultValue={given[name] ?? ""}
               placeholder={placeholder}
               autocomplete="off"
+              {...(suggestions && { list: `filter-${name}-suggestions` })}
             />
+          )}
+          {suggestions && (
+            <datalist id={`filter-${name}-suggestions`}>
+              {suggestions.map(([value, title]) => (
+                <option key={value} value={value} label={unturned(title)} />
+              ))}
+            </datalist>
           )}
         </div>
       ))}

@@ -41,6 +41,7 @@ export {
   type Tone,
   withOwnTimes,
 } from "./show.tsx"
+export { useRows } from "./sought.ts"
 export { useSubmit } from "./submit.ts"
 export { type Column, Table } from "./table.tsx"
 export { brief, Fields, Value } from "./value.tsx"

@@ -1,7 +1,8 @@
 // Things that the palette knows by their names: of each area that says so, page by page up to a bound, read when it is opened, and
 // again after a while.
-import { signal } from "@preact/signals"
-import { call, me, type Row } from "./api.ts"
+import { signal, useSignal } from "@preact/signals"
+import { useEffect } from "preact/hooks"
+import { call, me, type Operation, operations, type Row } from "./api.ts"
 import { soughtAreas, viewOf } from "./contributions.ts"
 import { hrefOfOne, idOf, type Kind, listField, mainKind, pageAfter } from "./paths.ts"
 import { fieldsOf } from "./schema.ts"
@@ -35,16 +36,41 @@ export async function readSought(): Promise<void> {
 
 async function readArea(area: string, isWanted: () => boolean): Promise<void> {
   const kind = mainKind(area)
-  const { list } = kind ?? {}
-  if (!kind || !list) return
+  if (!kind?.list) return
+  await readPages(kind.list, (rows) => {
+    if (isWanted()) known.value = [...known.value, ...rows.map((row) => targetOf(row, kind, area))]
+    return isWanted()
+  })
+}
+
+/** The first two thousand of a list, for a part of a page that offers them by their names. */
+export function useRows(name: string | undefined): readonly Row[] {
+  const read = useSignal<readonly Row[]>([])
+  useEffect(() => {
+    const list = operations.value.find((one) => one.name === name)
+    if (!list) return
+    let isWanted = true
+    void readPages(list, (rows) => {
+      if (isWanted) read.value = [...read.value, ...rows]
+      return isWanted
+    })
+    return () => {
+      isWanted = false
+    }
+  }, [name])
+  return read.value
+}
+
+/** Page by page, until `take` says that it is enough. */
+async function readPages(list: Operation, take: (rows: readonly Row[]) => boolean): Promise<void> {
   const first = fieldsOf(list).some(([name]) => name === "limit") ? { limit } : {}
   let offset = 0
   let next: Readonly<Record<string, string>> | undefined = {}
   for (let page = 0; next && page < maxPages; page++) {
     const answer: Row | undefined = await call(list.name, { ...first, ...next }).catch(() => undefined)
-    if (!answer || !isWanted()) return
+    if (!answer) return
     const rows = (answer[listField(list) ?? ""] ?? []) as readonly Row[]
-    known.value = [...known.value, ...rows.map((row) => targetOf(row, kind, area))]
+    if (!take(rows)) return
     next = pageAfter(list, answer, offset, rows.length)
     offset += rows.length
   }

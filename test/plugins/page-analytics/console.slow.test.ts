@@ -30,6 +30,24 @@ describe("the screens of analytics", () => {
     await page.getByRole("region", { name: "Answer" }).getByText("2 rows").waitFor()
   })
 
+  it("are of any page, found by a few letters of its title among more than a list's page holds", async () => {
+    const { api } = shown.host
+    const made = await api<{ id: string }>("POST", "/v1/pages", { title: "Zeppelins", variants: [{ key: "a", html: "<h1>Fly</h1>" }] })
+    for (let n = 0; n < 205; n++) await api("POST", "/v1/pages", { title: `Many ${n}`, variants: [{ key: "a", html: "<h1>One</h1>" }] })
+    const page = await shown.signedIn("/console/page_analytics", { mayFail: true })
+    const offered = page.locator("datalist option[label=Zeppelins]")
+    await offered.waitFor({ state: "attached" })
+    await page.getByLabel("page").fill(String(await offered.getAttribute("value")))
+    await page.keyboard.press("Enter")
+    const link = page.getByRole("region", { name: "Funnel" }).getByRole("link", { name: "SQL of this picture" })
+    await until("the question of that page", async () => (await link.getAttribute("href"))?.includes(made.body.id) || undefined)
+    expect(new URL(page.url()).searchParams.get("page")).to.equal("zeppelins")
+    await page.getByLabel("page").fill("balloons")
+    await page.keyboard.press("Enter")
+    await page.getByRole("alert").getByText('The page "balloons" does not exist.').waitFor()
+    await shown.looksRight(page, "analytics-of-no-page", (number) => number === 0)
+  })
+
   it("answer questions in SQL, which stay in the address, and show what is wrong with one", async () => {
     const page = await shown.signedIn("/console/page_analytics/query")
     const write = async (text: string) => {
