@@ -89,6 +89,11 @@ function Head({ execution, reload }: { readonly execution: Execution; readonly r
       </p>
       <div class="verbs">
         <Copy text={id} name="its id" />
+        {mayCall("event_pipelines.test") && mayCall("event_pipelines.get_payload") && (
+          <a class="button" href={hrefOf(["event_pipelines", slug], { view: "test", event: id })}>
+            Dry run
+          </a>
+        )}
         {execution.verdict.ok && (
           <OperationButton
             operation="event_pipelines.replay_execution"

@@ -90,6 +90,11 @@ describe("the screens of events", () => {
         .waitFor()
     }
     await shown.looksRight(page, "event")
+    await page.getByRole("link", { name: "Dry run" }).press("Enter")
+    await page.getByRole("textbox", { name: "Payload" }).getByText("grace@example.com").waitFor()
+    await page.getByRole("button", { name: "Run" }).press("Enter")
+    await page.getByRole("heading", { name: "What it would do" }).waitFor()
+    await page.goBack()
     await page.getByRole("button", { name: "Replay" }).press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter")
     await page.getByText("replay of").waitFor()
