@@ -5,19 +5,21 @@ import { viewOf } from "./contributions.ts"
 import { FilterBar, query, Tabs } from "./filters.tsx"
 import { Form } from "./form.tsx"
 import { List } from "./list.tsx"
-import { isList, kindOf, kindRead, listField, mainKind, pathFields } from "./paths.ts"
+import { isList, kindOf, kindRead, listField, mainKind, makersOf, pathFields } from "./paths.ts"
 import { hrefOf, place } from "./place.ts"
 import { fieldsOf, isRequired } from "./schema.ts"
 import { Thing } from "./thing.tsx"
 
 export function Area({ area }: { readonly area: string }) {
+  if (!operations.value.some((one) => areaOf(one) === area && may(one))) return <Nowhere />
   const { title, about } = viewOf(area)
   const own = operations.value.filter((one) => areaOf(one) === area && may(one) && pathFields(one).length === 0)
   const reads = own.filter((one) => one.readOnly && one.method === "GET" && !one.streams && !asked(one))
   const parts = [...reads.filter(isList), ...reads.filter((one) => !isList(one))]
   const search = own.find((one) => isList(one) && asked(one) !== undefined)
   const part = parts.find(({ name }) => name === query()["list"]) ?? parts[0]
-  const others = own.filter((one) => !parts.includes(one) && one !== search && !isOf(parts, one))
+  const kind = mainKind(area)
+  const others = [...own.filter((one) => !parts.includes(one) && one !== search && !isOf(parts, one)), ...(kind ? makersOf(kind) : [])]
   const isSearching = search !== undefined && Boolean(query()[asked(search) ?? ""])
   return (
     <>
@@ -94,13 +96,26 @@ function Search({ search }: { readonly search: Operation }) {
 /** One of the area's main kind. */
 export function One({ area, id }: { readonly area: string; readonly id: string }) {
   const kind = mainKind(area)
-  return kind ? <Thing kind={kind} values={[id]} /> : <p role="alert">Nothing of {words(area)} can be shown by itself.</p>
+  return kind ? <Thing kind={kind} values={[id]} /> : <Nowhere />
+}
+
+/** What an old or mistyped address shows, and one of what the role may not do. */
+function Nowhere() {
+  return (
+    <>
+      <h1>Nothing is here</h1>
+      <p role="alert">This address leads to nothing, or to nothing that your role is shown.</p>
+      <p>
+        <a href={hrefOf([])}>Overview</a>
+      </p>
+    </>
+  )
 }
 
 /** A place of one operation: what it reads, else its form. */
 export function Do({ name }: { readonly name: string }) {
   const operation = operations.value.find((one) => one.name === name)
-  if (!operation) return <p role="alert">The operation "{name}" does not exist.</p>
+  if (!operation || !may(operation)) return <Nowhere />
   const known = Object.fromEntries(place.value.searchParams)
   const isKnown = fieldsOf(operation).every(([field]) => field in known || !isRequired(operation, field))
   if (operation.method === "GET" && (isList(operation) || isKnown)) return <Read operation={operation} known={known} />

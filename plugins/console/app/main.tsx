@@ -2,7 +2,7 @@
 import { effect, useSignal } from "@preact/signals"
 import { render } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
-import { areaOf, away, load, may, me, operations, parting, signIn, signOut } from "./api.ts"
+import { areaOf, away, load, may, me, operations, parting, signIn, signOut, verbOf } from "./api.ts"
 import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
 import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
@@ -11,6 +11,7 @@ import { Lazy } from "./lazy.tsx"
 import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
 import { follow, go, hrefOf, place, segments } from "./place.ts"
+import { withOwnTimes } from "./show.tsx"
 
 function SignIn() {
   const problem = useSignal("")
@@ -29,7 +30,7 @@ function SignIn() {
         <label for="key">API key</label>
         <input ref={key} id="key" name="key" type="password" autocomplete="current-password" aria-describedby="key-problem" />
         <p id="key-problem" role="alert" class="problem">
-          {problem.value}
+          {withOwnTimes(problem.value)}
         </p>
         <button type="submit">Sign in</button>
       </form>
@@ -48,7 +49,13 @@ function Away() {
     return () => own?.close()
   }, [])
   return (
-    <dialog ref={dialog} class="away" aria-label="Sign in" onClose={() => dialog.current?.showModal()}>
+    <dialog
+      ref={dialog}
+      class="away"
+      aria-label="Sign in"
+      onCancel={(event) => event.preventDefault()}
+      onClose={() => dialog.current?.showModal()}
+    >
       <SignIn />
     </dialog>
   )
@@ -184,12 +191,23 @@ export function start(contributions: readonly Contribution[]): void {
   const root = document.getElementById("app")
   if (root) render(<App />, root)
   effect(() => {
-    document.title = [...segments().reverse(), "Millrace"].join(" · ")
+    document.title = [...named(segments()), "Millrace"].join(" · ")
   })
   effect(() => {
     returns.value
     if (me.peek() === undefined) void begin()
   })
+}
+
+/** What the place is called: the thing or the operation, and the screen or the area that it is in. */
+function named(parts: readonly string[]): string[] {
+  const [area, id, name] = parts
+  const shown = screenAt(parts)
+  if (shown) return [...Object.values(shown.params), shown.screen.title]
+  if (area === undefined) return ["Overview"]
+  const operation = operations.value.find((one) => one.name === name)
+  const own = operation ? verbOf(operation) : id
+  return [...(own === undefined || own === "-" ? [] : [own]), viewOf(area).title]
 }
 
 /** Of a link that signs in, until it is used. */

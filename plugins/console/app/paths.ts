@@ -93,6 +93,12 @@ export function adderOf(list: Operation): Operation | undefined {
   return all().find((one) => one.method === "POST" && !one.readOnly && shapeOf(one) === shapeOf(list))
 }
 
+/** Makes one under a name that it is given, where nothing adds to the list. */
+export function makersOf(kind: Kind): Operation[] {
+  if (!kind.list || adderOf(kind.list)) return []
+  return all().filter((one) => one.method === "PUT" && isOf(one, kind) && pathFields(one).length === 1)
+}
+
 /** Is of one of the kind itself, and of nothing within it. */
 export function isOf(operation: Operation, { shape }: Kind): boolean {
   return shapeOf(operation) === shape

@@ -74,7 +74,7 @@ describe("the console", () => {
     const made = await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Reader", role: "guest" })
     const page = await shown.signedIn("/console/datasets/hostile", { key: made.body.secret })
     await page.getByText("onerror").waitFor()
-    expect(await page.title()).to.equal("hostile · datasets · Millrace")
+    expect(await page.title()).to.equal("hostile · Datasets · Millrace")
     expect(await page.locator("main img").count()).to.equal(0)
     expect(await page.getByRole("navigation", { name: "Areas" }).getByText("API keys").count()).to.equal(0)
     expect(await page.getByText("delete", { exact: true }).count()).to.equal(0)
@@ -200,8 +200,7 @@ describe("the console", () => {
     await over.getByRole("status").getByText("Your session has ended").waitFor()
     await shown.looksRight(page, "sign-in-again")
     await page.keyboard.press("Escape")
-    await page.keyboard.press("Escape")
-    // The focus is in the field.
+    await until("the focus in the field", async () => (await page.evaluate("document.activeElement.id")) === "key" || undefined)
     await page.keyboard.type((await sessionOf("Long", "admin")).secret)
     await page.keyboard.press("Enter")
     await over.waitFor({ state: "detached" })
@@ -218,6 +217,51 @@ describe("the console", () => {
     await other.keyboard.press("Enter")
     await page.getByRole("navigation", { name: "Areas" }).waitFor()
     expect(await page.getByText("Winter visitor").count()).to.equal(0)
+  })
+
+  it("calls each place by its name, and says where nothing is", async () => {
+    const page = await shown.signedIn("/console/datasets/-/datasets.create")
+    for (const [path, title, heading] of [
+      ["/console/datasets/-/datasets.create", "Create · Datasets · Millrace", "Create"],
+      ["/console/event_pipelines", "Pipelines · Millrace", "Pipelines"],
+      ["/console/nowhere", "Nowhere · Millrace", "Nothing is here"],
+      ["/console/conversations/nothing", "nothing · Conversations · Millrace", "Nothing is here"],
+    ] as const) {
+      await page.goto(shown.host.url + path)
+      await page.getByRole("heading", { name: heading }).waitFor()
+      expect(await page.title()).to.equal(title)
+    }
+    await page.goto(`${shown.host.url}/console/integration_oauth_clients`)
+    await page.getByRole("link", { name: "Set", exact: true }).press("Enter")
+    await page.getByLabel(/^app/).waitFor()
+  })
+
+  it("takes and shows times as the reader's clock has them", async () => {
+    const page = await shown.signedIn("/console")
+    const debugging = await page.context().newCDPSession(page)
+    await debugging.send("Emulation.setTimezoneOverride", { timezoneId: "Asia/Kolkata" })
+    await page.goto(`${shown.host.url}/console/audit_log`)
+    await page.getByLabel("since").fill("2026-11-27 09:00")
+    const asked = page.waitForRequest(/audit-log\?/)
+    await page.keyboard.press("Enter")
+    expect(new URL((await asked).url()).searchParams.get("since")).to.equal("2026-11-27T03:30:00.000Z")
+    expect(await page.getByLabel("since").inputValue()).to.equal("2026-11-27 09:00")
+    await page.goto(`${shown.host.url}/console/api_keys/-/api_keys.create`)
+    await page.getByLabel(/^name/).fill("Until new year")
+    await page.getByLabel("expires at").fill("2099-01-01")
+    await page.keyboard.press("Enter")
+    await page.getByRole("region", { name: "Answer" }).getByText("2099-01-01 00:00:00").waitFor()
+    const { body } = await shown.host.api<{ api_keys: { name: string; expires_at: string }[] }>("GET", "/v1/api-keys")
+    expect(body.api_keys.find(({ name }) => name === "Until new year")?.expires_at).to.equal("2098-12-31T18:30:00.000Z")
+    const old = await shown.host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name: "Old" })
+    await shown.host.api("POST", `/v1/api-keys/${old.body.id}/revoke`)
+    await page.getByRole("button", { name: "Sign out" }).press("Enter")
+    await page.getByLabel("API key").fill(old.body.secret)
+    await page.keyboard.press("Enter")
+    await page
+      .getByRole("alert")
+      .getByText(/revoked at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d;/)
+      .waitFor()
   })
 
   it("takes the link of the first start in a window that is open already, and says why one signs in no more", async () => {
