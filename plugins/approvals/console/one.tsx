@@ -101,7 +101,7 @@ function Decision({ approval: { id, digest, what, input }, onDone }: { readonly 
     if (await submit({ id, digest, decision, ...(note.value === "" ? {} : { note: note.value }), ...change })) onDone()
   }
   const button = (decision: "approve" | "reject" | "edit", text: string, look = "") => (
-    <button type="button" class={look} disabled={isBusy} onClick={() => void decide(decision)}>
+    <button type="button" class={look} aria-disabled={isBusy} onClick={() => void decide(decision)}>
       {text}
     </button>
   )

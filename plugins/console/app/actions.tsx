@@ -65,6 +65,7 @@ export function Actions({ kind, values, row, without, onDone }: ActionsArgs) {
             operation={open}
             known={given(open, values)}
             present={isChange(open, kind) ? row : undefined}
+            onStale={onDone}
             onDone={done(open)}
           />
         </div>

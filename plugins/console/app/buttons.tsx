@@ -102,7 +102,7 @@ function AllowedButton({ operation, input, children, ask, about = "", isDangerou
   }
   return (
     <span class="do">
-      <button type="button" disabled={isBusy} class={isDangerous ? "danger" : ""} onClick={() => void press()}>
+      <button type="button" aria-disabled={isBusy} class={isDangerous ? "danger" : ""} onClick={() => void press()}>
         {children}
       </button>
       {error && (

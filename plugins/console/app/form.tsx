@@ -1,11 +1,12 @@
 // A form for the input of an operation, made of its schema; what is refused stands at its field, in the service's words.
 import { useSignal } from "@preact/signals"
+import { useEffect } from "preact/hooks"
 import type { ClientError } from "#client"
 import { type Operation, operations, type Row, verbOf, words } from "./api.ts"
 import { confirmed } from "./buttons.tsx"
 import { mayCall } from "./contributions.ts"
 import { Field } from "./field.tsx"
-import { pathFields } from "./paths.ts"
+import { hrefOfOne, idOf, kindMade, pathFields } from "./paths.ts"
 import { Same } from "./same.tsx"
 import { fieldsOf, isRequired, type Schema, textOf, typesOf, valueIn } from "./schema.ts"
 import { useSubmit } from "./submit.ts"
@@ -19,6 +20,8 @@ interface FormArgs {
   readonly known?: Texts
   /** What is changed, as it is now: its fields stand in the form, and only those go out that were changed. */
   readonly present?: Row | undefined
+  /** Called where somebody else changed it meanwhile, to read it again: what was written here stays. */
+  readonly onStale?: (() => void) | undefined
   /** Called with the answer when it was done. */
   readonly onDone?: (answer: Row) => void
 }
@@ -26,16 +29,22 @@ interface FormArgs {
 /** Fewer fields than this stand in the form together. */
 const maxTogether = 6
 
-export function Form({ operation, known = {}, present, onDone }: FormArgs) {
+export function Form({ operation, known = {}, present, onStale, onDone }: FormArgs) {
   const asked = fieldsOf(operation)
+  const isChange = present !== undefined
   const before: Texts = Object.fromEntries(asked.map(([name, schema]) => [name, textOf(presentOf(name, present), schema)]))
   const given = useSignal<Texts>({})
   const wrong = useSignal<Texts>({})
   const texts: Texts = { ...before, ...known, ...given.value }
   const { submit: send, isBusy, answer, error } = useSubmit(operation.name)
+  const isStale = isChange && error?.code === "aborted"
+  useEffect(() => {
+    if (isStale) onStale?.()
+  }, [error])
+  const made = isChange ? undefined : kindMade(operation)
+  const madeId = made && answer ? idOf(answer, made) : ""
   const problems = { ...problemsOf(error), ...wrong.value }
   const inPath = pathFields(operation)
-  const isChange = present !== undefined
   const isSent = (name: string) =>
     isChange && operation.method === "PATCH"
       ? texts[name] !== before[name] || name in known || name === "expected_revision"
@@ -49,7 +58,8 @@ export function Form({ operation, known = {}, present, onDone }: FormArgs) {
     if (operation.destructive && !(await confirmed(questionOf(operation, isChange ? Object.keys(given.value).map(words) : [])))) return
     const done = await send(input)
     if (!done) return
-    if (isChange) given.value = {}
+    // What was made is not made again by the next press.
+    if (isChange || made) given.value = {}
     onDone?.(done)
   }
 
@@ -78,20 +88,29 @@ export function Form({ operation, known = {}, present, onDone }: FormArgs) {
       <p>{operation.summary}</p>
       {fields.filter((one) => !folded.includes(one)).map(field)}
       {folded.length > 0 && (
-        <details>
+        <details open={folded.length === fields.length}>
           <summary>
             {folded.length} more {folded.length === 1 ? "field" : "fields"}: {folded.map(([name]) => words(name)).join(", ")}
           </summary>
           {folded.map(field)}
         </details>
       )}
-      <button type="submit" disabled={isBusy} class={operation.method === "DELETE" ? "danger" : "primary"}>
+      <button type="submit" aria-disabled={isBusy} class={operation.method === "DELETE" ? "danger" : "primary"}>
         {verbOf(operation)}
       </button>
-      <p role="status">{error?.message}</p>
+      <p role="status">
+        {isStale && onStale
+          ? "Somebody else has changed it meanwhile. It was read again: what you wrote is still here, the rest is as it is now."
+          : error?.message}
+      </p>
       {answer !== undefined && (
         <section aria-label="Answer">
           <h3>Done</h3>
+          {made && madeId !== "" && (
+            <p>
+              <a href={hrefOfOne(made, [...inPath.map((name) => texts[name] ?? ""), madeId])}>Look at it</a>
+            </p>
+          )}
           {!isChange && <Fields row={answer} />}
         </section>
       )}

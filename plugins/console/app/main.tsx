@@ -136,7 +136,26 @@ function Navigation() {
   )
 }
 
+/** What had the focus may be gone once it has done its work: the content has it then, and not the top of the page. */
+function keepFocus(): () => void {
+  let last: Element | null = null
+  const note = () => {
+    last = document.activeElement
+  }
+  const watch = new MutationObserver(() => {
+    if (last?.isConnected === false && document.activeElement === document.body)
+      document.getElementById("main")?.focus({ preventScroll: true })
+  })
+  addEventListener("focusin", note)
+  watch.observe(document.body, { childList: true, subtree: true })
+  return () => {
+    removeEventListener("focusin", note)
+    watch.disconnect()
+  }
+}
+
 function App() {
+  useEffect(keepFocus, [])
   if (me.value === undefined) return <p role="status">{trouble.value || "Loading"}</p>
   if (me.value === null)
     return (

@@ -99,6 +99,12 @@ export function makersOf(kind: Kind): Operation[] {
   return all().filter((one) => one.method === "PUT" && isOf(one, kind) && pathFields(one).length === 1)
 }
 
+/** What an operation adds one of; undefined where it adds to no list, or nothing can be done with one of it. */
+export function kindMade(operation: Operation): Kind | undefined {
+  const list = all().find((one) => isList(one) && adderOf(one) === operation)
+  return list && kindOf(list)
+}
+
 /** Is of one of the kind itself, and of nothing within it. */
 export function isOf(operation: Operation, { shape }: Kind): boolean {
   return shapeOf(operation) === shape

@@ -164,7 +164,7 @@ export function Reply({ channel, from, to, waiting, onSent }: ReplyArgs) {
         </div>
       )}
       <div class="verbs">
-        <button type="submit" class="primary" disabled={isBusy || (!chosen && text.value.trim() === "")}>
+        <button type="submit" class="primary" aria-disabled={isBusy} disabled={!chosen && text.value.trim() === ""}>
           Send
         </button>
         <kbd>Ctrl Enter</kbd>

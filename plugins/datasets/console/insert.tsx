@@ -33,7 +33,7 @@ export function Insert({ dataset: { slug, key, columns } }: { readonly dataset: 
         onRun={() => void insert()}
       />
       <div class="verbs">
-        <button type="button" class="primary" disabled={isBusy} onClick={() => void insert()}>
+        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void insert()}>
           Insert
         </button>
         <kbd>Ctrl Enter</kbd>

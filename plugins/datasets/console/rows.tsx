@@ -112,7 +112,7 @@ function About({ dataset, onDone }: { readonly dataset: Dataset; readonly onDone
           {text}
         </p>
       ))}
-      <OperationForm name="datasets.update" known={{ slug: dataset.slug }} present={{ ...dataset }} onDone={onDone} />
+      <OperationForm name="datasets.update" known={{ slug: dataset.slug }} present={{ ...dataset }} onStale={onDone} onDone={onDone} />
       <SameAs name="datasets.get" input={{ slug: dataset.slug }} />
     </>
   )

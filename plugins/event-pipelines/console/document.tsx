@@ -49,7 +49,11 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
     const now = planned.value
     if (!now) return
     const done = await submit({ slug, expected_revision: revision, ...changesTo(pipeline, now.document, schema) })
-    if (!done) return
+    if (!done) {
+      // Somebody may have changed it meanwhile: what it is now has to be planned against.
+      planned.value = undefined
+      return reload()
+    }
     saved.value = done.revision
     planned.value = undefined
     setDraft(slug, undefined)
@@ -86,7 +90,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
       {ready && <PlanShown planned={ready.plan} />}
       {renamed && <Problem text={`A pipeline keeps its slug, "${slug}"; another slug is another pipeline.`} />}
       {ready && !renamed && ready.plan.action === "change" && mayCall("event_pipelines.update") && (
-        <button type="button" class="primary" disabled={isBusy} onClick={() => void save()}>
+        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void save()}>
           Apply as revision {revision + 1}
         </button>
       )}

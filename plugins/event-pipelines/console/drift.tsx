@@ -129,7 +129,7 @@ function TakeIn({ slug }: { readonly slug: string }) {
   }
   return (
     <div class="verbs">
-      <button type="button" class="primary" disabled={isBusy || !schema} onClick={() => void take()}>
+      <button type="button" class="primary" aria-disabled={isBusy} disabled={!schema} onClick={() => void take()}>
         Take it into the schema
       </button>
       {error && <Problem text={error.message} />}

@@ -77,7 +77,7 @@ export default function NewPipeline() {
             onRun={() => void create()}
           />
           <div class="verbs">
-            <button type="button" class="primary" disabled={isBusy} onClick={() => void create()}>
+            <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void create()}>
               Create
             </button>
             <kbd>Ctrl Enter</kbd>

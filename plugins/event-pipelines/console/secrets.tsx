@@ -103,7 +103,7 @@ function End({ slug, secret: { id, state, verified_last_hour, may_end, addresses
   }
   return (
     <>
-      <button type="button" class={may_end ? "" : "danger"} disabled={isBusy} onClick={() => void end()}>
+      <button type="button" class={may_end ? "" : "danger"} aria-disabled={isBusy} onClick={() => void end()}>
         End
       </button>
       {error && <Problem text={error.message} />}
@@ -168,7 +168,7 @@ function Rotate({ slug, onDone }: { readonly slug: string; readonly onDone: () =
             onInput={(event) => (given.value = event.currentTarget.value)}
           />
         </div>
-        <button type="submit" disabled={isBusy}>
+        <button type="submit" aria-disabled={isBusy}>
           Rotate
         </button>
       </form>

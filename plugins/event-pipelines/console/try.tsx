@@ -98,7 +98,7 @@ export default function Try({ pipeline: { slug } }: ViewProps) {
         onRun={() => void run()}
       />
       <div class="verbs">
-        <button type="button" class="primary" disabled={isBusy} onClick={() => void run()}>
+        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void run()}>
           Run
         </button>
         <kbd>Ctrl Enter</kbd>

@@ -77,7 +77,7 @@ export function Decision({ experiment: { slug, variants, revision }, onDone }: D
           Give the chosen variant all visitors of the page
         </label>
       </p>
-      <button type="submit" class="danger" disabled={isBusy}>
+      <button type="submit" class="danger" aria-disabled={isBusy}>
         Decide
       </button>
       {error && <Problem text={error.message} />}

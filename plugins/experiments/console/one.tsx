@@ -155,6 +155,7 @@ function Actions({ experiment, onDone }: ActionsArgs) {
             name={operation}
             known={input}
             present={operation === "experiments.update" ? { ...experiment } : undefined}
+            onStale={onDone}
             onDone={onDone}
           />
         ))}

@@ -119,7 +119,7 @@ function Save({ sql, snapshot }: { readonly sql: string; readonly snapshot: stri
         <label for="report-name">Name of a report</label>
         <input id="report-name" name="name" required maxLength={200} autocomplete="off" />
       </div>
-      <button type="submit" disabled={isBusy}>
+      <button type="submit" aria-disabled={isBusy}>
         Save these rows
       </button>
       {error && <Problem text={error.message} />}

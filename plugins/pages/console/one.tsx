@@ -53,7 +53,9 @@ export default function PageScreen({ params }: ScreenProps) {
             {part === "preview" && <Preview page={page} />}
             {parts.map(({ name, load }) => name === part && <Lazy key={name} load={load} props={{ subject: { ...page } }} />)}
             {part === "about" && <About page={page} />}
-            {part === "change" && <OperationForm name="pages.update" known={{ slug }} present={{ ...page }} onDone={read.reload} />}
+            {part === "change" && (
+              <OperationForm name="pages.update" known={{ slug }} present={{ ...page }} onStale={read.reload} onDone={read.reload} />
+            )}
           </>
         )}
       </Answered>

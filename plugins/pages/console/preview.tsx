@@ -59,7 +59,7 @@ function Variant({ page, variant, width }: VariantArgs) {
     <section aria-label={`Variant ${variant}`}>
       <h2>{variant}</h2>
       <div class="verbs">
-        <button type="button" disabled={isBusy} onClick={() => void take()}>
+        <button type="button" aria-disabled={isBusy} onClick={() => void take()}>
           {job.value === "" ? "Take a picture" : "Take it again"}
         </button>
       </div>

@@ -123,6 +123,7 @@ export default function DomainScreen({ params }: ScreenProps) {
               name="sending_domains.update"
               known={input}
               present={{ ...shown }}
+              onStale={read.reload}
               onDone={read.reload}
             />
             <OperationDetails title="Delete" name="sending_domains.delete" known={input} onDone={() => go("/console/sending_domains")} />

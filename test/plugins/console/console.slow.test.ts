@@ -1,6 +1,7 @@
 // The console as people have it, in Chromium by the keyboard: signing in, an area made of its declarations, forms with the
 // service's own words, the palette, and strangers' texts; judged by axe in light and dark, narrow and wide.
 import { expect } from "chai"
+import type { Page } from "playwright-core"
 import { Sessions } from "../../../plugins/organizations/index.ts"
 import newArea from "../../../templates/area/index.ts"
 import { until } from "../../waiting.ts"
@@ -206,7 +207,9 @@ describe("the console", () => {
     await over.waitFor({ state: "detached" })
     expect(await page.getByLabel(/^name/).inputValue()).to.equal("Winter visitor")
     await page.keyboard.press("Enter")
-    await page.getByRole("heading", { name: "Done" }).waitFor()
+    await page.getByRole("link", { name: "Look at it" }).waitFor()
+    // Another press makes no second one.
+    expect(await page.getByLabel(/^name/).inputValue()).to.equal("")
 
     // Another window of the same browser, and another person there.
     const other = await page.context().newPage()
@@ -217,6 +220,32 @@ describe("the console", () => {
     await other.keyboard.press("Enter")
     await page.getByRole("navigation", { name: "Areas" }).waitFor()
     expect(await page.getByText("Winter visitor").count()).to.equal(0)
+  })
+
+  it("reads again what two people change at once, keeps what was written, and leaves the focus where one works", async () => {
+    await shown.host.api("POST", "/v1/personas", { name: "Shared visitor" })
+    const path = "/console/personas/shared-visitor?do=personas.update"
+    const [first, second] = [await shown.signedIn(path), await shown.signedIn(path, { mayFail: true })]
+    const update = async (page: Page, field: string, text: string) => {
+      const form = page.getByRole("form", { name: "Update" })
+      await form.getByLabel(field).fill(text)
+      await form.getByRole("button", { name: "Update" }).press("Enter")
+      await page.getByRole("dialog").getByRole("button", { name: "Update" }).press("Enter")
+    }
+    const focused = async (page: Page) => String(await page.evaluate("document.activeElement.id || document.activeElement.textContent"))
+    await update(first, "description", "Looks for a present.")
+    await first.locator("dd").getByText("Looks for a present.").waitFor()
+    await until("the focus in the content", async () => (await focused(first)) === "main" || undefined)
+    await update(second, "goals", "Saves time.")
+    await second.getByText("what you wrote is still here").waitFor()
+    expect(await focused(second)).to.equal("Update")
+    await until("what the other one wrote", async () => {
+      return (await second.getByLabel("description").inputValue()) === "Looks for a present." || undefined
+    })
+    await update(second, "goals", "Saves much time.")
+    await second.locator("dd").getByText("Saves much time.").waitFor()
+    const { body } = await shown.host.api("GET", "/v1/personas/shared-visitor")
+    expect(body).to.include({ description: "Looks for a present.", revision: 3 })
   })
 
   it("calls each place by its name, and says where nothing is", async () => {
