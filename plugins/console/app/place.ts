@@ -5,9 +5,30 @@ const root = "/console"
 
 export const place = signal(new URL(location.href))
 
-addEventListener("popstate", () => {
+addEventListener("popstate", ({ state }) => {
   place.value = new URL(location.href)
+  returnTo((state as { top?: number } | null)?.top ?? 0)
 })
+
+let leave = () => {}
+
+/** Scrolls to where one was, as soon as what is read again is long enough; not after one has moved or gone on. */
+function returnTo(top: number): void {
+  leave()
+  if (top === 0) return
+  const grown = new ResizeObserver(() => {
+    if (document.documentElement.scrollHeight < top + innerHeight) return
+    leave()
+    scrollTo(0, top)
+  })
+  const moves = ["wheel", "keydown", "pointerdown"]
+  leave = () => {
+    grown.disconnect()
+    for (const move of moves) removeEventListener(move, leave)
+  }
+  for (const move of moves) addEventListener(move, leave)
+  grown.observe(document.body)
+}
 
 /** Segments after `/console`, decoded. */
 export function segments(): string[] {
@@ -21,8 +42,12 @@ export function hrefOf(parts: readonly string[], query: Readonly<Record<string, 
 }
 
 export function go(href: string, { replace = false } = {}): void {
+  leave()
   if (replace) history.replaceState(null, "", href)
-  else history.pushState(null, "", href)
+  else {
+    history.replaceState({ top: scrollY }, "")
+    history.pushState(null, "", href)
+  }
   place.value = new URL(location.href)
   if (!replace) document.getElementById("main")?.focus()
 }

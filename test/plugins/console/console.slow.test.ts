@@ -293,6 +293,21 @@ describe("the console", () => {
       .waitFor()
   })
 
+  it("goes back to where one was in a list", async () => {
+    const { api } = shown.host
+    for (let n = 0; n < 45; n++) await api("POST", "/v1/personas", { name: `One of many ${n}` })
+    const page = await shown.signedIn("/console/personas")
+    const link = page.getByRole("link", { name: "One of many 1", exact: true })
+    await link.focus()
+    const top = Number(await page.evaluate("scrollY"))
+    expect(top).to.be.greaterThan(200)
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "One of many 1" }).waitFor()
+    await page.goBack()
+    await link.waitFor()
+    await until("the same place of the list", async () => Number(await page.evaluate("scrollY")) === top || undefined)
+  })
+
   it("takes the link of the first start in a window that is open already, and says why one signs in no more", async () => {
     const page = await shown.open("/console/datasets")
     await page.getByLabel("API key").waitFor()
