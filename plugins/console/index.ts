@@ -10,7 +10,7 @@ import { ConsoleAssets, createAssets } from "./assets.ts"
 import { Catalog, createCatalog } from "./catalog.ts"
 import { greeting } from "./greeting.ts"
 import { reasons } from "./reasons.ts"
-import { asset, catalog, pages, signIn, signOut } from "./routes.ts"
+import { asset, catalog, pages, session, signIn, signOut } from "./routes.ts"
 
 export default definePlugin({
   id: "console",
@@ -20,7 +20,7 @@ export default definePlugin({
   register(registrar) {
     registrar.provide(ConsoleAssets, { inject: { settings: Settings }, create: ({ settings }) => createAssets(settings.plugins.paths) })
     registrar.provide(Catalog, { inject: { declared: Declarations }, create: ({ declared }) => createCatalog(declared) })
-    registrar.routes(...pages, asset, catalog, signIn, signOut)
+    registrar.routes(...pages, asset, catalog, session, signIn, signOut)
     registrar.run("console links", {
       inject: { links: ApprovalLinks, publicUrl: PublicUrl },
       create: ({ links, publicUrl }) => links.use(approvalLink(publicUrl)),

@@ -85,6 +85,17 @@ export const catalog = defineRoute({
   handle: ({ deps }) => ({ headers: { "Content-Type": "application/json" }, body: deps.catalog.text(), shared: true }),
 })
 
+export const session = defineRoute({
+  name: "console.session",
+  summary: "Whether the browser has a session, which may have ended.",
+  method: "GET",
+  path: "/console-session",
+  handle: ({ request }) => ({
+    headers: { "Content-Type": "application/json", "Cache-Control": "no-store" },
+    body: JSON.stringify({ present: Boolean(parseCookie(request.headers["cookie"] ?? "")[sessionCookie]) }),
+  }),
+})
+
 export const signIn = defineRoute({
   name: "console.sign_in",
   summary: "Open a session for a browser, with a key or with the code of the link that the first start prints.",

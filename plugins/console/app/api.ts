@@ -28,6 +28,7 @@ const roles = ["guest", "member", "admin", "owner"]
 let client: { call(name: string, input: object, options?: CallOptions): Promise<unknown> } | undefined
 
 export async function load(): Promise<void> {
+  const session = hasSession()
   if (client === undefined) {
     const response = await fetch("/console-assets/catalog.json")
     operations.value = (await response.json()) as Operation[]
@@ -36,10 +37,22 @@ export async function load(): Promise<void> {
       retries: { attempts: 2 },
     }) as unknown as typeof client
   }
-  me.value = await call<Me>("me.get", {}).catch((error: ClientError) => {
-    if (error.code === "unauthenticated") return null
-    throw error
-  })
+  me.value = (await session) ? await call<Me>("me.get", {}).catch(nobody) : null
+}
+
+/** Asked first, since a browser logs each refusal as an error. Where there is no answer, the call says why. */
+async function hasSession(): Promise<boolean> {
+  try {
+    const response = await fetch("/console-session")
+    return ((await response.json()) as { present: boolean }).present !== false
+  } catch {
+    return true
+  }
+}
+
+function nobody(error: ClientError): null {
+  if (error.code === "unauthenticated") return null
+  throw error
 }
 
 /** Throws ClientError; without a session, the app goes back to signing in. */

@@ -23,8 +23,11 @@ describe("the console", () => {
     await page.getByRole("heading", { name: "datasets" }).waitFor()
     await page.getByRole("button", { name: "Sign out" }).press("Enter")
     await page.getByLabel("API key").waitFor()
+    const refused: string[] = []
+    page.on("response", (response) => void (response.ok() || refused.push(response.url())))
     await page.reload()
     await page.getByLabel("API key").waitFor()
+    expect(refused, "what was asked without a session").to.deep.equal([])
   })
 
   it("makes, shows and changes things of an area by forms of its operations, which say what is wrong at the field", async () => {
