@@ -9,6 +9,8 @@ export interface Terminal {
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
   /** From now on an interrupt aborts this, and only a second one ends the process. */
   interrupted?(): AbortSignal
+  /** Of what runs until it is stopped: from now on an interrupt or a termination aborts this, and only a second one ends the process. */
+  stopped?(): AbortSignal
 }
 
 export function processTerminal(): Terminal {
@@ -25,12 +27,15 @@ export function processTerminal(): Terminal {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
-    interrupted() {
-      const interrupt = new AbortController()
-      process.once("SIGINT", () => interrupt.abort())
-      return interrupt.signal
-    },
+    interrupted: () => abortedBy("SIGINT"),
+    stopped: () => abortedBy("SIGINT", "SIGTERM"),
   }
+}
+
+function abortedBy(...signals: readonly NodeJS.Signals[]): AbortSignal {
+  const abort = new AbortController()
+  for (const signal of signals) process.once(signal, () => abort.abort())
+  return abort.signal
 }
 
 /** Writes a line, or several, to standard output. */

@@ -1,7 +1,11 @@
 // The `millrace` command inside a test: its streams are collected, its variables are given, and a folder of its own is
 // the user's configuration.
-import { Readable, Writable } from "node:stream"
+import { EventEmitter } from "node:events"
+import { PassThrough, Readable, Writable } from "node:stream"
+import { finished } from "node:stream/promises"
 import { runCommand, runReported } from "../../core/cli/program.ts"
+import type { Terminal } from "../../core/kernel/terminal.ts"
+import type { Speaking } from "../processes.ts"
 
 export interface Ran {
   readonly code: number
@@ -67,14 +71,7 @@ export interface RanAlone {
 }
 
 /** The same, with what it said on which stream. */
-export function runAlone(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanAlone> {
-  const ran = last.then(() => runNow(folder, args, env))
-  last = ran.catch(() => undefined)
-  return ran
-}
-
-async function runNow(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanAlone> {
-  const before = { folder: process.cwd(), env: process.env }
+export async function runAlone(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanAlone> {
   const said: { on: "stdout" | "stderr"; text: string }[] = []
   const stream = (on: "stdout" | "stderr") =>
     new Writable({
@@ -83,11 +80,44 @@ async function runNow(folder: string, args: readonly string[], env: NodeJS.Proce
         done()
       },
     })
+  const code = await inTurn(folder, args, { env, stdin: Readable.from([]), stdout: stream("stdout"), stderr: stream("stderr") })
+  return { code, said }
+}
+
+/** One that runs in this process until it is stopped; others that are run so wait for it. */
+export class Following extends EventEmitter<{ close: [code: number | null, signal: string | null]; error: [Error] }> implements Speaking {
+  readonly stdout = new PassThrough()
+  readonly stderr = new PassThrough()
+  readonly #stop = new AbortController()
+
+  constructor(folder: string, args: readonly string[], env: NodeJS.ProcessEnv) {
+    super()
+    const { stdout, stderr } = this
+    const ran = inTurn(folder, args, { env, stdin: Readable.from([]), stdout, stderr, stopped: () => this.#stop.signal })
+    const ended = async (code: number) => {
+      await Promise.all([stdout, stderr].map((stream) => finished(stream.end())))
+      this.emit("close", code, null)
+    }
+    ran.then(ended).catch((error: Error) => this.emit("error", error))
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+}
+
+function inTurn(folder: string, args: readonly string[], terminal: Terminal): Promise<number> {
+  const ran = last.then(() => runNow(folder, args, terminal))
+  last = ran.catch(() => undefined)
+  return ran
+}
+
+async function runNow(folder: string, args: readonly string[], terminal: Terminal): Promise<number> {
+  const before = { folder: process.cwd(), env: process.env }
   process.chdir(folder)
-  process.env = { ...env }
+  process.env = { ...terminal.env }
   try {
-    const code = await runReported(args, { env, stdin: Readable.from([]), stdout: stream("stdout"), stderr: stream("stderr") })
-    return { code, said }
+    return await runReported(args, terminal)
   } finally {
     process.env = before.env
     process.chdir(before.folder)

@@ -30,7 +30,7 @@ export interface LiveEventsArgs {
   readonly greeting: string
 }
 
-/** Until the process is asked to stop. Throws AppError where there is no service, or where it refuses the subscription. */
+/** Until it is asked to stop. Throws AppError where there is no service, or where it refuses the subscription. */
 export async function hearEvents({ remote, terminal, heard, greeting, pipelines = [] }: LiveEventsArgs): Promise<void> {
   const { url, key: token, organization } = remote
   await remote.reach()
@@ -62,7 +62,7 @@ export async function hearEvents({ remote, terminal, heard, greeting, pipelines 
         },
       )
       ready.then(() => say(greeting), reject)
-      process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve())
+      terminal.stopped?.().addEventListener("abort", () => resolve())
     })
     await work
   } finally {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { projectRoot } from "../../import-graph.ts"
 import { finished } from "../../processes.ts"
-import { type RanIn, runIn } from "../command-line.ts"
+import { Following, type RanIn, runIn } from "../command-line.ts"
 
 type Variables = Readonly<Record<string, string>>
 
@@ -28,6 +28,11 @@ export class CommandFolder {
   /** As a process of its own. */
   runProcess(args: readonly string[], env: Variables = {}): Promise<RanIn> {
     return finished(this.start(args, env))
+  }
+
+  /** In this process, until it is stopped. */
+  follow(args: readonly string[], env: Variables = {}): Following {
+    return new Following(this.path, ["pipelines", ...args], ownEnv(env))
   }
 
   /** In this process. */

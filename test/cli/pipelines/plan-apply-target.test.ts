@@ -62,13 +62,15 @@ describe("the service that pipelines are planned against", () => {
     const { executions } = (await host.api<{ executions: { id: string }[] }>("GET", "/v1/event-pipelines/ping/executions")).body
     const ran = await folder.run(["run", "ping.yaml", "--from-execution", executions[0]?.id ?? ""], home)
     expect(ran.code, ran.output).to.equal(0)
-    const listening = [folder.start(["tail"], home), folder.start(["listen", "--forward", "http://127.0.0.1:9/"], home)]
-    const endings = listening.map((child) => finished(child))
-    try {
-      await Promise.all(listening.map((child) => outputUntil(child, new RegExp(`(Listening to|events of) ${host.url}`))))
-    } finally {
-      for (const child of listening) child.kill("SIGTERM")
-      await Promise.all(endings)
+    for (const args of [["tail"], ["listen", "--forward", "http://127.0.0.1:9/"]]) {
+      const following = folder.follow(args, home)
+      const ending = finished(following)
+      try {
+        await outputUntil(following, new RegExp(`(Listening to|events of) ${host.url}`))
+      } finally {
+        following.stop()
+        await ending
+      }
     }
   })
 

@@ -54,9 +54,8 @@ describe("events of a running service", () => {
     })
     const { body: other } = await host.api<Wire>("POST", "/v1/event-pipelines", { name: "Untailed", state: "active", auth_mode: "none" })
     const tail = folder.start(["tail", "--pipeline", "tailed"], env)
-    const listen = folder.start(["listen", "--forward", target, "--pipeline", "tailed"], env)
-    const children = [tail, listen]
-    const endings = children.map((child) => finished(child))
+    const listen = folder.follow(["listen", "--forward", target, "--pipeline", "tailed"], env)
+    const endings = [tail, listen].map((one) => finished(one))
     try {
       await Promise.all([outputUntil(tail, /Listening to/), outputUntil(listen, /Forwarding accepted/)])
       const lines = outputUntil(tail, /accepted +tailed/)
@@ -72,7 +71,8 @@ describe("events of a running service", () => {
         .to.match(/accepted +tailed .*repeat of [0-9a-f-]{36}/)
         .and.to.match(/failed +tailed .*action_failed in answer/)
     } finally {
-      for (const child of children) child.kill("SIGTERM")
+      tail.kill("SIGTERM")
+      listen.stop()
       const ended = await Promise.all(endings)
       local.close()
       expect(
@@ -95,10 +95,10 @@ describe("events of a running service", () => {
       pipeline: [{ type: "email.send", to: "ada@example.com", heading: "Deferred, and told of once" }],
     })
     const proxy = await cuttingProxy(host.url)
-    const tail = folder.start(["tail", "--pipeline", "lost", "--json"], { ...env, MILLRACE_URL: proxy.url })
+    const tail = folder.follow(["tail", "--pipeline", "lost", "--json"], { ...env, MILLRACE_URL: proxy.url })
     const ending = finished(tail)
     let said = ""
-    tail.stdout?.on("data", (chunk: Buffer) => {
+    tail.stdout.on("data", (chunk: Buffer) => {
       said += chunk.toString()
     })
     try {
@@ -114,12 +114,12 @@ describe("events of a running service", () => {
       }
       ids.push(await idOf(made, 5))
       await until("the line of the last event", () => said.includes(ids[4] ?? "none"))
-      tail.kill("SIGTERM")
+      tail.stop()
       const { code, output } = await ending
       const told = output.split("\n").filter((line) => line.startsWith("{"))
       expect([code, told.map((line) => (JSON.parse(line) as { id: string }).id)], output).to.deep.equal([0, ids])
     } finally {
-      tail.kill("SIGTERM")
+      tail.stop()
       await ending
       await proxy.close()
     }
@@ -132,7 +132,7 @@ describe("events of a running service", () => {
       auth_mode: "none",
       pipeline: [{ type: "http.request", url: "https://nowhere.test/x", retry: { max_attempts: 1 } }],
     })
-    const tail = folder.start(["tail", "--pipeline", "failing"], env)
+    const tail = folder.follow(["tail", "--pipeline", "failing"], env)
     const ending = finished(tail)
     try {
       await outputUntil(tail, /Listening to/)
@@ -142,7 +142,7 @@ describe("events of a running service", () => {
       const again = outputUntil(tail, /accepted +failing.*failed +failing/s)
       expect((await host.api("POST", `/v1/event-pipelines/failing/executions/${id}/retry`)).status).to.equal(200)
       await again
-      tail.kill("SIGTERM")
+      tail.stop()
       const { output } = await ending
       expect(output.match(/(accepted|failed) +failing/g)?.map((told) => told.split(" ")[0])).to.deep.equal([
         "accepted",
@@ -151,7 +151,7 @@ describe("events of a running service", () => {
         "failed",
       ])
     } finally {
-      tail.kill("SIGTERM")
+      tail.stop()
       await ending
     }
   })

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { projectRoot } from "../../import-graph.ts"
-import { outputUntil } from "../../processes.ts"
+import { finished, outputUntil } from "../../processes.ts"
 import { expectWithin } from "../../tier.ts"
 import { CommandFolder } from "./command.ts"
 
@@ -247,17 +247,17 @@ pipeline:
   it("runs again when a file changes, until it is stopped", async () => {
     folder.write("pipelines/w.yaml", "name: W\nauth_mode: none\npipeline: [{ type: respond, status: 201 }]\n")
     folder.write("pipelines/w.test.yaml", "tests: [{ name: answers, event: { body: {} }, expect: { response: { status: 202 } } }]\n")
-    const child = folder.start(["test", "--watch"])
+    const watching = folder.follow(["test", "--watch"])
+    const ending = finished(watching)
     try {
-      const first = await outputUntil(child, /Watching/)
+      const first = await outputUntil(watching, /Watching/)
       expect(first).to.include("1 failed")
-      const again = outputUntil(child, /1 passed/)
+      const again = outputUntil(watching, /1 passed/)
       folder.write("pipelines/w.yaml", "name: W\nauth_mode: none\npipeline: [{ type: respond, status: 202 }]\n")
       expect(await again).to.include("✓ answers")
     } finally {
-      const ended = new Promise((resolve) => child.once("close", resolve))
-      child.kill("SIGTERM")
-      await ended
+      watching.stop()
+      await ending
     }
   })
 })

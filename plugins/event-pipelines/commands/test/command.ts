@@ -69,11 +69,11 @@ interface Watched {
   readonly terminal: Terminal
 }
 
-/** Until the process is asked to stop. Only the files are run again that a change concerns. */
+/** Until it is asked to stop. Only the files are run again that a change concerns. */
 async function watchAndRun({ first, changes, files, rehearsal, compiler, terminal }: Watched): Promise<void> {
   const known = new Map(first.map((result) => [result.path, result]))
   changes.watch(first.flatMap((result) => result.sources).map((file) => dirname(file)))
-  process.once("SIGINT", () => changes.stop()).once("SIGTERM", () => changes.stop())
+  terminal.stopped?.().addEventListener("abort", () => changes.stop())
   print(terminal, "\nWatching; Ctrl-C stops it.")
   for (;;) {
     const changed = await changes.next()
