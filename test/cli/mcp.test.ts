@@ -10,6 +10,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { projectRoot } from "../import-graph.ts"
 import { finished } from "../processes.ts"
+import { lazyValidator } from "../surface/mcp/lazy-validator.ts"
 import { runMillrace } from "./command-line.ts"
 
 const command = join(projectRoot, "core/millrace.js")
@@ -31,7 +32,10 @@ describe("millrace mcp", () => {
     (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Key", ...wanted })).body.secret
   const environment = (key: string) => ({ PATH: process.env["PATH"] ?? "", HOME: host.dataDir, MILLRACE_URL: host.url, MILLRACE_KEY: key })
   const connect = async (key: string, revision: Revision = "2026-07-28") => {
-    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: modes[revision] } })
+    const client = new Client(
+      { name: "test", version: "1" },
+      { versionNegotiation: { mode: modes[revision] }, jsonSchemaValidator: lazyValidator },
+    )
     open.push(client)
     await client.connect(
       new StdioClientTransport({ command: process.execPath, args: [command, "mcp"], env: environment(key), stderr: "ignore" }),
@@ -78,10 +82,10 @@ describe("millrace mcp", () => {
     expect(narrow.answers[0]).to.deep.include({ id: 1 }).and.have.nested.property("error.data.code", "permission_denied")
     expect(JSON.stringify(narrow.answers)).to.include('needed_scope":"mcp"')
 
-    const client = await connect(host.adminKey)
     const credentials = { base_url: "https://api.crm.test", headers: {} }
-    const made = await client.callTool({ name: "integrations_connect", arguments: { app: "http", credentials, managed_access: "read" } })
-    expect(made.structuredContent, JSON.stringify(made.content)).to.include({ status: "connected" })
+    const params = { name: "integrations_connect", arguments: { app: "http", credentials, managed_access: "read" } }
+    const [made] = (await said([{ jsonrpc: "2.0", id: 1, method: "tools/call", params }])).answers
+    expect(made, JSON.stringify(made)).to.have.nested.property("result.structuredContent.status", "connected")
     const { body } = await host.api<{ audit_log: { actor: unknown; changes: object; writes: { after: { managed_access: string } }[] }[] }>(
       "GET",
       "/v1/audit-log?operation=integrations.connect",

@@ -7,8 +7,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect } from "chai"
+import { Command } from "commander"
 import { Declarations } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
+import { addOperationCommands } from "../../core/cli/operations/commands.ts"
 import { exitCodeOf } from "../../core/cli/operations/problem.ts"
 import { Operations } from "../../core/contract/operation.ts"
 import { httpStatusOf } from "../../core/kernel/errors.ts"
@@ -41,6 +43,11 @@ describe("operations as commands", () => {
     const operations = host.get(Declarations).items(Operations)
     expect(operations.length).to.be.at.least(40)
     const areas = await run(["--help"])
+    const program = new Command("millrace")
+    addOperationCommands(program, host.get(Declarations), { terminal: process, exit: () => undefined })
+    const commandOf = (area: string, verb: string) =>
+      program.commands.find((command) => command.name() === area)?.commands.find((command) => command.name() === verb)
+    const tried = new Set<string>()
     for (const { name, summary, http, cli } of operations) {
       const [area = "", verb = ""] = name.replaceAll("_", "-").split(".")
       if (cli) {
@@ -48,10 +55,14 @@ describe("operations as commands", () => {
         continue
       }
       expect(areas.out).to.match(new RegExp(`^  ${area} `, "m"))
-      const { code, out } = await run([area, verb, "--help"], { columns: 500 })
-      expect(code, name).to.equal(0)
-      expect(out.replaceAll(/\s+/g, " "), name).to.include(summary.slice(0, 40))
-      for (const [, parameter] of http.path.matchAll(/\{(\w+)\}/g)) expect(out, name).to.include(`[${parameter}]`)
+      const helps = [commandOf(area, verb)?.configureHelp({ helpWidth: 500 }).helpInformation() ?? ""]
+      // Of each area one as it is run, since a run makes the commands anew.
+      if (!tried.has(area)) helps.push((await run([area, verb, "--help"], { columns: 500 })).out)
+      tried.add(area)
+      for (const help of helps) {
+        expect(help.replaceAll(/\s+/g, " "), name).to.include(summary.slice(0, 40))
+        for (const [, parameter] of http.path.matchAll(/\{(\w+)\}/g)) expect(help, name).to.include(`[${parameter}]`)
+      }
     }
   })
 
@@ -119,7 +130,7 @@ describe("operations as commands", () => {
     expect(await refused("name: &a { b: *a }\n"))
       .to.include("stands within its own anchor")
       .and.include("line 1, column 15")
-    expect(await refused(`name: &a x\nb: [${Array(50_000).fill("*a").join(", ")}]\n`)).to.include("at most 1000 aliases")
+    expect(await refused(`name: &a x\nb: [${Array(2_000).fill("*a").join(", ")}]\n`)).to.include("at most 1000 aliases")
   })
 
   it("show a list as a table that fits, an answer as YAML, and nothing that a terminal would obey", async () => {
@@ -226,11 +237,11 @@ describe("operations as commands", () => {
 
   it("end quietly when the reader has seen enough, as a process of their own too", async () => {
     const line = `set -o pipefail; "${process.execPath}" "${join(projectRoot, "core/millrace.js")}" datasets list-rows many --all --json | head -1 | wc -l`
-    const { stdout } = await promisify(execFile)("bash", ["--norc", "-c", line], {
+    const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-c", line], {
       env: { PATH: process.env["PATH"], ...env() },
       cwd: folder,
     })
-    expect(stdout.trim()).to.equal("1")
+    expect([stdout.trim(), stderr]).to.deep.equal(["1", ""])
     expect(existsSync(join(folder, "data"))).to.equal(false)
   })
 

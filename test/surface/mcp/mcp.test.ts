@@ -10,6 +10,7 @@ import { Operations } from "../../../core/contract/operation.ts"
 import { mcpServers } from "../../../core/surface/mcp/server.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { openSurfaceBench } from "../surface-bench.ts"
+import { lazyValidator } from "./lazy-validator.ts"
 
 type Revision = "2025-11-25" | "2026-07-28"
 const modes = { "2025-11-25": "legacy", "2026-07-28": "auto" } as const
@@ -45,7 +46,10 @@ describe("MCP", () => {
             .mint(work, organization, { name: "t", kind: scopes ? "token" : "api_key", role, scopes: scopes ?? null, user: null }).text,
       )
   const connect = async (key = host.adminKey, revision: Revision = "2026-07-28", headers: Record<string, string> = {}) => {
-    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: modes[revision] } })
+    const client = new Client(
+      { name: "test", version: "1" },
+      { versionNegotiation: { mode: modes[revision] }, jsonSchemaValidator: lazyValidator },
+    )
     const requestInit = { headers: { authorization: `Bearer ${key}`, ...headers } }
     await client.connect(new StreamableHTTPClientTransport(new URL(`${host.url}/mcp`), { requestInit }))
     open.push(client)
@@ -276,7 +280,7 @@ describe("MCP", () => {
       call: async (operation, input) => ({ called: operation.name, input: input as never }),
     })
     const [near, far] = InMemoryTransport.createLinkedPair()
-    const client = new Client({ name: "test", version: "1" })
+    const client = new Client({ name: "test", version: "1" }, { jsonSchemaValidator: lazyValidator })
     await Promise.all([server.connect(far), client.connect(near)])
     const result = await client.callTool({ name: "datasets_list", arguments: { limit: 1 } })
     expect(result.structuredContent).to.deep.equal({ called: "datasets.list", input: { limit: 1 } })
