@@ -93,7 +93,7 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
   })
 
   it("ends with 1 and says so when a command or option is unknown, and lists what there is when asked", async () => {
-    const [command, option, help] = await Promise.all([run(["strat"]), run(["generate", "--chekc"]), run(["--help"])])
+    const [command, option, help] = await Promise.all([run(["strat"]), finished(start(["config", "--chekc"])), run(["--help"])])
     expect(command.code).to.equal(1)
     expect(command.output)
       .to.match(/unknown command 'strat'/)

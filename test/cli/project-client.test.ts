@@ -1,13 +1,11 @@
 // `millrace generate client` in a project: the operations of its own plugins beside those that ship, in one client that
 // calls both. That its types hold is tried in a packed project: test/package.
-import { spawn } from "node:child_process"
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { expect } from "chai"
 import { testHost } from "#core/testing"
 import { projectRoot } from "../import-graph.ts"
-import { finished } from "../processes.ts"
 import { runIn } from "./command-line.ts"
 import { CommandFolder } from "./pipelines/command.ts"
 
@@ -76,18 +74,17 @@ describe("millrace generate client", () => {
 
   it("says of an operation that nothing exports what to write, and leaves the file as it was", async () => {
     const before = read("client.ts")
-    writeFileSync(
-      join(folder.path, "plugins/vouchers/index.ts"),
+    folder.write(
+      "plugins/hidden/index.ts",
       `import { definePlugin, defineOperation } from "millrace"
 import { z } from "zod"
-const hidden = defineOperation({ name: "vouchers.hidden", summary: "Hidden.", http: { method: "GET", path: "/v1/vouchers" }, access: { scope: "vouchers:read", role: "guest" }, hints: { readOnly: true, destructive: false, idempotent: true }, input: z.strictObject({}), output: z.object({}), errors: [], handle: () => ({}) })
-export default definePlugin({ id: "vouchers", config: z.strictObject({}), register: (registrar) => registrar.operations(hidden) })
+const hidden = defineOperation({ name: "hidden.list", summary: "Hidden.", http: { method: "GET", path: "/v1/hidden" }, access: { scope: "hidden:read", role: "guest" }, hints: { readOnly: true, destructive: false, idempotent: true }, input: z.strictObject({}), output: z.object({}), errors: [], handle: () => ({}) })
+export default definePlugin({ id: "hidden", config: z.strictObject({}), register: (registrar) => registrar.operations(hidden) })
 `,
     )
-    // What was imported stays so in this process.
-    const { code, output } = await folderProcess(folder)
+    const { code, output } = await generate()
     expect(code).to.equal(1)
-    expect(output).to.include("The client cannot be typed: vouchers.hidden. Write `export const name = defineOperation({…})`")
+    expect(output).to.include("The client cannot be typed: hidden.list. Write `export const name = defineOperation({…})`")
     expect(read("client.ts")).to.equal(before)
   })
 
@@ -99,7 +96,3 @@ export default definePlugin({ id: "vouchers", config: z.strictObject({}), regist
     ])
   })
 })
-
-function folderProcess({ path }: CommandFolder) {
-  return finished(spawn(process.execPath, [join(projectRoot, "core/millrace.js"), "generate", "client"], { cwd: path }))
-}
