@@ -142,7 +142,7 @@ console.log("points", rows[0]?.values["points"])
     expect(output).to.not.match(/failing|pending/)
   })
 
-  it("makes a client of the project's own operations, which calls them and is typed by them", async () => {
+  it("makes a client of the project's own operations, which calls them", async () => {
     const made = await user.run("npx", "millrace", "generate", "client")
     expect(made.code, made.output).to.equal(0)
     expect(made.output).to.match(/^wrote client\.ts$/m)
@@ -162,8 +162,6 @@ await host.stop()
     const ran = await user.run("npx", "node", "cards.ts")
     expect(ran.code, ran.output).to.equal(0)
     expect(ran.output).to.match(/^card Birthday true\ndatasets 0$/m)
-    const right = await user.run("npx", "tsc")
-    expect(right.code, right.output).to.equal(0)
   })
 
   it("tells the compiler what everything is, of its own operations too", async () => {
@@ -203,6 +201,8 @@ export const host = async () => (await testHost()).nothing
     const linesOf = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, line]) => Number(line))
     expect(linesOf(/types\.ts\((\d+),\d+\): error/g), output).to.deep.equal([13, 16, 17, 18])
     expect(linesOf(/wrong\.ts\((\d+),\d+\): error/g), output).to.deep.equal([3, 4])
+    // What is right, such as the program that calls the client, is found so.
+    expect(output.match(/error TS/g), output).to.have.length(6)
   })
 
   it("has live updates that bundle as docs/browser.md says", async () => {
