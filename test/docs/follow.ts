@@ -148,11 +148,12 @@ function copySample(folder: string, part: string): void {
   }
 }
 
-/** `npx` and `npm` as they work in such a project. */
+/** `npx` and `npm` as they work in such a project; several checkers of types look at much of the same. */
 function makeCommands(folder: string, millrace: string): void {
   mkdirSync(folder)
   const npx = `case "$1" in
   millrace) shift; exec ${millrace} "$@" ;;
+  tsc) shift; exec ${join(projectRoot, "node_modules/.bin/tsc")} --checkers 1 "$@" ;;
   *) tool="$1"; shift; exec ${join(projectRoot, "node_modules/.bin")}/"$tool" "$@" ;;
 esac`
   const npm = `case "$*" in
