@@ -22,6 +22,7 @@ import { pipelineSchema } from "./pipeline-schema.ts"
 import { addPluginCommand } from "./plugin-command.ts"
 import { addRotateMasterKey } from "./rotate-master-key.ts"
 import { addScaffoldCommands } from "./scaffold/commands.ts"
+import { ownManifest } from "./scaffold/init.ts"
 import { schemaFiles } from "./schema-files.ts"
 import { startedAgain } from "./started-again.ts"
 
@@ -55,6 +56,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   const declarations = () => ownDeclarations(terminal.env)
   const program = new Command("millrace")
     .description("Durable event pipelines: the service and its tools.")
+    .version(ownManifest().version, "-V, --version", "print the version")
     .exitOverride()
     .configureOutput({ writeOut: (text) => void terminal.stdout.write(text), writeErr: (text) => void terminal.stderr.write(text) })
     .configureHelp({ showGlobalOptions: true })
@@ -128,6 +130,7 @@ async function refresh(isFramework: boolean, terminal: Terminal): Promise<void> 
 }
 
 function isKnown(program: Command, [first = "", second = ""]: readonly string[]): boolean {
+  if (first === "--version" || first === "-V") return true
   const known = program.commands.find((command) => command.name() === first)
   if (!known || known.commands.length === 0) return known !== undefined
   return known.commands.some((command) => command.name() === second)

@@ -1,6 +1,6 @@
 // The `millrace` command as people run it: what it prints, how it ends, and that only `start` opens anything.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -90,6 +90,12 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
     expect([one.code, other.code]).to.deep.equal([0, 0])
     expect(parseKey(one.output.trim())).to.include({ kind: "api_key" })
     expect(one.output).to.not.equal(other.output)
+  })
+
+  it("says its version where the configuration is wrong, too", async () => {
+    const { version } = JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { version: string }
+    const { code, output } = await run(["--version"], { PORT: "nowhere" })
+    expect([code, output.trim()]).to.deep.equal([0, version])
   })
 
   it("ends with 1 and says so when a command or option is unknown, and lists what there is when asked", async () => {

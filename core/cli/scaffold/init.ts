@@ -87,7 +87,8 @@ interface Manifest {
   readonly allowScripts: Readonly<Record<string, boolean>>
 }
 
-function ownManifest(): Manifest {
+/** The framework's own package.json. */
+export function ownManifest(): Manifest {
   return JSON.parse(readFileSync(join(frameworkRoot, "package.json"), "utf8")) as Manifest
 }
 
