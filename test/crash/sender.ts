@@ -19,7 +19,7 @@ export interface SenderArgs {
 export const notifyEvery = 20
 
 /** After a 503, or a lost connection: what only asks again takes the processor from what is to recover. */
-const pauseMs = 100
+const pauseMs = 300
 
 export class Sender {
   readonly acknowledged = new Map<number, string>()
@@ -27,6 +27,8 @@ export class Sender {
   readonly refused = new Map<number, number>()
   /** Sent whole, with no answer when the connection broke. */
   readonly unanswered = new Set<number>()
+  /** As in the arguments; may change while it sends, since it is seldom the whole time that must be under load. */
+  restMs: number
   /** The longest that an event waited for its 2xx. */
   slowestMs = 0
   readonly #args: SenderArgs
@@ -39,6 +41,7 @@ export class Sender {
   constructor(args: SenderArgs) {
     this.#args = args
     this.#next = args.from
+    this.restMs = args.restMs ?? 0
     this.#agent = new Agent({ keepAlive: true, maxSockets: args.connections })
   }
 
@@ -95,7 +98,7 @@ export class Sender {
       this.acknowledged.set(n, (JSON.parse(text) as { execution_id: string }).execution_id)
       this.slowestMs = Math.max(this.slowestMs, performance.now() - began)
     } else this.refused.set(n, status)
-    this.#after(status === 503 ? pauseMs : this.#args.restMs)
+    this.#after(status === 503 ? pauseMs : this.restMs)
   }
 
   #lost(n: number): void {

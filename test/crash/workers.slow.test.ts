@@ -3,8 +3,9 @@ import { expect } from "chai"
 import { socketFolderOf } from "../cluster/worker-sockets.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
 import { runningMs } from "../slowness.ts"
-import { expectWithin } from "../tier.ts"
+import { expectWithin, isSoak } from "../tier.ts"
 import { until } from "../waiting.ts"
+import type { Sender } from "./sender.ts"
 import type { ServiceProcess } from "./service-process.ts"
 import { acknowledged, childrenOf, underLoad } from "./under-load.ts"
 
@@ -12,6 +13,8 @@ const onMongo = mongoAvailable && process.platform === "linux" ? describe : desc
 
 onMongo("two workers under load (mongodb)", function () {
   this.timeout(900_000)
+  /** Except around what happens: six processes come up beside the load. */
+  const restMs = isSoak ? 0 : 100
   const env = async () => ({ MILLRACE_WORKERS: "2", MILLRACE_STORAGE_URL: await lendDatabaseToFile() })
 
   it("a killed worker is replaced, the other goes on meanwhile, and nothing acknowledged is lost", async () => {
@@ -19,10 +22,13 @@ onMongo("two workers under load (mongodb)", function () {
     const { sender, findings } = await underLoad({
       env: await env(),
       keepsOn: true,
+      restMs,
       async happens(service, load) {
         const before = await bothOf(service)
         const [victim] = before
+        await hurry(load)
         process.kill(victim ?? 0, "SIGKILL")
+        load.restMs = restMs
         const acknowledgedThen = load.acknowledged.size
         await until(() => !childrenOf(service.pid).includes(victim ?? 0))
         await acknowledged(load, 200)
@@ -49,8 +55,10 @@ onMongo("two workers under load (mongodb)", function () {
     let clients: string | undefined
     const { sender, findings } = await underLoad({
       env: { ...(await env()), MILLRACE_SERVER_DRAIN_MS: String(drainMs) },
-      async happens(service) {
+      restMs,
+      async happens(service, load) {
         const workers = await bothOf(service)
+        await hurry(load)
         milliseconds = await runningMs(async () => {
           service.signal("SIGTERM")
           code = await service.ended()
@@ -73,10 +81,13 @@ onMongo("two workers under load (mongodb)", function () {
     const { sender, findings } = await underLoad({
       env: await env(),
       keepsOn: true,
+      restMs,
       async happens(service, load, _endpoint, again) {
         const { port } = new URL(service.url)
         const orphans = await bothOf(service)
+        await hurry(load)
         service.signal("SIGKILL")
+        load.restMs = restMs
         await service.ended()
         await until(() => orphans.every((pid) => !isAlive(pid)))
         // A start that does not come up leaves nothing behind either.
@@ -96,6 +107,12 @@ onMongo("two workers under load (mongodb)", function () {
     expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])
   })
 })
+
+/** Resolves under full load. */
+function hurry(load: Sender): Promise<void> {
+  load.restMs = 0
+  return acknowledged(load, 100)
+}
 
 /** Both workers, once they listen. */
 async function bothOf({ pid, url }: ServiceProcess): Promise<number[]> {
