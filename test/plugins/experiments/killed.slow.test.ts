@@ -73,9 +73,9 @@ class Killable {
 
   async experiment(htmls: Record<string, string>): Promise<string> {
     const variants = Object.entries(htmls).map(([key, html]) => ({ key, html }))
-    const { slug: page } = await this.api<{ slug: string }>("POST", "/v1/pages", { title: "Page", variants })
-    for (const name of ["Founder", "Buyer"]) await this.api("POST", "/v1/personas", { name, description: `A ${name.toLowerCase()}.` })
-    return (await this.api<{ slug: string }>("POST", "/v1/experiments", { name: "Killed", page })).slug
+    const name = Object.keys(htmls).join(" ")
+    const { slug: page } = await this.api<{ slug: string }>("POST", "/v1/pages", { title: name, variants })
+    return (await this.api<{ slug: string }>("POST", "/v1/experiments", { name, page })).slug
   }
 
   async ledger(slug: string, kind: string): Promise<Observation[]> {
@@ -102,20 +102,29 @@ const byMerit = ({ text }: Asked): Said => {
   return { json: { reasoning: `A has ${a}, B has ${b}.`, winner: a >= b ? "A" : "B", confidence: 0.9 } }
 }
 
+/** Of all tests of the describe: each goes on with the service that the one before it has left running. */
+function killable(options: { embeds: boolean }): { readonly server: ModelServer; readonly service: Killable } {
+  const made = {} as { server: ModelServer; service: Killable }
+  before(async () => {
+    made.server = await modelServer()
+    made.service = new Killable(made.server, options)
+    await made.service.start()
+    for (const name of ["Founder", "Buyer"])
+      await made.service.api("POST", "/v1/personas", { name, description: `A ${name.toLowerCase()}.` })
+  })
+  beforeEach(() => made.server.forget())
+  after(async () => {
+    await made.service?.end()
+    await made.server?.close()
+  })
+  return made
+}
+
 describe("experiments: a service that is killed", () => {
-  let server: ModelServer
-  let service: Killable
-  beforeEach(async () => {
-    server = await modelServer()
-  })
-  afterEach(async () => {
-    await service.end()
-    await server.close()
-  })
+  const under = killable({ embeds: true })
 
   it("goes on with a panel, and asks for no answer that it kept", async () => {
-    service = new Killable(server, { embeds: true })
-    await service.start()
+    const { server, service } = under
     server.answer(({ system, text }) => `I am ${system.includes("Founder") ? "the founder" : "the buyer"}; ${text}`)
     // What is said of the second page is kept, and cannot be measured yet.
     server.embedNothing(([said = ""]) => said.includes("Two"))
@@ -138,10 +147,13 @@ describe("experiments: a service that is killed", () => {
     expect(joined?.ranking.failed_cells).to.deep.equal([])
     expect(server.asked).to.have.length(8)
   })
+})
+
+describe("experiments: a service without embeddings that is killed", () => {
+  const under = killable({ embeds: false })
 
   it("ends a panel whose model answers garbage to half of the questions with these as failed cells, and the rest as they were", async () => {
-    service = new Killable(server, { embeds: false })
-    await service.start()
+    const { server, service } = under
     let silent = true
     server.answer(({ system, text }) => {
       if (system.includes("Buyer")) return "Four out of five, I'd say."
@@ -177,8 +189,7 @@ describe("experiments: a service that is killed", () => {
   })
 
   it("goes on with a tournament, and asks for no verdict that it kept", async () => {
-    service = new Killable(server, { embeds: false })
-    await service.start()
+    const { server, service } = under
     // Of the fourth pair one seat is judged, and the other one is being asked for.
     let silenced: Asked | undefined
     server.answer((asked, place) => {
@@ -188,8 +199,9 @@ describe("experiments: a service that is killed", () => {
     })
     const slug = await service.experiment({ plain: "<h1>merit 1</h1>", bold: "<h1>merit 9</h1>", fair: "<h1>merit 4</h1>" })
     const key = randomUUID()
+    const paid = await service.paid()
     const left = service.post(`/v1/experiments/${slug}/tournament`, {}, key)
-    await until("seven verdicts being kept", async () => (await service.paid()) === 7)
+    await until("seven verdicts being kept", async () => (await service.paid()) === paid + 7)
     await until("the eighth being asked for", () => server.asked.length === 8)
     const before = await service.ledger(slug, "comparison")
     expect(before).to.have.length(3)
@@ -219,11 +231,10 @@ describe("experiments: a service that is killed", () => {
   })
 
   it("ends a tournament honestly whose judge answers garbage half the time", async () => {
-    service = new Killable(server, { embeds: false })
-    await service.start()
+    const { server, service } = under
     const half = (asked: Asked, place: number): Said => (place % 4 < 2 ? "B, clearly." : byMerit(asked))
     server.answer((asked, place) => (place === 9 ? "silent" : half(asked, place)))
-    const slug = await service.experiment({ plain: "<h1>merit 1</h1>", bold: "<h1>merit 9</h1>" })
+    const slug = await service.experiment({ plain: "<h1>merit 2</h1>", bold: "<h1>merit 8</h1>" })
     const key = randomUUID()
     const left = service.post(`/v1/experiments/${slug}/tournament`, { max_comparisons: 40 }, key)
     await until("the silent one being asked", () => server.asked.length >= 10)
