@@ -21,6 +21,12 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
   useEffect(() => {
     if (schema) void textOf(pipeline, schema).then((text) => (stored.value = text))
   }, [schema, revision])
+  useEffect(() => {
+    if (error?.code !== "aborted") return
+    // Somebody has changed it meanwhile: what it is now has to be planned against.
+    planned.value = undefined
+    reload()
+  }, [error])
   if (stored.value === undefined || schema === undefined) return <p role="status">Loading</p>
   const text = drafts.value[slug] ?? stored.value
   const isChanged = text !== stored.value
@@ -49,11 +55,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
     const now = planned.value
     if (!now) return
     const done = await submit({ slug, expected_revision: revision, ...changesTo(pipeline, now.document, schema) })
-    if (!done) {
-      // Somebody may have changed it meanwhile: what it is now has to be planned against.
-      planned.value = undefined
-      return reload()
-    }
+    if (!done) return
     saved.value = done.revision
     planned.value = undefined
     setDraft(slug, undefined)
