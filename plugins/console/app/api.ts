@@ -18,7 +18,7 @@ export interface Me {
 
 /** undefined: not known yet; null: nobody has signed in. */
 export const me = signal<Me | null | undefined>(undefined)
-/** Why there is no session, for who has to sign in. */
+/** Why there is no session; shown with the sign-in form. */
 export const parting = signal("")
 /** The session has ended by itself: what is open stays, out of sight, for who signs in again. */
 export const away = signal(false)
@@ -40,7 +40,7 @@ export async function load(): Promise<void> {
   me.value = (await session) ? await call<Me>("me.get", {}).catch(nobody) : null
 }
 
-/** Asked first, since a browser logs each refusal as an error. Where there is no answer, the call says why. */
+/** Asked first, since a browser logs each refusal as an error. True without a response: the call that follows reports the failure. */
 async function hasSession(): Promise<boolean> {
   try {
     const response = await fetch("/console-session")

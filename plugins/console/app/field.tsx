@@ -1,7 +1,7 @@
 // One field of a form, by its schema.
 import { words } from "./api.ts"
 import { choicesOf, isLines, isLong, isMoment, isText, type Schema, typesOf } from "./schema.ts"
-import { formatTime } from "./show.tsx"
+import { exampleMoment } from "./show.tsx"
 
 interface FieldArgs {
   /** Whose field it is: several forms stand on a page. */
@@ -45,7 +45,7 @@ function Control({ id, name, schema, text, problem, onText }: FieldArgs & { read
     onInput: (event: Event) => onText((event.currentTarget as HTMLInputElement).value),
   }
   const { default: given } = schema
-  const written = isMoment(schema) ? formatTime(Date.now()).slice(0, 16) : ""
+  const written = isMoment(schema) ? exampleMoment() : ""
   const otherwise = given === undefined || given === null || typeof given === "object" ? written : String(given)
   const choices = choicesOf(schema)
   if (choices) {

@@ -7,7 +7,7 @@ import { hrefOf } from "./place.ts"
 import { Rows, rowKey } from "./rows.tsx"
 import { Same } from "./same.tsx"
 import { choicesOf, fieldsOf, isMoment, type Schema, typesOf } from "./schema.ts"
-import { formatNumber, formatTime, momentOf } from "./show.tsx"
+import { exampleMoment, formatNumber, momentOf } from "./show.tsx"
 import { Fields } from "./value.tsx"
 
 interface ListArgs {
@@ -76,7 +76,7 @@ export function List({ list, values, fixed = {}, kind = kindOf(list), isPart = f
 
 function filterOf([name, schema]: [string, Schema]): Filter {
   const choices = choicesOf(schema)
-  const placeholder = isMoment(schema) ? formatTime(Date.now()).slice(0, 16) : ""
+  const placeholder = isMoment(schema) ? exampleMoment() : ""
   return { name, label: words(name), placeholder, ...(choices && { choices }), ...(schema.description && { about: schema.description }) }
 }
 

@@ -23,6 +23,11 @@ export function withOwnTimes(text: string): string {
   return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, formatTime)
 }
 
+/** How a moment is written, by the present one: for fields that take one. */
+export function exampleMoment(): string {
+  return formatTime(Date.now()).slice(0, 16)
+}
+
 /** `2026-11-23 17:15` as people write it, in their own time zone; what is not such a time stays, for the service to judge. */
 export function momentOf(text: string): string {
   const [, day, time = "00:00"] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/.exec(text.trim()) ?? []

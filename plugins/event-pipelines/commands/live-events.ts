@@ -30,7 +30,7 @@ export interface LiveEventsArgs {
   readonly greeting: string
 }
 
-/** Until it is asked to stop. Throws AppError where there is no service, or where it refuses the subscription. */
+/** Runs until stopped. Throws AppError if the service cannot be reached or refuses the subscription. */
 export async function hearEvents({ remote, terminal, heard, greeting, pipelines = [] }: LiveEventsArgs): Promise<void> {
   const { url, key: token, organization } = remote
   await remote.reach()

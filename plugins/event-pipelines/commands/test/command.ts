@@ -69,7 +69,7 @@ interface Watched {
   readonly terminal: Terminal
 }
 
-/** Until it is asked to stop. Only the files are run again that a change concerns. */
+/** Runs until stopped. Runs only the files again that a change concerns. */
 async function watchAndRun({ first, changes, files, rehearsal, compiler, terminal }: Watched): Promise<void> {
   const known = new Map(first.map((result) => [result.path, result]))
   changes.watch(first.flatMap((result) => result.sources).map((file) => dirname(file)))
