@@ -1,12 +1,13 @@
 // `millrace init DIR`: a project of one's own that uses Millrace as a package, with a pipeline, an action type and their
 // tests, ready for `npm install`.
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { frameworkIsSource, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { slugOf } from "../../contract/fields.ts"
 import { BootError } from "../../kernel/config.ts"
 import { print, type Terminal } from "../../kernel/terminal.ts"
+import { type Manifest, ownManifest } from "../own-manifest.ts"
 import { named } from "./name.ts"
 import { importsOf } from "./project.ts"
 import { type TemplateFile, templateFiles, writeNew } from "./template-files.ts"
@@ -78,19 +79,6 @@ function manifest(name: string, spec: string, { dependencies, devDependencies, e
 
 // What a new project depends on: the version that makes it; from a clone, the package made of the clone, put into the
 // project; or the given dependency.
-
-interface Manifest {
-  readonly version: string
-  readonly dependencies: Readonly<Record<string, string>>
-  readonly devDependencies: Readonly<Record<string, string>>
-  readonly engines: Readonly<Record<string, string>>
-  readonly allowScripts: Readonly<Record<string, boolean>>
-}
-
-/** The framework's own package.json. */
-export function ownManifest(): Manifest {
-  return JSON.parse(readFileSync(join(frameworkRoot, "package.json"), "utf8")) as Manifest
-}
 
 /** As it stands in a package.json in `folder`. Throws BootError when the package cannot be made. */
 function dependencySpec(folder: string, given: string | undefined, terminal: Terminal): string {
