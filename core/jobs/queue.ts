@@ -15,6 +15,7 @@ import { withoutOrganization } from "./gated-job.ts"
 import { HeldJobs } from "./held-jobs.ts"
 import { JobCollection, type JobDocument, laneOf } from "./jobs-collection.ts"
 import { Leases } from "./leases.ts"
+import { Poll } from "./poll.ts"
 
 export interface QueueArgs extends AttemptArgs {
   readonly concurrency: number
@@ -31,6 +32,7 @@ export class DurableQueue implements JobQueue {
   readonly #claims: Claims
   readonly #held: HeldJobs
   readonly #log: BoundedLog
+  readonly #poll: Poll
   /** Committed just now, and without room. */
   readonly #excess: JobDocument[] = []
   /** For the first attempts of jobs that were enqueued here. */
@@ -38,11 +40,7 @@ export class DurableQueue implements JobQueue {
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
   /** Types of which the store has more that are due. */
   readonly #backlog = new Set<string>()
-  #cancelPoll: () => void = () => {}
-  /** Monotonic time of the next poll. */
-  #pollDue = Number.POSITIVE_INFINITY
   #cancelRenew: () => void = () => {}
-  #polling: Promise<void> | undefined
   #releasing: Promise<void> = Promise.resolve()
   #stopped = true
 
@@ -58,6 +56,7 @@ export class DurableQueue implements JobQueue {
       () => args.clock.monotonic(),
     )
     this.#log = new BoundedLog(args.log, args.clock)
+    this.#poll = new Poll({ clock: args.clock, everyMs: args.pollMs, log: this.#log, look: () => this.#claimDue() })
   }
 
   get depth(): { waiting: number; running: number; sleeping: number } {
@@ -105,7 +104,7 @@ export class DurableQueue implements JobQueue {
     const run_at = timestamp(this.#args.clock.now())
     const $set = { state: "queued", run_at, held_by: "", attempts: 0, last_error: null }
     work.in(JobCollection).update(jobId, { $set, $unset: { progress: true, takeovers: true } }, { where: { state: "dead" } })
-    work.afterCommit(() => this.#pollSoon(0))
+    work.afterCommit(() => this.#poll.soon(0))
   }
 
   discard(work: UnitOfWork, jobId: string): void {
@@ -117,21 +116,20 @@ export class DurableQueue implements JobQueue {
     const jobs = work.in(JobCollection)
     jobs.update(jobId, { $set }, { where: { state: "queued", held_by: "" }, optional: true })
     jobs.update(jobId, { $set: { hastened: true } }, { where: { state: "queued", held_by: { $ne: "" } }, optional: true })
-    work.afterCommit(() => this.#pollSoon(0))
+    work.afterCommit(() => this.#poll.soon(0))
   }
 
   start(): void {
     this.#stopped = false
-    this.#pollSoon(0)
+    this.#poll.start()
     this.#renewLater()
   }
 
   /** Takes nothing new, gives what waits back to the store, and lets what runs finish until the deadline. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true
-    this.#cancelPoll()
     this.#cancelRenew()
-    await this.#polling
+    await this.#poll.stop()
     this.#giveBack()
     await this.#releasing
     const running = [...this.#running.values()]
@@ -171,7 +169,7 @@ export class DurableQueue implements JobQueue {
   /** A job that the store keeps until it is due and there is room. */
   #waits(type: string, milliseconds: number): void {
     if (milliseconds <= 0) this.#backlog.add(type)
-    if (this.#held.wantsMore(type)) this.#pollSoon(Math.max(0, milliseconds))
+    if (this.#held.wantsMore(type)) this.#poll.soon(Math.max(0, milliseconds))
   }
 
   /** What does not run, also what was committed while the queue was being stopped. */
@@ -205,7 +203,7 @@ export class DurableQueue implements JobQueue {
       this.#held.release(doc)
       if (next) this.#again(doc.id, next)
       this.#fill()
-      if (this.#backlog.has(doc.type) && this.#held.wantsMore(doc.type)) this.#pollSoon(0)
+      if (this.#backlog.has(doc.type) && this.#held.wantsMore(doc.type)) this.#poll.soon(0)
     })
     this.#running.set(doc.id, { stop, done })
   }
@@ -216,7 +214,7 @@ export class DurableQueue implements JobQueue {
 
   #again(id: string, { milliseconds, kept }: Next): void {
     if (!kept || this.#stopped) {
-      this.#pollSoon(milliseconds)
+      this.#poll.soon(milliseconds)
       if (kept) this.#held.sleep(id, () => undefined)
       if (kept) this.#giveBack()
       return
@@ -239,41 +237,15 @@ export class DurableQueue implements JobQueue {
     }
   }
 
-  /** Brings the next poll forward to at most that far from now. */
-  #pollSoon(milliseconds: number): void {
-    if (this.#stopped) return
-    const { clock, pollMs } = this.#args
-    const wait = Math.max(0, Math.min(milliseconds, pollMs))
-    const due = clock.monotonic() + wait
-    if (due >= this.#pollDue) return
-    this.#cancelPoll()
-    this.#pollDue = due
-    this.#cancelPoll = clock.after(wait, () => {
-      this.#pollDue = Number.POSITIVE_INFINITY
-      if (this.#polling) return this.#pollSoon(10)
-      this.#polling = this.#poll()
-        .then(
-          () => [...this.#backlog].some((type) => this.#held.wantsMore(type)),
-          (error: unknown) => {
-            this.#log.warn("poll", { err: error }, "due jobs could not be claimed; retried every poll_ms")
-            return false
-          },
-        )
-        .then((goOn) => {
-          this.#polling = undefined
-          this.#pollSoon(goOn ? 0 : pollMs)
-        })
-    })
-  }
-
-  async #poll(): Promise<void> {
+  /** Claims what is due and fits; resolves to whether there is room for more that is. */
+  async #claimDue(): Promise<boolean> {
     const types = [...this.#args.jobs.keys()].filter((type) => this.#held.room(type) > 0)
     // Before the look, so that what is committed meanwhile is looked for again.
     for (const type of types) this.#backlog.delete(type)
-    if (!(await this.#claims.any(types))) return
+    if (!(await this.#claims.any(types))) return this.#wantsMore()
     for (const type of types) {
       const room = this.#held.room(type)
-      if (this.#stopped) return
+      if (this.#stopped) return false
       if (room <= 0) {
         this.#backlog.add(type)
         continue
@@ -286,6 +258,11 @@ export class DurableQueue implements JobQueue {
       if (more || fitting.length < free.length) this.#backlog.add(type)
       await Promise.all(fitting.map((doc) => this.#claim(doc)))
     }
+    return this.#wantsMore()
+  }
+
+  #wantsMore(): boolean {
+    return [...this.#backlog].some((type) => this.#held.wantsMore(type))
   }
 
   async #claim(doc: JobDocument): Promise<void> {

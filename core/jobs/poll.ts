@@ -1,0 +1,65 @@
+// When the store is looked at for due jobs: every so often, sooner where something is known to be due, one look at a time.
+import type { BoundedLog } from "../kernel/bounded-log.ts"
+import type { Clock } from "../kernel/clock.ts"
+
+export interface PollArgs {
+  readonly clock: Clock
+  readonly everyMs: number
+  readonly log: BoundedLog
+  /** Resolves to whether there is more to find at once. */
+  readonly look: () => Promise<boolean>
+}
+
+export class Poll {
+  readonly #args: PollArgs
+  #cancel: () => void = () => {}
+  /** Monotonic time of the next look. */
+  #due = Number.POSITIVE_INFINITY
+  #looking: Promise<void> | undefined
+  #stopped = true
+
+  constructor(args: PollArgs) {
+    this.#args = args
+  }
+
+  start(): void {
+    this.#stopped = false
+    this.soon(0)
+  }
+
+  /** Resolves when the look in progress has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel()
+    this.#due = Number.POSITIVE_INFINITY
+    await this.#looking
+  }
+
+  /** Brings the next look forward to at most that far from now. */
+  soon(milliseconds: number): void {
+    if (this.#stopped) return
+    const { clock, everyMs } = this.#args
+    const wait = Math.max(0, Math.min(milliseconds, everyMs))
+    const due = clock.monotonic() + wait
+    if (due >= this.#due) return
+    this.#cancel()
+    this.#due = due
+    this.#cancel = clock.after(wait, () => {
+      this.#due = Number.POSITIVE_INFINITY
+      if (this.#looking) return this.soon(10)
+      this.#looking = this.#look().then((goOn) => {
+        this.#looking = undefined
+        this.soon(goOn ? 0 : everyMs)
+      })
+    })
+  }
+
+  async #look(): Promise<boolean> {
+    try {
+      return await this.#args.look()
+    } catch (error) {
+      this.#args.log.warn("poll", { err: error }, "due jobs could not be claimed; retried every poll_ms")
+      return false
+    }
+  }
+}
