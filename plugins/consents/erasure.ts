@@ -6,7 +6,7 @@ import { jobSealContext } from "#core/engine"
 import { ConversationErasure } from "../conversations/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { MailErasure } from "../inbound-mail/index.ts"
-import { LeadRowsToken, LeadsToken } from "../leads/index.ts"
+import { LeadErasureToken, LeadRowsToken } from "../leads/index.ts"
 import { SuppressionsToken } from "../suppressions/index.ts"
 import type { Person } from "./person.ts"
 
@@ -35,7 +35,7 @@ export const eraseTraces = defineJob({
     conversations: ConversationErasure,
     mails: MailErasure,
     suppressions: SuppressionsToken,
-    leads: LeadsToken,
+    leads: LeadErasureToken,
     written: LeadRowsToken,
     datasets: Datasets,
   },

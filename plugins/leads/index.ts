@@ -6,6 +6,7 @@ import { MailAuthors, MailHistory } from "../inbound-mail/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { ChangeCollection, IdentityCollection, LeadCollection, LeadRowCollection, LeadSettingsCollection } from "./collections.ts"
 import { leadDirectory } from "./directory.ts"
+import { LeadErasure, LeadErasureToken } from "./erasure.ts"
 import { CatchUp, CatchUpToken, FollowedCollection } from "./follow/catch-up.ts"
 import { Follower, FollowerToken } from "./follow/follower.ts"
 import { catchUp, followRows } from "./follow/jobs.ts"
@@ -20,6 +21,7 @@ import { LeadsSettings } from "./settings.ts"
 import { beginningSource, changeSource, rowSource } from "./timeline/own.ts"
 import { createLeadTimeline, LeadTimeline } from "./timeline/sources.ts"
 
+export { LeadErasureToken } from "./erasure.ts"
 export { LeadRowsToken } from "./follow/row-buffer.ts"
 export { normalEmail, normalPhone } from "./identity.ts"
 export { LeadsToken } from "./leads.ts"
@@ -43,6 +45,10 @@ export default definePlugin({
     registrar.provide(LeadsToken, {
       inject: { store: Store, works: UnitsOfWork, records: LeadRecordsToken },
       create: (deps) => new Leads({ ...deps, defaultRegion }),
+    })
+    registrar.provide(LeadErasureToken, {
+      inject: { store: Store, works: UnitsOfWork, leads: LeadsToken, records: LeadRecordsToken },
+      create: (deps) => new LeadErasure(deps),
     })
     registrar.provide(LeadTimeline, {
       inject: { store: Store },

@@ -1,7 +1,7 @@
 // Erasing a person, as the law lets them ask for.
 import { z } from "zod"
 import { defineOperation, Ids, JobQueue, Timestamp, Uuid, Vault } from "#core"
-import { LeadRowsToken, LeadsToken } from "../../leads/index.ts"
+import { LeadErasureToken, LeadRowsToken, LeadsToken } from "../../leads/index.ts"
 import { eraseTracesRef, sealed } from "../erasure.ts"
 import { LedgerToken } from "../ledger.ts"
 import { personFields, personOf } from "../person.ts"
@@ -35,14 +35,22 @@ export const erasePerson = defineOperation({
   }),
   errors: ["invalid_argument", "failed_precondition", "aborted"],
   examples: [{ input: { email: "erase@example.com", reason: "Asked for under Article 17 GDPR." } }],
-  inject: { ledger: LedgerToken, leads: LeadsToken, written: LeadRowsToken, queue: JobQueue, vault: Vault, ids: Ids },
-  async handle({ input: { reason, rows, ...given }, caller, deps: { ledger, leads, written, queue, vault, ids }, work }) {
+  inject: {
+    ledger: LedgerToken,
+    leads: LeadsToken,
+    erasure: LeadErasureToken,
+    written: LeadRowsToken,
+    queue: JobQueue,
+    vault: Vault,
+    ids: Ids,
+  },
+  async handle({ input: { reason, rows, ...given }, caller, deps: { ledger, leads, erasure, written, queue, vault, ids }, work }) {
     const organization = caller.organization.id
     const person = personOf(given, await leads.region(organization))
     const { id, erased_at, entries } = await ledger.erase(work, organization, person, { reason, credential_id: caller.credential.id })
     await written.settle(organization)
-    const found = await leads.rowsOf(organization, person, maxRows)
-    await leads.forget(work, organization, person)
+    const found = await erasure.rowsOf(organization, person, maxRows)
+    await erasure.forget(work, organization, person)
     const jobId = ids.uuid()
     const payload = { sealed: sealed(vault, jobId, person), delete_rows: rows === "delete" }
     queue.enqueue(work, eraseTracesRef, payload, { organization, id: jobId })

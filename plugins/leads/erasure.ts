@@ -1,0 +1,67 @@
+// What is taken from leads and their rows where somebody is erased.
+import { type Store, token, type UnitOfWork, type UnitsOfWork } from "#core"
+import { ChangeCollection, IdentityCollection, identityId, LeadCollection, type LeadRow, LeadRowCollection } from "./collections.ts"
+import type { Identity } from "./identity.ts"
+import type { Leads } from "./leads.ts"
+import type { LeadRecords } from "./records.ts"
+
+const maxForgotten = 200
+
+interface Services {
+  readonly store: Store
+  readonly works: UnitsOfWork
+  readonly leads: Leads
+  readonly records: LeadRecords
+}
+
+export class LeadErasure {
+  readonly #deps: Services
+
+  constructor(deps: Services) {
+    this.#deps = deps
+  }
+
+  /** Stages that an address or number is nobody's any more, and stands in no history; the lead that has nothing else loses its name. */
+  async forget(work: UnitOfWork, organization: string, identity: Identity): Promise<void> {
+    const { store, leads, records } = this.#deps
+    const [lead] = await leads.ofIdentities(organization, [identity])
+    if (!lead) return
+    const field = identity.kind === "email" ? "emails" : "phones"
+    const id = identityId(organization, identity)
+    // As the lead has it.
+    const value = (await store.open(IdentityCollection, organization).get(id))?.value ?? identity.value
+    const others = lead.emails.length + lead.phones.length - 1
+    const nameless = others === 0 ? { name: "", time_zone: "" } : {}
+    const kept = { [field]: lead[field].filter((one) => one !== value) }
+    records.change(work, organization, lead, { ...kept, ...nameless })
+    work.in(IdentityCollection, organization).remove(id)
+    const family = await leads.family(organization, lead)
+    const $pull = { [`created_with.${field}`]: value }
+    for (const part of family) {
+      const $set = part === lead.id ? {} : nameless
+      work.in(LeadCollection, organization).update(part, { $set, $pull }, { optional: true })
+    }
+    const changes = store.open(ChangeCollection, organization).stream({ lead_id: { $in: family } })
+    for await (const change of changes) work.in(ChangeCollection, organization).update(change.id, { $pull: { [field]: value } })
+  }
+
+  /** Rows that were written about an address or number; at most `limit`. */
+  rowsOf(organization: string, identity: Identity, limit: number): Promise<LeadRow[]> {
+    const rows = this.#deps.store.open(LeadRowCollection, organization)
+    return rows.find({ identity_id: identityId(organization, identity) }, { sort: { at: -1 }, limit })
+  }
+
+  /** Rows stay known, so that nobody is made a lead of them again, and are about nobody; `more` adds to the commit of each page. May be run again. */
+  async forgetRows(organization: string, identity: Identity, more: (work: UnitOfWork, rows: LeadRow[]) => Promise<void>): Promise<void> {
+    for (;;) {
+      const found = await this.rowsOf(organization, identity, maxForgotten)
+      if (found.length === 0) return
+      await this.#deps.works.run(async (work) => {
+        for (const { id } of found) work.in(LeadRowCollection, organization).update(id, { $set: { identity_id: "" } }, { optional: true })
+        await more(work, found)
+      })
+    }
+  }
+}
+
+export const LeadErasureToken = token<LeadErasure>("LeadErasure")
