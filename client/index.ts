@@ -8,7 +8,7 @@ export type { ClientOptions } from "../core/client/caller.ts"
 /** For sets of plugins other than what ships: `createClient<Operations & Mine>({ ...routes, ...mine }, options)`. */
 export { createClient } from "../core/client/client.ts"
 export { ClientError } from "../core/client/error.ts"
-export type { Live, LiveFilter, LiveMessage, LiveOptions, SubscribeOptions, Subscription } from "../core/client/live.ts"
+export type { Live, LiveFilter, LiveMessage, LiveOptions, SubscribeOptions, Subscription } from "../core/client/live-types.ts"
 export type { RetryPolicy } from "../core/client/retry.ts"
 export type { ClientRoute } from "../core/client/route.ts"
 export type { CallOptions, InputOf, OperationMap, OutputOf } from "../core/client/shape.ts"

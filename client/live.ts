@@ -1,11 +1,4 @@
 // `millrace/live`: live updates alone, for pages that call nothing.
 export { ClientError } from "../core/client/error.ts"
-export {
-  connectLive,
-  type Live,
-  type LiveFilter,
-  type LiveMessage,
-  type LiveOptions,
-  type SubscribeOptions,
-  type Subscription,
-} from "../core/client/live.ts"
+export { connectLive } from "../core/client/live.ts"
+export type { Live, LiveFilter, LiveMessage, LiveOptions, SubscribeOptions, Subscription } from "../core/client/live-types.ts"

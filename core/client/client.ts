@@ -1,7 +1,7 @@
 // A client of a set of operations: each a method of its area, lists with iterators beside them, and live updates. Runs
 // in Node and browsers.
 import { type CallByName, type ClientOptions, createCaller } from "./caller.ts"
-import type { Live, LiveOptions } from "./live.ts"
+import type { Live, LiveOptions } from "./live-types.ts"
 import { type PageAsker, pagesOf } from "./paging.ts"
 import type { ClientRoute, Fields } from "./route.ts"
 import type { Areas, CallOptions, InputOf, OperationMap, OutputOf } from "./shape.ts"

@@ -4,85 +4,9 @@
 import { io } from "socket.io-client"
 import type { ErrorBody } from "../kernel/errors.ts"
 import { ClientError } from "./error.ts"
-import { newPosition, type Position } from "./position.ts"
-
-/** A message of a channel. */
-export interface LiveMessage<Data = unknown, Name extends string = string> {
-  readonly id: string
-  readonly channel: Name
-  readonly event: string
-  readonly data: Data
-  /** RFC 3339. */
-  readonly at: string
-}
-
-/** Which service, and who listens. */
-export interface LiveOptions {
-  /** Where the service is: `https://api.example.com`. */
-  readonly url: string
-  /**
-   * A key or token with the scope `live:subscribe`, or, beside `endpointId`, a viewer's token; or what gives one; asked for with each connection, and again where that
-   * fails. A ClientError that trying again cannot help, such as `unauthenticated`, ends the live updates.
-   */
-  readonly token?: string | (() => string | Promise<string>) | undefined
-  /** UUID or slug; the token's own unless given. */
-  readonly organization?: string
-  /** Public channels of this endpoint: without a token, or with that of a viewer. */
-  readonly endpointId?: string
-  /** Wait before the first try to connect again; doubles up to 10 s, with jitter. 250 unless given. */
-  readonly reconnectMs?: number
-  readonly onState?: (state: "connected" | "connecting" | "closed") => void
-}
-
-/** What the data of messages must hold, field by field. */
-export type LiveFilter = Readonly<Record<string, string | number | boolean>>
-
-/** Which messages are wanted, where a subscription begins, and who is told of gaps and of its end. */
-export interface SubscribeOptions {
-  /** Only messages whose data holds these values, such as `{ status: "failed" }`. By which fields a channel can be filtered, the channel says. */
-  readonly filter?: LiveFilter
-  /** Where an earlier subscription stood (its `position()`), or the id of the last message seen. */
-  readonly after?: string
-  /** More was missed than the service keeps: what is shown should be read again. */
-  readonly onGap?: () => void
-  /** The subscription has ended: the credential no longer counts, or the channel is out of reach. */
-  readonly onError?: (error: ClientError) => void
-}
-
-/** A channel that is listened to, until it is ended. */
-export interface Subscription {
-  /** Settles with the first subscription: from then on nothing is missed. Rejects where it is refused. */
-  readonly ready: Promise<void>
-  /** To go on from elsewhere, after a page was loaded again, say. Empty before the first message or `ready`. */
-  position(): string
-  close(): void
-}
-
-/** A connection for live updates, kept up through losses. */
-export interface Live<Channels extends object = Record<string, unknown>> {
-  /** Hands out each message once, in the order in which they come. One subscription a channel and filter. */
-  subscribe<Name extends keyof Channels & string>(
-    channel: Name,
-    onMessage: (message: LiveMessage<Channels[Name], Name>) => void,
-    options?: SubscribeOptions,
-  ): Subscription
-  close(): void
-}
-
-interface Held {
-  /** Of channel and filter. */
-  readonly key: string
-  readonly of: { readonly channel: string; readonly filter?: LiveFilter }
-  readonly options: SubscribeOptions
-  readonly position: Position
-  readonly hand: (message: LiveMessage) => void
-  readonly ready: () => void
-  readonly refuse: (error: ClientError) => void
-  /** The connection it was last asked for on. */
-  asked: string | undefined
-  /** Until the service has answered, what comes meanwhile: new messages can overtake old ones there, and are put in order first. */
-  catching: LiveMessage[] | undefined
-}
+import { endCatching, type Held, handInOrder, keyOf, passes } from "./held-subscription.ts"
+import type { Live, LiveFilter, LiveMessage, LiveOptions } from "./live-types.ts"
+import { newPosition } from "./position.ts"
 
 interface Failing {
   emit(event: "error", error: Error): void
@@ -317,27 +241,6 @@ function tooLong(what: string, sent: object): ClientError | undefined {
   const { length } = JSON.stringify(sent)
   if (length <= maxSent) return undefined
   return new ClientError("invalid_argument", `The ${what} take ${length} characters together; at most ${maxSent} can be sent.`)
-}
-
-/** In any order of the fields. */
-function keyOf({ channel, filter = {} }: Held["of"]): string {
-  return JSON.stringify([channel, ...Object.entries(filter).sort(([one], [other]) => (one < other ? -1 : 1))])
-}
-
-function passes(filter: LiveFilter = {}, data: unknown): boolean {
-  const fields = data as Readonly<Record<string, unknown>> | null
-  return Object.entries(filter).every(([field, value]) => fields?.[field] === value)
-}
-
-/** What came while it caught up. */
-function endCatching(one: Held): LiveMessage[] {
-  const caught = one.catching ?? []
-  one.catching = undefined
-  return caught
-}
-
-function handInOrder({ position, hand }: Held, messages: LiveMessage[]): void {
-  for (const message of messages.sort((a, b) => (a.id < b.id ? -1 : 1))) if (position.take(message)) hand(message)
 }
 
 function errorOf({ code, message, details }: ErrorBody): ClientError {

@@ -1,7 +1,8 @@
 // The live channel of a dataset: rows as they are written and deleted, by whichever way.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { connectLive, type Live, type LiveMessage } from "../../../core/client/live.ts"
+import { connectLive } from "../../../core/client/live.ts"
+import type { Live, LiveMessage } from "../../../core/client/live-types.ts"
 import { cuttingProxy } from "../../client/cutting-proxy.ts"
 import { until } from "../../waiting.ts"
 
