@@ -77,8 +77,17 @@ export class QueryPool {
   }
 
   async #run(organization: string, task: Omit<QueryTask, "id">, signal: AbortSignal): Promise<QueryOutcome> {
-    if (this.#stopped) throw stopping()
-    const owned = this.#take(organization)
+    for (;;) {
+      if (this.#stopped) throw stopping()
+      const owned = this.#take(organization)
+      const isFresh = owned.served === 0
+      const outcome = await this.#runIn(owned, organization, task, signal)
+      // A process that ended after another query never took this one.
+      if (outcome.kind !== "unstarted" || isFresh) return outcome
+    }
+  }
+
+  async #runIn(owned: Owned, organization: string, task: Omit<QueryTask, "id">, signal: AbortSignal): Promise<QueryOutcome> {
     const abort = () => owned.process.kill()
     if (signal.aborted) abort()
     signal.addEventListener("abort", abort, { once: true })

@@ -78,8 +78,9 @@ export class QueryProcess {
     this.#child.unref()
   }
 
+  /** Whether it can take a query. */
   get alive(): boolean {
-    return this.#alive
+    return this.#alive && !this.#isKilled
   }
 
   get pid(): number | undefined {
@@ -112,7 +113,11 @@ export class QueryProcess {
       })
       this.#child.send({ ...task, id }, (error) => error && this.kill())
       const answer = await Promise.race([answered, this.#gone])
-      return answer === undefined ? this.#lost() : outcomeOf(answer, this.#limits.memoryMb)
+      if (answer === undefined) return this.#lost()
+      const outcome = outcomeOf(answer, this.#limits.memoryMb)
+      // What the query took may be missing where the next engine is opened.
+      if (outcome.kind === "memory") this.kill()
+      return outcome
     } finally {
       clearTimeout(deadline)
       stopWatch()

@@ -114,6 +114,27 @@ describe("containment of analytics queries", () => {
     await pool.stop()
   })
 
+  it("replaces a process whose engine ran out of memory, and one that ended before it took the next query", async () => {
+    const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 0 })
+    const kind = async (sql: string) => (await pool.run("o", { ...task, sql }, never)).kind
+    const pids = () => pool.processes().map(({ pid }) => pid ?? 0)
+    try {
+      expect(await kind("SELECT 1")).to.equal("table")
+      const [first] = pids()
+      expect(await kind("SELECT n FROM range(300000000) AS t(n) ORDER BY hash(n)")).to.equal("memory")
+      expect(pids()).to.deep.equal([])
+      expect(await kind("SELECT 1")).to.equal("table")
+      const [second] = pids()
+      expect(second).to.be.greaterThan(0).and.not.equal(first)
+      // While it opens an engine for the next query.
+      process.kill(second ?? 0, "SIGKILL")
+      expect(await kind("SELECT 1")).to.equal("table")
+      expect(pids()).to.have.length(1).and.not.include(second)
+    } finally {
+      await pool.stop()
+    }
+  })
+
   it("does not count the start of a process towards a query's deadline", async () => {
     const own = { ...limits, deadlineMs: 20 }
     const query = new QueryProcess(own)
