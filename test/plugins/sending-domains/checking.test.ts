@@ -3,10 +3,8 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
-import { Customer, checked, type Domain, domainsEnv, path } from "./customer.ts"
+import { afterHourlyCheck, Customer, checked, type Domain, domainsEnv, path } from "./customer.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"
-
-const hourMs = 3_600_000
 
 onBothStores("checks of sending domains", ({ start }) => {
   let host: TestHost
@@ -22,15 +20,7 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
   after(() => dns.close())
 
-  const laterCheck = async (domain: string) => {
-    const before = (await customer.read(domain)).last_checked_at
-    host.clock.move(hourMs)
-    const looked = async () => {
-      const now = await customer.read(domain)
-      return now.last_checked_at === before ? undefined : now
-    }
-    return until(`the check of ${domain}`, looked, { everyMs: 100 })
-  }
+  const laterCheck = (domain: string) => afterHourlyCheck(host, () => customer.read(domain))
 
   it("make a domain active by what DNS shows, and say where it was found", async () => {
     await customer.made("good.com", { receiving: true })

@@ -1,7 +1,10 @@
 // A customer of sending domains, with a DNS server on loopback.
 import { expect } from "chai"
+import { Store } from "#core"
 import type { TestHost } from "#core/testing"
-import { patiently } from "../../waiting.ts"
+import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { checkRef } from "../../../plugins/sending-domains/checks/schedule.ts"
+import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import type { DnsServer } from "./dns-server.ts"
 
@@ -44,6 +47,21 @@ export const checked = { dns_timeout_ms: 2_000, return_path_host: "bounce.sender
 
 export const typesOf = ({ dns_records }: Domain) =>
   dns_records.map(({ type, name }) => `${type} ${name.replace(/^mr[a-z0-9]+/, "SELECTOR")}`)
+
+/**
+ * One hour passes, and with it one check of a domain, which `read` reads. Wall time stands from then on: the minute of the
+ * schedule would otherwise pass by itself once in a while, and be a check more.
+ */
+export async function afterHourlyCheck<T extends Pick<Domain, "last_checked_at">>(host: TestHost, read: () => Promise<T>): Promise<T> {
+  host.clock.set(host.clock.now())
+  const before = await read()
+  host.clock.move(3_600_000)
+  const jobs = host.get(Store).open(JobCollection)
+  return until("the hour's check", async () => {
+    const now = await read()
+    return now.last_checked_at !== before.last_checked_at && (await jobs.count({ type: checkRef.type })) === 0 && now
+  })
+}
 
 export class Customer {
   readonly #host: TestHost
