@@ -5,7 +5,7 @@ import { EntryCollection, type JournalEntry, LateEntryCollection, retainedEntry 
 import { newestFirst } from "../../event-pipelines/index.ts"
 import { blockId, postingsId, type Segment } from "../collections.ts"
 import { bodiesApart, entryText, plainText } from "./entry-text.ts"
-import { idAt, idsPerBlock, maxPostings, type Posting, partOf, readPart } from "./segment.ts"
+import { idAt, idsPerBlock, maxPostings, type Posting, partOf, postingIn } from "./segment.ts"
 import { readIndex, readParts } from "./stored-index.ts"
 import { type Sought, soughtIn, tokens } from "./tokens.ts"
 
@@ -48,10 +48,10 @@ export class Finder {
     const { all, compounds } = sought
     const words: Sought = { all, compounds: [] }
     const ways = compounds.length === 0 ? [words] : [{ all: [...compounds, ...all], compounds }, words]
-    for (const way of ways) {
-      const unindexed = await this.#firstMatching(organization, behind.entries, way, limit)
+    const unindexed = await this.#firstMatching(organization, behind.entries, ways, limit)
+    for (const [at, way] of ways.entries()) {
       const indexed = await this.#inSegments(organization, index.segments, way, limit)
-      const found = new Map([...named, ...unindexed, ...indexed.entries].map((entry) => [entry.id, entry]))
+      const found = new Map([...named, ...(unindexed[at] ?? []), ...indexed.entries].map((entry) => [entry.id, entry]))
       if (found.size === 0 && way !== ways.at(-1)) continue
       return {
         events: [...found.values()].sort(newestFirst).slice(0, limit),
@@ -77,10 +77,12 @@ export class Finder {
     return { entries, complete: read.length < maxUnindexed && late.length < candidatesAtOnce }
   }
 
-  async #firstMatching(organization: string, entries: readonly JournalEntry[], sought: Sought, limit: number): Promise<JournalEntry[]> {
-    const found: JournalEntry[] = []
-    for (let from = 0; from < entries.length && found.length <= limit; from += 500) {
-      found.push(...(await this.#matching(organization, entries.slice(from, from + 500), sought)))
+  /** For each way those that match, until the first has enough. What is behind the index is read once for all of them. */
+  async #firstMatching(organization: string, entries: readonly JournalEntry[], ways: readonly Sought[], limit: number) {
+    const found: JournalEntry[][] = ways.map(() => [])
+    for (let from = 0; from < entries.length && (found[0]?.length ?? 0) <= limit; from += 500) {
+      const some = await this.#matching(organization, entries.slice(from, from + 500), ways)
+      for (const [at, matching] of some.entries()) found[at]?.push(...matching)
     }
     return found
   }
@@ -94,7 +96,7 @@ export class Finder {
     const candidates: { block: string; at: number }[] = []
     let complete = true
     for (const segment of newest) {
-      const postings = asked.map((token) => postingOf(read.get(postingsId(segment.id, partOf(token, segment.bits))), token))
+      const postings = asked.map((token) => postingIn(read.get(postingsId(segment.id, partOf(token, segment.bits))) ?? "", token))
       const common = inAll(postings)
       if (!common.complete) complete = false
       for (const ordinal of common.ordinals.reverse())
@@ -112,7 +114,8 @@ export class Finder {
         organization,
         some.flatMap(({ block, at }) => idAt(blocks.get(block) ?? "", at) ?? []),
       )
-      entries.push(...(await this.#matching(organization, found, sought)))
+      const [matching = []] = await this.#matching(organization, found, [sought])
+      entries.push(...matching)
     }
     return { entries, complete: complete && from >= candidates.length }
   }
@@ -122,25 +125,21 @@ export class Finder {
     return await this.#deps.store.open(EntryCollection, organization).find({ id: { $in: [...new Set(ids)] } }, { limit: ids.length })
   }
 
-  async #matching(organization: string, entries: readonly JournalEntry[], { all }: Sought): Promise<JournalEntry[]> {
+  async #matching(organization: string, entries: readonly JournalEntry[], ways: readonly Sought[]): Promise<JournalEntry[][]> {
     const bodies = await bodiesApart(this.#deps.store, organization, entries)
-    return entries.flatMap((given) => {
+    const matching: JournalEntry[][] = ways.map(() => [])
+    for (const given of entries) {
       const entry = this.#retained(given)
-      const left = new Set(all)
+      const left = new Set(ways.flatMap(({ all }) => all))
       tokens(entryText(entry, entry === given ? bodies.get(entry.id) : undefined), (token) => void left.delete(token))
-      return left.size === 0 ? [entry] : []
-    })
+      for (const [at, { all }] of ways.entries()) if (!all.some((token) => left.has(token))) matching[at]?.push(entry)
+    }
+    return matching
   }
 
   #retained(entry: JournalEntry): JournalEntry {
     return retainedEntry(entry, this.#deps.payloadsDays, this.#deps.clock.now())
   }
-}
-
-function postingOf(base64: string | undefined, token: number): Posting | undefined {
-  if (base64 === undefined) return undefined
-  for (const posting of readPart(base64)) if (posting.token >= token) return posting.token === token ? posting : undefined
-  return undefined
 }
 
 /** Ordinals that each posting may hold, in order. Those that were cut say nothing of what is not in them. */

@@ -80,29 +80,24 @@ export function* parts(postings: Iterable<Posting>, bits: number): Generator<{ p
 }
 
 export function* readPart(base64: string): Generator<Posting> {
-  const bytes = Buffer.from(base64, "base64")
-  let at = 0
-  const number = () => {
-    let [value, scale] = [0, 1]
-    for (;;) {
-      const byte = bytes[at++] ?? 0
-      value += (byte & 127) * scale
-      if (byte < 128) return value
-      scale *= 128
-    }
-  }
+  const reader = new Reader(base64)
   let token = 0
-  while (at < bytes.length) {
-    token += number()
-    const count = number()
-    const found: number[] = []
-    let ordinal = 0
-    for (let left = Math.min(count, maxPostings); left > 0; left--) {
-      ordinal += number()
-      found.push(ordinal)
-    }
-    yield { token, count, ordinals: found }
+  while (!reader.atEnd) {
+    token += reader.number()
+    yield reader.posting(token, reader.number())
   }
+}
+
+/** The posting of one token, without those before it being made. */
+export function postingIn(base64: string, token: number): Posting | undefined {
+  const reader = new Reader(base64)
+  for (let current = 0; !reader.atEnd; ) {
+    current += reader.number()
+    const count = reader.number()
+    if (current >= token) return current === token ? reader.posting(token, count) : undefined
+    reader.skip(Math.min(count, maxPostings))
+  }
+  return undefined
 }
 
 /** Postings of the same tokens from several segments, the ordinals of each behind those of the one before. */
@@ -119,6 +114,43 @@ export function mergedPostings(sources: readonly { readonly postings: readonly P
     } else merged.push({ token: posting.token, count: posting.count, ordinals: moved })
   }
   return merged
+}
+
+class Reader {
+  readonly #bytes: Buffer
+  #at = 0
+
+  constructor(base64: string) {
+    this.#bytes = Buffer.from(base64, "base64")
+  }
+
+  get atEnd(): boolean {
+    return this.#at >= this.#bytes.length
+  }
+
+  number(): number {
+    let [value, scale] = [0, 1]
+    for (;;) {
+      const byte = this.#bytes[this.#at++] ?? 0
+      value += (byte & 127) * scale
+      if (byte < 128) return value
+      scale *= 128
+    }
+  }
+
+  skip(numbers: number): void {
+    for (let left = numbers; left > 0; left--) while ((this.#bytes[this.#at++] ?? 0) >= 128);
+  }
+
+  posting(token: number, count: number): Posting {
+    const ordinals: number[] = []
+    let ordinal = 0
+    for (let left = Math.min(count, maxPostings); left > 0; left--) {
+      ordinal += this.number()
+      ordinals.push(ordinal)
+    }
+    return { token, count, ordinals }
+  }
 }
 
 class Writer {

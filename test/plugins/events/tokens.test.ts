@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import fc from "fast-check"
 import { plainText } from "../../../plugins/events/finding/entry-text.ts"
-import { mergedPostings, Postings, partOf, parts, readPart } from "../../../plugins/events/finding/segment.ts"
+import { mergedPostings, Postings, partOf, parts, postingIn, readPart } from "../../../plugins/events/finding/segment.ts"
 import { soughtIn, tokens } from "../../../plugins/events/finding/tokens.ts"
 import { seed } from "../../tier.ts"
 
@@ -37,7 +37,8 @@ describe("tokens of events", () => {
   })
 
   it("are read from parts as they were filed, merged or not", () => {
-    const postingsOf = fc.array(fc.tuple(fc.nat(2 ** 32 - 1), fc.nat(999)), { minLength: 1, maxLength: 400 })
+    const tokensOf = fc.oneof(fc.nat(2 ** 32 - 1), fc.nat(50))
+    const postingsOf = fc.array(fc.tuple(tokensOf, fc.nat(999)), { minLength: 1, maxLength: 400 })
     const check = (given: [number, number][], bits: number) => {
       const made = (pairs: readonly [number, number][]) => {
         const postings = new Postings()
@@ -48,6 +49,9 @@ describe("tokens of events", () => {
       const read = [...parts(whole, bits)].flatMap(({ part, base64 }) => {
         const some = [...readPart(base64)]
         expect(some.every(({ token }) => partOf(token, bits) === part)).to.equal(true)
+        expect(some.map(({ token }) => postingIn(base64, token))).to.deep.equal(some)
+        const others = some.map(({ token }) => token + 1).filter((token) => some.every((posting) => posting.token !== token))
+        expect(others.map((token) => postingIn(base64, token))).to.deep.equal(others.map(() => undefined))
         return some
       })
       expect(read).to.deep.equal(whole)
