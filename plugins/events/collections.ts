@@ -6,6 +6,8 @@ export interface Segment {
   readonly id: string
   readonly entries: number
   readonly bits: number
+  /** Ids in each block. Absent: 1,024. */
+  readonly ids_per_block?: number
   /** Ids of its first and last entry. */
   readonly from: string
   readonly to: string
@@ -47,4 +49,14 @@ export function postingsId(segment: string, part: number): string {
 
 export function blockId(segment: string, block: number): string {
   return `${segment}:i${block}`
+}
+
+/** How many ids each block of a segment holds, but the last. */
+export function blockLength({ ids_per_block = 1_024 }: Segment): number {
+  return ids_per_block
+}
+
+/** Blocks of a segment's ids, in their order. */
+export function blockIds(segment: Segment): string[] {
+  return Array.from({ length: Math.ceil(segment.entries / blockLength(segment)) }, (_, block) => blockId(segment.id, block))
 }

@@ -5,7 +5,7 @@ import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, retain
 import { blockId, type EventIndex, postingsId, type Segment } from "../collections.ts"
 import { bodiesApart, entryText } from "./entry-text.ts"
 import { Merging, mergeable } from "./merging.ts"
-import { bitsFor, idBlocks, Postings, parts } from "./segment.ts"
+import { bitsFor, idBlocks, idsPerBlock, Postings, parts } from "./segment.ts"
 import { readIndex, stageIndex, writeParts } from "./stored-index.ts"
 import { tokens } from "./tokens.ts"
 
@@ -182,7 +182,7 @@ export class IndexBuilder {
     const id = ids.uuid()
     const [first, last] = [sorted[0], sorted.at(-1)]
     if (!first || !last) throw new Error("A segment holds entries.")
-    const segment = { id, entries: sorted.length, bits, from: first.received_at, to: last.received_at }
+    const segment = { id, entries: sorted.length, bits, ids_per_block: idsPerBlock, from: first.received_at, to: last.received_at }
     const blocks = [...idBlocks(sorted.map((entry) => entry.id))].map((base64, block) => ({ id: blockId(id, block), base64 }))
     const filed = [...parts(found, bits)].map(({ part, base64 }) => ({ id: postingsId(id, part), base64 }))
     await writeParts(this.#deps, organization, segment, [...blocks, ...filed])

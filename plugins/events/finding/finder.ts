@@ -3,9 +3,9 @@
 import { type Clock, isUuid, type Store } from "#core"
 import { EntryCollection, type JournalEntry, LateEntryCollection, retainedEntry } from "#core/engine"
 import { newestFirst } from "../../event-pipelines/index.ts"
-import { blockId, postingsId, type Segment } from "../collections.ts"
+import { blockId, blockLength, postingsId, type Segment } from "../collections.ts"
 import { bodiesApart, entryText, plainText } from "./entry-text.ts"
-import { idAt, idsPerBlock, maxPostings, type Posting, partOf, postingIn } from "./segment.ts"
+import { idAt, maxPostings, type Posting, partOf, postingIn } from "./segment.ts"
 import { readIndex, readParts } from "./stored-index.ts"
 import { type Sought, soughtIn, tokens } from "./tokens.ts"
 
@@ -99,8 +99,9 @@ export class Finder {
       const postings = asked.map((token) => postingIn(read.get(postingsId(segment.id, partOf(token, segment.bits))) ?? "", token))
       const common = inAll(postings)
       if (!common.complete) complete = false
+      const perBlock = blockLength(segment)
       for (const ordinal of common.ordinals.reverse())
-        candidates.push({ block: blockId(segment.id, Math.floor(ordinal / idsPerBlock)), at: ordinal % idsPerBlock })
+        candidates.push({ block: blockId(segment.id, Math.floor(ordinal / perBlock)), at: ordinal % perBlock })
     }
     const entries: JournalEntry[] = []
     let from = 0

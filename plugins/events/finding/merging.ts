@@ -1,7 +1,7 @@
 // Merges segments of one size and one day, so that a search among millions of events reads a few parts and not thousands. Part by
 // part, so that no more of a segment is in memory than one of its parts.
 import type { Ids, Store, UnitsOfWork } from "#core"
-import { blockId, postingsId, type Segment } from "../collections.ts"
+import { blockId, blockIds, postingsId, type Segment } from "../collections.ts"
 import { bitsFor, idBlocks, idsOf, idsPerBlock, maxEntries, mergedPostings, type Posting, parts, readPart } from "./segment.ts"
 import { readParts, removeParts, writeParts } from "./stored-index.ts"
 
@@ -52,7 +52,7 @@ export class Merging {
         .map((one) => one.to)
         .sort()
         .at(-1) ?? ""
-    const segment: Segment = { id, entries, bits, from: sources[0]?.from ?? "", to }
+    const segment: Segment = { id, entries, bits, ids_per_block: idsPerBlock, from: sources[0]?.from ?? "", to }
     await this.#ids(organization, sources, segment)
     for (let first = 0; first < 2 ** least; first += atOnce) {
       const prefixes = Array.from({ length: Math.min(atOnce, 2 ** least - first) }, (_, n) => first + n)
@@ -82,7 +82,7 @@ export class Merging {
   async #ids(organization: string, sources: readonly Segment[], segment: Segment): Promise<void> {
     const all: string[] = []
     for (const source of sources) {
-      const named = Array.from({ length: Math.ceil(source.entries / idsPerBlock) }, (_, block) => blockId(source.id, block))
+      const named = blockIds(source)
       const read = await readParts(this.#deps.store, organization, named)
       const before = all.length
       for (const block of named) all.push(...idsOf(read.get(block) ?? ""))

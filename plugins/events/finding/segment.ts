@@ -5,7 +5,8 @@
 export const maxEntries = 2 ** 18
 /** Of a token that many entries hold, the newest. */
 export const maxPostings = 256
-export const idsPerBlock = 1_024
+/** A search reads a block for each event it looks at. */
+export const idsPerBlock = 128
 const ordinals = 2 ** 20
 const postingsPerPart = 1_024
 const uuidBytes = 16

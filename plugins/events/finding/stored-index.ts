@@ -1,7 +1,7 @@
 // How the index lies in the store: the list of segments, changed under its revision, and the parts that they name.
 import { type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 import {
-  blockId,
+  blockIds,
   type EventIndex,
   EventIndexCollection,
   type EventIndexPart,
@@ -9,7 +9,6 @@ import {
   postingsId,
   type Segment,
 } from "../collections.ts"
-import { idsPerBlock } from "./segment.ts"
 
 const dayMs = 86_400_000
 const partsPerCommit = 64
@@ -55,9 +54,9 @@ export async function writeParts(
 }
 
 export async function removeParts({ works }: PartWriter, organization: string, segments: readonly Segment[]): Promise<void> {
-  const ids = segments.flatMap(({ id, bits, entries }) => [
-    ...Array.from({ length: 2 ** bits }, (_, part) => postingsId(id, part)),
-    ...Array.from({ length: Math.ceil(entries / idsPerBlock) }, (_, block) => blockId(id, block)),
+  const ids = segments.flatMap((segment) => [
+    ...Array.from({ length: 2 ** segment.bits }, (_, part) => postingsId(segment.id, part)),
+    ...blockIds(segment),
   ])
   for (let from = 0; from < ids.length; from += partsPerCommit) {
     await works.run((work) => {

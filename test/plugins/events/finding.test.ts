@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { Ids, Leases, Log, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { EventIndexCollection, EventIndexPartCollection } from "../../../plugins/events/collections.ts"
+import { blockId, blockIds, EventIndexCollection, EventIndexPartCollection, type Segment } from "../../../plugins/events/collections.ts"
 import { IndexBuilder } from "../../../plugins/events/finding/builder.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
@@ -103,6 +103,31 @@ onBothStores("finding events", ({ start }) => {
     expect(many.complete).to.equal(false)
     const times = many.events.map(({ received_at }) => received_at)
     expect(times).to.deep.equal([...times].sort().reverse())
+  })
+
+  it("finds it in segments of an earlier version, whose blocks held more", async () => {
+    const [store, works, organization] = [host.get(Store), host.get(UnitsOfWork), host.organization.id]
+    const index = await store.open(EventIndexCollection, organization).get(organization)
+    const segments = index?.segments ?? []
+    const parts = store.open(EventIndexPartCollection, organization)
+    const bytes = async (segment: Segment) => {
+      const blocks = await Promise.all(blockIds(segment).map((id) => parts.get(id)))
+      return Buffer.concat(blocks.map((block) => Buffer.from(block?.base64 ?? "", "base64")))
+    }
+    const whole = await Promise.all(
+      segments.map(async (segment) => ({ id: segment.id, base64: (await bytes(segment)).toString("base64") })),
+    )
+    await untilAvailable(() =>
+      works.run((work) => {
+        const earlier = segments.map(({ ids_per_block: _, ...segment }) => segment)
+        work.in(EventIndexCollection, organization).update(organization, { $set: { segments: earlier } })
+        for (const { id, base64 } of whole) work.in(EventIndexPartCollection, organization).update(blockId(id, 0), { $set: { base64 } })
+        for (const id of segments.flatMap((segment) => blockIds(segment).slice(1)))
+          work.in(EventIndexPartCollection, organization).remove(id)
+      }),
+    )
+    await checkPieces()
+    for (const n of [0, 130, moreThanARead - 1]) expect((await ids(`c${n}`)).length, `c${n}`).to.equal(1)
   })
 
   it("refuses a text without a word, and shows nothing to guests and other organizations", async () => {
