@@ -10,7 +10,7 @@ export interface RouteRequest {
   readonly method: Route["method"]
   /** Path and query as they came. */
   readonly url: string
-  /** What the braces of the path matched, percent-decoded. */
+  /** What the braces of the path matched, percent-decoded. Throws URIError where that is not possible, answered as `malformed_path`. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   /** Names in lower case; a repeated header's values joined with a comma. */

@@ -38,7 +38,7 @@ ${preloads.join("")}<script type="module" src="/console-assets/${entry("js")}"><
 </html>
 `
   const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy, "Referrer-Policy": "no-referrer" }
-  return { headers, body, shared: true }
+  return { headers, body }
 }
 
 /** The chunks that a script cannot start without. */
@@ -57,8 +57,27 @@ export const pages = (
     ["console.page_below", "/console/{place+}", "A place in the console."],
   ] as const
 ).map(([name, path, summary]) =>
-  defineRoute({ name, summary, method: "GET", path, inject: { assets: ConsoleAssets }, handle: ({ deps }) => shell(deps.assets) }),
+  defineRoute({
+    name,
+    summary,
+    method: "GET",
+    path,
+    inject: { assets: ConsoleAssets },
+    async handle({ request, deps }) {
+      const page = await shell(deps.assets)
+      return isReadable(request) ? { ...page, shared: true } : { ...page, status: 400 }
+    },
+  }),
 )
+
+/** The app says by itself where an address leads to nothing. */
+function isReadable(request: RouteRequest): boolean {
+  try {
+    return Boolean(request.params)
+  } catch {
+    return false
+  }
+}
 
 export const asset = defineRoute({
   name: "console.asset",

@@ -70,7 +70,9 @@ async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, requ
   const given: RouteRequest = {
     method: route.method,
     url: request.originalUrl,
-    params: Object.fromEntries(Object.entries(matched).map(([name, text]) => [name, decodeURIComponent(text)])),
+    get params() {
+      return Object.fromEntries(Object.entries(matched).map(([name, text]) => [name, decodeURIComponent(text)]))
+    },
     query: new URLSearchParams(/\?[^#]*/.exec(request.originalUrl)?.[0]),
     headers: headersOf(request),
     address,

@@ -30,9 +30,14 @@ function returnTo(top: number): void {
   grown.observe(document.body)
 }
 
-/** Segments after `/console`, decoded. */
+/** Segments after `/console`, decoded; a single one, which nothing is called, where that is not possible. */
 export function segments(): string[] {
-  return place.value.pathname.slice(root.length).split("/").filter(Boolean).map(decodeURIComponent)
+  const path = place.value.pathname.slice(root.length)
+  try {
+    return path.split("/").filter(Boolean).map(decodeURIComponent)
+  } catch {
+    return [path]
+  }
 }
 
 export function hrefOf(parts: readonly string[], query: Readonly<Record<string, string>> = {}): string {

@@ -36,6 +36,12 @@ describe("the console over HTTP", () => {
     const policy = here?.headers.get("content-security-policy")
     expect(policy).to.include("default-src 'none'").and.include("script-src 'self'").and.include("frame-ancestors 'none'")
     expect(policy).to.not.include("unsafe")
+    // A place that is no text, too.
+    const broken = await fetch(`${host.url}/console/%E0%A4%A`)
+    expect(broken.status).to.equal(400)
+    expect(broken.headers.get("content-security-policy")).to.equal(policy)
+    expect(await broken.text()).to.equal(await (await fetch(`${host.url}/console`)).text())
+    expect((await fetch(`${host.url}/console-assets/%E0%A4%A`)).headers.get("content-type")).to.include("json")
   })
 
   it("loads at most 60 KB of script and style, compressed, at first, and keeps them for good", async () => {
