@@ -83,7 +83,12 @@ function isOwn({ requester }: Approval): boolean {
 function Decision({ approval: { id, digest, what, input }, onDone }: { readonly approval: Approval; readonly onDone: () => void }) {
   const note = useSignal("")
   const edited = useSignal(JSON.stringify(input, null, 2))
-  const { submit, isBusy, error } = useSubmit("approvals.decide")
+  const { submit, isBusy, error } = useSubmit("approvals.decide", {
+    id,
+    digest,
+    decision: "approve",
+    ...(note.value !== "" && { note: note.value }),
+  })
   const problem = useSignal("")
   const decide = async (decision: "approve" | "reject" | "edit") => {
     problem.value = ""
@@ -97,7 +102,7 @@ function Decision({ approval: { id, digest, what, input }, onDone }: { readonly 
       }
     }
     const verb = { approve: "Approve", reject: "Reject", edit: "Approve with changes" }[decision]
-    if (!(await confirmed({ title: `${verb}?`, text: what, verb, isDangerous: decision !== "reject" }))) return
+    if (!(await confirmed({ title: `${verb}?`, text: what, verb, isDangerous: true }))) return
     if (await submit({ id, digest, decision, ...(note.value === "" ? {} : { note: note.value }), ...change })) onDone()
   }
   const button = (decision: "approve" | "reject" | "edit", text: string, look = "") => (

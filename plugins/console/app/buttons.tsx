@@ -77,7 +77,7 @@ export function Confirmation() {
 
 interface OperationButtonArgs {
   readonly operation: string
-  readonly input: object
+  readonly input: Row
   readonly children: ComponentChildren
   /** Asked first, where given. */
   readonly ask?: string
@@ -93,7 +93,7 @@ export function OperationButton(args: OperationButtonArgs) {
 }
 
 function AllowedButton({ operation, input, children, ask, about = "", isDangerous = false, onDone }: OperationButtonArgs) {
-  const { submit, isBusy, error } = useSubmit(operation)
+  const { submit, isBusy, error } = useSubmit(operation, input)
   const press = async () => {
     const text = typeof children === "string" ? children : "Go on"
     if (ask !== undefined && !(await confirmed({ title: ask, text: about, verb: text, isDangerous }))) return

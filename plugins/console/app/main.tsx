@@ -11,6 +11,7 @@ import { Lazy } from "./lazy.tsx"
 import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
 import { follow, go, hrefOf, place, segments } from "./place.ts"
+import { SameAsButtons } from "./same.tsx"
 import { withOwnTimes } from "./show.tsx"
 
 function SignIn() {
@@ -192,6 +193,7 @@ function App() {
       <Navigation />
       <main id="main" tabIndex={-1}>
         <Place />
+        <SameAsButtons />
       </main>
       <Palette />
       <Confirmation />

@@ -2,12 +2,19 @@
 import { type Operation, operations } from "./api.ts"
 import { Copy } from "./buttons.tsx"
 import { pathFields } from "./paths.ts"
+import { offered } from "./submit.ts"
 import { visible } from "./visible.ts"
 
 /** By the operation's name; nothing where the service does not have it. */
 export function SameAs({ name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }) {
   const operation = operations.value.find((one) => one.name === name)
   return operation ? <Same operation={operation} input={input} /> : null
+}
+
+/** Of what the buttons of this place do, each operation once. */
+export function SameAsButtons() {
+  const known = new Map(offered.value.flatMap(({ name, known: input }) => (input ? [[name, input] as const] : [])).reverse())
+  return [...known].reverse().map(([name, input]) => <SameAs key={name} name={name} input={input} />)
 }
 
 export function Same({ operation, input }: { readonly operation: Operation; readonly input: Readonly<Record<string, unknown>> }) {

@@ -1,6 +1,6 @@
 // Calls that change something, made so that a lost answer never means twice: until the service has answered, the same call
 // goes out under the same idempotency key, however often somebody presses the button.
-import { useSignal } from "@preact/signals"
+import { signal, useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { ClientError } from "#client"
 import { call, type Row } from "./api.ts"
@@ -18,8 +18,9 @@ export interface Submission<T> {
   readonly submit: (input: object) => Promise<T | undefined>
 }
 
-export function useSubmit<T = Row>(name: string): Submission<T> {
-  useEffect(() => offer(name), [name])
+/** `known`: what it would be called with now; the place then says how the same is done without it. */
+export function useSubmit<T = Row>(name: string, known?: Row): Submission<T> {
+  useEffect(() => offer({ name, known }), [name, JSON.stringify(known)])
   const open = useRef<Open | undefined>(undefined)
   const state = useSignal<{ readonly isBusy: boolean; readonly answer?: T; readonly error?: ClientError }>({ isBusy: false })
   const submit = async (input: object): Promise<T | undefined> => {
@@ -44,17 +45,20 @@ export function useSubmit<T = Row>(name: string): Submission<T> {
   return { isBusy, answer, error, submit }
 }
 
-const offered: string[] = []
+interface Offered {
+  readonly name: string
+  readonly known: Row | undefined
+}
 
-/** Says in the document what this place can change: none of it may be more than the role allows. */
-function offer(name: string): () => void {
-  const tell = () => {
-    document.documentElement.dataset["offers"] = [...new Set(offered)].join(" ")
+/** What this place can change. */
+export const offered = signal<readonly Offered[]>([])
+
+/** The document says it too: none of it may be more than the role allows. */
+function offer(one: Offered): () => void {
+  const tell = (all: readonly Offered[]) => {
+    offered.value = all
+    document.documentElement.dataset["offers"] = [...new Set(all.map(({ name }) => name))].join(" ")
   }
-  offered.push(name)
-  tell()
-  return () => {
-    offered.splice(offered.indexOf(name), 1)
-    tell()
-  }
+  tell([...offered.peek(), one])
+  return () => tell(offered.peek().filter((other) => other !== one))
 }

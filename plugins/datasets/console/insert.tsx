@@ -11,14 +11,11 @@ export function Insert({ dataset: { slug, key, columns } }: { readonly dataset: 
   const problem = useSignal("")
   const { submit, isBusy, answer, error } = useSubmit<{ row_ids: readonly string[] }>("datasets.insert_rows")
   if (!mayCall("datasets.insert_rows")) return <p>Your role does not write rows.</p>
-  const input = () => ({ slug, rows: JSON.parse(text.value) as unknown, ...(key === null ? {} : { key }) })
+  const rows = parsed(text.value)
+  const input = { slug, rows, ...(key === null ? {} : { key }) }
   const insert = async () => {
-    problem.value = ""
-    try {
-      await submit(input())
-    } catch {
-      problem.value = "This is not JSON: a list of objects, one a row."
-    }
+    problem.value = rows === undefined ? "This is not JSON: a list of objects, one a row." : ""
+    if (rows !== undefined) await submit(input)
   }
   return (
     <>
@@ -44,7 +41,15 @@ export function Insert({ dataset: { slug, key, columns } }: { readonly dataset: 
           {answer.row_ids.length} written. <a href={hrefWith({ part: "", row: "" })}>Show the rows</a>
         </p>
       )}
-      <SameAs name="datasets.insert_rows" input={{ slug, rows: [blank] }} />
+      {rows !== undefined && <SameAs name="datasets.insert_rows" input={input} />}
     </>
   )
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
 }

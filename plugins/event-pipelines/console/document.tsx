@@ -16,8 +16,13 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
   )
   const problem = useSignal("")
   const saved = useSignal(0)
-  const { submit, isBusy, error } = useSubmit<{ revision: number; warnings: readonly string[] }>("event_pipelines.update")
   const { schema } = help
+  const text = drafts.value[slug] ?? stored.value
+  const ready = planned.value?.text === text ? planned.value : undefined
+  const renamed = ready && ready.document["slug"] !== undefined && ready.document["slug"] !== slug
+  const isOffered = ready && schema && !renamed && ready.plan.action === "change" && mayCall("event_pipelines.update")
+  const update = isOffered ? { slug, expected_revision: revision, ...changesTo(pipeline, ready.document, schema) } : undefined
+  const { submit, isBusy, error } = useSubmit<{ revision: number; warnings: readonly string[] }>("event_pipelines.update", update)
   useEffect(() => {
     if (schema) void textOf(pipeline, schema).then((text) => (stored.value = text))
   }, [schema, revision])
@@ -27,8 +32,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
     planned.value = undefined
     reload()
   }, [error])
-  if (stored.value === undefined || schema === undefined) return <p role="status">Loading</p>
-  const text = drafts.value[slug] ?? stored.value
+  if (stored.value === undefined || text === undefined || schema === undefined) return <p role="status">Loading</p>
   const isChanged = text !== stored.value
 
   const plan = async () => {
@@ -52,9 +56,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
     }
   }
   const save = async () => {
-    const now = planned.value
-    if (!now) return
-    const done = await submit({ slug, expected_revision: revision, ...changesTo(pipeline, now.document, schema) })
+    const done = update && (await submit(update))
     if (!done) return
     saved.value = done.revision
     planned.value = undefined
@@ -62,8 +64,6 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
     reload()
   }
 
-  const ready = planned.value?.text === text ? planned.value : undefined
-  const renamed = ready && ready.document["slug"] !== undefined && ready.document["slug"] !== slug
   return (
     <section aria-label="Document">
       <Editor
@@ -91,7 +91,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
       {saved.value > 0 && !isChanged && <p role="status">Saved as revision {saved.value}.</p>}
       {ready && <PlanShown planned={ready.plan} />}
       {renamed && <Problem text={`A pipeline keeps its slug, "${slug}"; another slug is another pipeline.`} />}
-      {ready && !renamed && ready.plan.action === "change" && mayCall("event_pipelines.update") && (
+      {update && (
         <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void save()}>
           Apply as revision {revision + 1}
         </button>

@@ -120,7 +120,7 @@ function Differences({ slug, drift }: { readonly slug: string; readonly drift: r
 /** Puts the patched document into the editor, where it is planned and applied like any change. */
 function TakeIn({ slug }: { readonly slug: string }) {
   const { schema } = useHelp()
-  const { submit, isBusy, error } = useSubmit<{ document: object }>("event_pipelines.patch_drift")
+  const { submit, isBusy, error } = useSubmit<{ document: object }>("event_pipelines.patch_drift", { slug })
   const take = async () => {
     const answer = await submit({ slug })
     if (!answer || !schema) return

@@ -1,7 +1,8 @@
 // A new pipeline, written in the editor; its secret is shown once.
 import "./pipelines.css"
 import { useSignal } from "@preact/signals"
-import { Editor, Foreign, hrefOf, Problem, readDocument, useSubmit } from "#console"
+import { useEffect } from "preact/hooks"
+import { Editor, Foreign, hrefOf, Problem, type Row, readDocument, useSubmit } from "#console"
 import { Once } from "./secret.tsx"
 import { useHelp } from "./text.ts"
 
@@ -33,7 +34,14 @@ export default function NewPipeline() {
   const help = useHelp()
   const text = useSignal(first)
   const problem = useSignal("")
-  const { submit, isBusy, answer, error } = useSubmit<Made>("event_pipelines.create")
+  const document = useSignal<Row | undefined>(undefined)
+  const { submit, isBusy, answer, error } = useSubmit<Made>("event_pipelines.create", document.value)
+  useEffect(() => {
+    const of = text.value
+    void readDocument(of).then(({ value }) => {
+      if (text.value === of) document.value = typeof value === "object" && value !== null ? (value as Row) : undefined
+    })
+  }, [text.value])
   const create = async () => {
     problem.value = ""
     const { value, findings } = await readDocument(text.value)

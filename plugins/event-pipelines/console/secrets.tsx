@@ -89,8 +89,10 @@ function Stands({ secret: { state, ends_at, quiet_since, may_end } }: { readonly
 }
 
 function End({ slug, secret: { id, state, verified_last_hour, may_end, addresses }, onDone }: EndArgs) {
-  const { submit, isBusy, error } = useSubmit("event_pipelines.end_secret")
-  if (state === "current" || !mayCall("event_pipelines.end_secret")) return null
+  const isOffered = state !== "current" && mayCall("event_pipelines.end_secret")
+  const input = { slug, secret_id: id, force: verified_last_hour > 0 }
+  const { submit, isBusy, error } = useSubmit("event_pipelines.end_secret", isOffered ? input : undefined)
+  if (!isOffered) return null
   const end = async () => {
     const from = addresses.length > 0 ? ` They came from ${addresses.map(({ address }) => address).join(", ")}.` : ""
     const events = verified_last_hour === 1 ? "1 event" : `${formatNumber(verified_last_hour)} events`
@@ -99,7 +101,7 @@ function End({ slug, secret: { id, state, verified_last_hour, may_end, addresses
         ? `${events} of the last hour would have failed without it.${from}`
         : `No event of the last hour would have failed without it.${may_end ? "" : " Whether its senders have moved is not known yet."}`
     if (!(await confirmed({ title: "End this secret now?", text, verb: "End it", isDangerous: true }))) return
-    if (await submit({ slug, secret_id: id, force: verified_last_hour > 0 })) onDone()
+    if (await submit(input)) onDone()
   }
   return (
     <>
@@ -127,14 +129,16 @@ const overlaps = [
 function Rotate({ slug, onDone }: { readonly slug: string; readonly onDone: () => void }) {
   const overlap = useSignal("24h")
   const given = useSignal("")
-  const { submit, isBusy, answer, error } = useSubmit<{ secret?: string }>("event_pipelines.rotate_secret")
-  if (!mayCall("event_pipelines.rotate_secret")) return null
+  const isOffered = mayCall("event_pipelines.rotate_secret")
+  // A secret of one's own is nothing for the eye.
+  const input = { slug, ...(overlap.value && { overlap: overlap.value }) }
+  const { submit, isBusy, answer, error } = useSubmit<{ secret?: string }>("event_pipelines.rotate_secret", isOffered ? input : undefined)
+  if (!isOffered) return null
   const rotate = async () => {
     const text =
       overlap.value === "" ? "The old one ends at once: senders that still use it are refused." : "The old one holds on until then."
     if (!(await confirmed({ title: "Rotate the secret?", text, verb: "Rotate", isDangerous: overlap.value === "" }))) return
-    const own = given.value === "" ? {} : { secret: given.value }
-    if (!(await submit({ slug, ...(overlap.value && { overlap: overlap.value }), ...own }))) return
+    if (!(await submit({ ...input, ...(given.value !== "" && { secret: given.value }) }))) return
     given.value = ""
     onDone()
   }

@@ -13,18 +13,19 @@ export function Decision({ experiment: { slug, variants, revision }, onDone }: D
   const variant = useSignal("")
   const rationale = useSignal("")
   const givesAll = useSignal(false)
-  const { submit, isBusy, error } = useSubmit<{ warnings: readonly string[] }>("experiments.decide")
+  const input = {
+    slug,
+    variant_key: variant.value || null,
+    rationale: rationale.value,
+    give_all_visitors: givesAll.value && variant.value !== "",
+    expected_revision: revision,
+  }
+  const { submit, isBusy, error } = useSubmit<{ warnings: readonly string[] }>("experiments.decide", input)
   const decide = async () => {
     const title = variant.value === "" ? "Decide for none of them?" : `Decide for ${variant.value}?`
     const text = "The experiment ends with it. This cannot be taken back."
     if (!(await confirmed({ title, text, verb: "Decide", isDangerous: true }))) return
-    const answer = await submit({
-      slug,
-      variant_key: variant.value || null,
-      rationale: rationale.value,
-      give_all_visitors: givesAll.value && variant.value !== "",
-      expected_revision: revision,
-    })
+    const answer = await submit(input)
     if (answer) onDone(answer.warnings)
   }
   return (

@@ -106,18 +106,28 @@ export default function Query() {
 
 /** With a name, and with the events that the answer above is of, so that who opens it sees these rows. */
 function Save({ sql, snapshot }: { readonly sql: string; readonly snapshot: string }) {
-  const { submit, isBusy, error } = useSubmit<Report>("page_analytics.save_report")
+  const name = useSignal("")
+  const input = { name: name.value.trim(), query: sql, snapshot }
+  const { submit, isBusy, error } = useSubmit<Report>("page_analytics.save_report", input)
   const save = async (event: SubmitEvent) => {
     event.preventDefault()
-    const name = String(new FormData(event.currentTarget as HTMLFormElement).get("name") ?? "").trim()
-    const report = name === "" ? undefined : await submit({ name, query: sql, snapshot })
+    const report = input.name === "" ? undefined : await submit(input)
     if (report) go(hrefOf(["page_analytics", "reports", report.slug]))
   }
   return (
     <form class="filters" aria-label="Save" onSubmit={(event) => void save(event)}>
       <div>
         <label for="report-name">Name of a report</label>
-        <input id="report-name" name="name" required maxLength={200} autocomplete="off" />
+        <input
+          id="report-name"
+          required
+          maxLength={200}
+          autocomplete="off"
+          value={name.value}
+          onInput={(event) => {
+            name.value = event.currentTarget.value
+          }}
+        />
       </div>
       <button type="submit" aria-disabled={isBusy}>
         Save these rows
