@@ -19,7 +19,8 @@ export interface Row {
   readonly updated_at: string
 }
 
-const widths: Readonly<Record<string, string>> = { number: "8rem", boolean: "6rem", "date-time": "12rem", json: "18rem" }
+/** A number of 17 digits is whole: cut, it would look like another. */
+const widths: Readonly<Record<string, string>> = { number: "11.5rem", boolean: "6rem", "date-time": "12rem", json: "18rem" }
 
 export function columnsOf({ columns }: Dataset, sort: string): Column<Row>[] {
   const own = columns.map(

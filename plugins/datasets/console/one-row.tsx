@@ -1,19 +1,5 @@
 // One row, whole, and what can be done with it.
-import {
-  Answered,
-  Copy,
-  Facts,
-  hrefWith,
-  mayCall,
-  OperationButton,
-  SameAs,
-  setQuery,
-  Table,
-  Time,
-  useAnswer,
-  Value,
-  visible,
-} from "#console"
+import { Answered, Copy, Facts, hrefWith, mayCall, OperationButton, setQuery, Table, Time, useAnswer, Value, visible } from "#console"
 import type { Dataset, Row } from "./columns.tsx"
 
 interface OneRowArgs {
@@ -37,8 +23,8 @@ export function OneRow({ dataset: { slug }, row: { id, values, created_at, updat
           ask="Delete this row? It cannot be taken back."
           isDangerous
           onDone={() => {
-            onDeleted()
             setQuery({ row: "" })
+            onDeleted()
           }}
         >
           Delete
@@ -47,7 +33,6 @@ export function OneRow({ dataset: { slug }, row: { id, values, created_at, updat
       </div>
       <Facts of={Object.entries(values).map(([name, value]) => [visible(name), <Value key={name} value={value} />])} />
       {mayCall("events.find") && <Origin id={id} />}
-      <SameAs name="datasets.delete_row" input={{ slug, id }} />
     </section>
   )
 }

@@ -56,7 +56,14 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
   const { slug } = dataset
   const { filter = "", sort = "", row: chosen = "" } = query()
   const { rows, isComplete, problem, more, reload, without } = useRows(slug, filter, sort)
-  const one = rows.find(({ id }) => id === chosen)
+  const loaded = rows.find(({ id }) => id === chosen)
+  // Of a link that was kept: further down than what is loaded, or not of the filter any more.
+  const isApart = chosen !== "" && !loaded && (rows.length > 0 || isComplete)
+  const apart = useAnswer<{ rows: readonly Row[] }>(isApart ? "datasets.list_rows" : undefined, {
+    slug,
+    filter: JSON.stringify({ id: chosen }),
+  })
+  const one = loaded ?? (isApart ? apart.answer?.rows[0] : undefined)
   const isRefused = problem !== "" && rows.length === 0
   const input = { slug, ...(filter && { filter }), ...(sort && { sort }) }
   const hrefOfExport = (format: string) =>
@@ -78,6 +85,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
           Read again
         </button>
       </p>
+      {isApart && apart.answer && !one && <p role="status">The row of this address is there no more.</p>}
       {isComplete && rows.length === 0 && <Nothing>{filter === "" ? "There are no rows yet." : "No row is like this."}</Nothing>}
       {!isRefused && !(isComplete && rows.length === 0) && (
         <div class={one ? "split" : ""}>
@@ -90,7 +98,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
               if (last >= rows.length - 40) more()
             }}
           />
-          {one && <OneRow dataset={dataset} row={one} onDeleted={() => without(one.id)} />}
+          {one && <OneRow key={one.id} dataset={dataset} row={one} onDeleted={() => without(one.id)} />}
         </div>
       )}
       <SameAs name="datasets.list_rows" input={input} />

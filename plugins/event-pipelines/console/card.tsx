@@ -21,8 +21,8 @@ export default function ActivityCard() {
                 tone={name !== "accepted" && counts[name] > 0 ? (name === "failed" ? "bad" : "warning") : "plain"}
               />
             ))}
-            <Figure label="half answered within" value={timeOf(latency.p50_ms)} />
-            <Figure label="99% answered within" value={timeOf(latency.p99_ms)} />
+            <Figure label="half answered within" value={timeOf(latency.p50_ms)} href={hrefOf(["events"])} />
+            <Figure label="99% answered within" value={timeOf(latency.p99_ms)} href={hrefOf(["events"])} />
           </div>
           <Rates
             label="Events a minute"

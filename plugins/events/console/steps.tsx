@@ -1,6 +1,6 @@
 // The stages and steps of an event, their times on one axis, and each step with what it was told, what it answered and how often
 // it was tried.
-import { Ago, Badge, Facts, formatDuration, SameAs, type Tone, useAnswer, visible } from "#console"
+import { Ago, Badge, Facts, formatDuration, query, SameAs, setQuery, type Tone, useAnswer, visible } from "#console"
 import type { Execution, Step } from "./execution.ts"
 import { laidOut, Stranger } from "./texts.tsx"
 
@@ -70,17 +70,36 @@ interface Pipeline {
   readonly pipeline: readonly Readonly<Record<string, unknown>>[]
 }
 
+/** Which steps are open is in the address; without it, those that failed are. */
+function useOpened(steps: Execution["steps"]) {
+  const { step } = query()
+  const failed = Object.keys(steps).filter((name) => steps[name]?.state === "failed")
+  const opened = step === undefined ? failed : step.split(",")
+  const toggle = (name: string) => {
+    const others = opened.filter((other) => other in steps && other !== name)
+    setQuery({ step: [...others, ...(opened.includes(name) ? [] : [name])].join() || "none" })
+  }
+  return { opened, toggle }
+}
+
 export function Steps({ execution: { id, pipeline_slug, revision, steps } }: { readonly execution: Execution }) {
   const { answer } = useAnswer<Pipeline>("event_pipelines.get", { slug: pipeline_slug })
   const document = answer?.revision === revision ? answer.pipeline : undefined
   const all = Object.entries(steps)
+  const { opened, toggle } = useOpened(steps)
   return (
     <section aria-labelledby="steps">
       <h2 id="steps">Steps</h2>
       {all.length === 0 && <p class="about">It came to no step.</p>}
       {all.map(([name, step]) => (
-        <details key={name} open={step.state === "failed"} class="step">
-          <summary>
+        <details key={name} open={opened.includes(name)} class="step">
+          {/* biome-ignore lint/a11y: a press of a key is a click here */}
+          <summary
+            onClick={(event) => {
+              event.preventDefault()
+              toggle(name)
+            }}
+          >
             <b>{name}</b> <code>{step.type}</code> <Badge tone={tones[step.state]}>{step.state}</Badge>{" "}
             <small>
               {step.attempts === 1 ? "1 attempt" : `${step.attempts} attempts`}, {formatDuration(step.duration_ms)}

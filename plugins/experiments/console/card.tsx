@@ -1,4 +1,6 @@
 // Each experiment that runs with what its visitors say so far.
+import { useSignal } from "@preact/signals"
+import { useEffect } from "preact/hooks"
 import { Answered, Badge, Foreign, formatNumber, Nothing, type Tone, useAnswer } from "#console"
 
 interface Experiment {
@@ -13,10 +15,14 @@ interface Live {
 }
 
 const maxShown = 5
+/** More are not looked into: each is a question to analytics. */
+const maxAsked = 20
 const tones: Readonly<Record<string, Tone>> = { better: "good", control: "good", sample_ratio_mismatch: "bad" }
 
 export default function ExperimentsCard() {
   const listed = useAnswer<{ experiments: readonly Experiment[] }>("experiments.list", { status: "running" }, { everyMs: 60_000 })
+  const outcomes = useSignal<Readonly<Record<string, string>>>({})
+  const isReady = ({ slug }: Experiment) => Number(canBeDecided(outcomes.value[slug]))
   return (
     <Answered of={listed}>
       {({ experiments }) =>
@@ -24,9 +30,19 @@ export default function ExperimentsCard() {
           <Nothing>No experiment runs.</Nothing>
         ) : (
           <ul class="lines">
-            {experiments.slice(0, maxShown).map((experiment) => (
-              <Running key={experiment.slug} experiment={experiment} />
-            ))}
+            {experiments
+              .slice(0, maxAsked)
+              .sort((a, b) => isReady(b) - isReady(a))
+              .map((experiment, index) => (
+                <Running
+                  key={experiment.slug}
+                  experiment={experiment}
+                  isShown={index < maxShown}
+                  onOutcome={(outcome) => {
+                    outcomes.value = { ...outcomes.value, [experiment.slug]: outcome }
+                  }}
+                />
+              ))}
             {experiments.length > maxShown && (
               <li>
                 <a href="/console/experiments?status=running">{experiments.length} run</a>
@@ -39,9 +55,22 @@ export default function ExperimentsCard() {
   )
 }
 
-function Running({ experiment: { slug, name } }: { readonly experiment: Experiment }) {
+const canBeDecided = (outcome: string | undefined) => outcome === "better" || outcome === "control"
+
+interface RunningArgs {
+  readonly experiment: Experiment
+  /** Those that can be decided go first, so that each is looked into. */
+  readonly isShown: boolean
+  readonly onOutcome: (outcome: string) => void
+}
+
+function Running({ experiment: { slug, name }, isShown, onOutcome }: RunningArgs) {
   const { answer } = useAnswer<Live>("experiments.live", { slug }, { everyMs: 60_000 })
-  const canBeDecided = answer?.verdict.outcome === "better" || answer?.verdict.outcome === "control"
+  const outcome = answer?.verdict.outcome
+  useEffect(() => {
+    if (outcome !== undefined) onOutcome(outcome)
+  }, [outcome])
+  if (!isShown) return null
   return (
     <li>
       <a href={`/console/experiments/${slug}`}>
@@ -50,7 +79,7 @@ function Running({ experiment: { slug, name } }: { readonly experiment: Experime
       {answer && (
         <>
           <Badge tone={tones[answer.verdict.outcome] ?? "plain"}>
-            {canBeDecided ? "can be decided" : answer.verdict.outcome.replaceAll("_", " ")}
+            {canBeDecided(answer.verdict.outcome) ? "can be decided" : answer.verdict.outcome.replaceAll("_", " ")}
           </Badge>{" "}
           <small>{formatNumber(answer.visitors)} visitors</small>
         </>

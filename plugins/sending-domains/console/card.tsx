@@ -2,6 +2,8 @@
 import { Answered, Foreign, Nothing, useAnswer } from "#console"
 import { type Domain, Status } from "./domain.tsx"
 
+const maxShown = 5
+
 export default function DomainsCard() {
   const listed = useAnswer<{ sending_domains: readonly Domain[] }>("sending_domains.list", { limit: 200 }, { everyMs: 30_000 })
   return (
@@ -13,7 +15,7 @@ export default function DomainsCard() {
           <ul class="lines">
             {[...sending_domains]
               .sort((a, b) => Number(a.status === "active") - Number(b.status === "active"))
-              .slice(0, 5)
+              .slice(0, maxShown)
               .map(({ domain, status, error_reason }) => (
                 <li key={domain}>
                   <a href={`/console/sending_domains/${domain}`}>{domain}</a> <Status status={status} />{" "}
@@ -22,6 +24,11 @@ export default function DomainsCard() {
                   </small>
                 </li>
               ))}
+            {sending_domains.length > maxShown && (
+              <li>
+                <a href="/console/sending_domains">{sending_domains.length} in all</a>
+              </li>
+            )}
           </ul>
         )
       }

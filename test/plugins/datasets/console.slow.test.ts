@@ -6,6 +6,11 @@ import { consoleUnderTest } from "../console/browser.ts"
 
 const hostile = `<img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202Eevil`
 
+interface Box {
+  readonly scrollWidth: number
+  readonly clientWidth: number
+}
+
 describe("the screens of datasets", () => {
   const shown = consoleUnderTest()
   before(async () => {
@@ -15,6 +20,7 @@ describe("the screens of datasets", () => {
         email: `lead-${page * 300 + index}@example.com`,
         name: index === 0 && page === 2 ? hostile : `Lead ${page * 300 + index}`,
         budget: page * 300 + index,
+        account: 9_007_199_254_740_991 - index,
         subscribed: index % 2 === 0,
       }))
       const { status } = await shown.host.api("POST", "/v1/datasets/sign-ups/rows", { rows, key: "email" })
@@ -30,6 +36,8 @@ describe("the screens of datasets", () => {
     await page.keyboard.press("Enter")
     const table = page.getByRole("table", { name: "Rows of Sign-ups" })
     await table.getByRole("row").nth(5).waitFor()
+    const account = table.getByRole("cell", { name: /^9007199254740\d{3}$/ }).first()
+    expect(await account.evaluate((cell) => (cell as unknown as Box).scrollWidth <= (cell as unknown as Box).clientWidth)).to.equal(true)
     await shown.looksRight(page, "datasets-rows")
     await table.focus()
     await until("all rows being loaded", async () => {
@@ -69,6 +77,13 @@ describe("the screens of datasets", () => {
     await page.getByText("1 row.").waitFor()
     await page.getByRole("row").nth(1).getByRole("link").press("Enter")
     await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
+    // A link to it shows it elsewhere too, among rows of which the first page ends before it, until it is gone.
+    const { search } = new URL(page.url())
+    const link = `${shown.host.url}/console/datasets/sign-ups?row=${new URLSearchParams(search).get("row")}`
+    await page.goto(link)
+    await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
+    await page.goto(`${shown.host.url}/console/datasets/sign-ups${search}`)
+    await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
     await shown.looksRight(page, "datasets-row")
     const row = page.getByRole("region", { name: "Row" })
     const dialog = page.getByRole("dialog")
@@ -90,6 +105,8 @@ describe("the screens of datasets", () => {
     await dialog.getByRole("button", { name: "Delete" }).press("Enter")
     await page.getByText("No row is like this").waitFor()
     expect(await count()).to.equal(0)
+    await page.goto(link)
+    await page.getByText("The row of this address is there no more.").waitFor()
   })
 
   it("insert rows that are written as JSON, and say at which row one is refused", async () => {

@@ -78,6 +78,11 @@ describe("the screens of events", () => {
     expect(again).to.deep.equal([])
     await page.locator("details.step summary").press("Enter")
     await page.getByRole("region", { name: "Result" }).getByText("row_id").waitFor()
+    // The open step is in the address.
+    await page.reload()
+    await page.getByRole("region", { name: "Result" }).getByText("row_id").waitFor()
+    await page.locator("details.step summary").press("Enter")
+    await page.getByRole("region", { name: "Result" }).waitFor({ state: "hidden" })
     for (const [kind, holds] of [
       ["Test", "grace@example.com"],
       ["Report", "# Event"],
