@@ -257,12 +257,21 @@ describe("the console", () => {
       ["/console/datasets/-/datasets.create", "Create · Datasets · Millrace", "Create"],
       ["/console/event_pipelines", "Pipelines · Millrace", "Pipelines"],
       ["/console/nowhere", "Nowhere · Millrace", "Nothing is here"],
+      ["/console/datasets/%E0%A4%A", "/datasets/%E0%A4%A · Millrace", "Nothing is here"],
       ["/console/conversations/nothing", "nothing · Conversations · Millrace", "Nothing is here"],
     ] as const) {
       await page.goto(shown.host.url + path)
       await page.getByRole("heading", { name: heading }).waitFor()
       expect(await page.title()).to.equal(title)
     }
+    // Of a form with many fields, those that may be left out are folded below their names.
+    await page.goto(`${shown.host.url}/console/experiments/-/experiments.create`)
+    const folded = page.getByText(/^\d more fields: .*hypothesis/)
+    await folded.waitFor()
+    expect(await page.getByLabel("name").isVisible()).to.equal(true)
+    expect(await page.getByLabel("hypothesis").isVisible()).to.equal(false)
+    await folded.press("Enter")
+    await page.getByLabel("hypothesis").waitFor()
     await page.goto(`${shown.host.url}/console/integration_oauth_clients`)
     await page.getByRole("link", { name: "Set", exact: true }).press("Enter")
     await page.getByLabel(/^app/).waitFor()

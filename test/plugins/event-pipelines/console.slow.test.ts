@@ -67,14 +67,27 @@ describe("the screens of pipelines", () => {
     await plan.getByText("1 field changes: name.").waitFor()
     await plan.getByRole("region", { name: "name after" }).getByText("Leads of the site").waitFor()
     await shown.looksRight(page, "pipeline-plan")
+    await page
+      .locator(".same")
+      .filter({ hasText: "event_pipelines.update" })
+      .getByText("--name 'Leads of the site'")
+      .waitFor({ state: "attached" })
+    // Somebody else was faster: what was typed stays, and is planned against what it is now.
+    await shown.host.invoke("event_pipelines.update", { slug: "website-leads", state: "disabled" })
     await shown.tabTo(page, "Apply as revision 2")
     await page.keyboard.press("Enter")
-    await page.getByText("Saved as revision 2.").waitFor()
+    await page.getByRole("alert").getByText("revision").waitFor()
+    await editor.getByText("name: Leads of the site").waitFor()
+    await editor.press("Control+Enter")
+    await plan.getByText("2 fields change: name, state.").waitFor()
+    await shown.tabTo(page, "Apply as revision 3")
+    await page.keyboard.press("Enter")
+    await page.getByText("Saved as revision 3.").waitFor()
     const { body } = await shown.host.api<{ name: string; revision: number; pipeline: unknown[] }>(
       "GET",
       "/v1/event-pipelines/website-leads",
     )
-    expect([body.name, body.revision, body.pipeline.length]).to.deep.equal(["Leads of the site", 2, 2])
+    expect([body.name, body.revision, body.pipeline.length]).to.deep.equal(["Leads of the site", 3, 2])
   })
 
   it("complete fields by the schema", async () => {
@@ -149,15 +162,34 @@ describe("the screens of pipelines", () => {
     expect(await views.getByRole("link").allTextContents()).to.deep.equal(["Graph", "Document", "Test", "Drift", "Sending", "Send"])
   })
 
-  it("show what comes in on the overview", async () => {
-    const page = await shown.signedIn("/console")
+  it("show what comes in on the overview, at the hours of the reader's clock", async () => {
+    const page = await shown.signedIn("/console/event_pipelines")
+    const debugging = await page.context().newCDPSession(page)
+    await debugging.send("Emulation.setTimezoneOverride", { timezoneId: "Asia/Kolkata" })
+    await page.addInitScript(noteDrawn)
+    await page.goto(`${shown.host.url}/console`)
     const card = page.getByRole("region", { name: "Events a minute" })
     await card.getByText("rejected in the last hour").waitFor()
     await card.locator("canvas").waitFor()
     await card.getByRole("link", { name: "website-leads" }).waitFor()
+    const { minutes } = await shown.host.invoke<{ minutes: { at: string }[] }>("event_pipelines.activity", { minutes: 60 })
+    const clock = new Intl.DateTimeFormat("en-GB", { timeZone: "Asia/Kolkata", hour: "2-digit", minute: "2-digit" })
+    const hours = ((await page.evaluate("drawn")) as string[]).filter((text) => text.includes(":"))
+    expect(minutes.map(({ at }) => clock.format(new Date(at)))).to.include.members(hours)
+    expect(hours.length).to.be.greaterThan(1)
     await shown.looksRight(page, "overview-events")
   })
 })
+
+/** What is written onto pictures. */
+const noteDrawn = `{
+  globalThis.drawn = []
+  const write = CanvasRenderingContext2D.prototype.fillText
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {
+    drawn.push(text)
+    return write.call(this, text, ...more)
+  }
+}`
 
 /** Types a whole new text, as somebody does who selects all. */
 async function rewrite(page: Page, name: string, change: (text: string) => string): Promise<void> {

@@ -76,6 +76,9 @@ describe("the screens of experiments", () => {
 
     await shown.tabTo(page, "Variant")
     await page.keyboard.press("b")
+    // Beside its words, not above them.
+    const box = await page.getByLabel("Give the chosen variant all visitors of the page").boundingBox()
+    expect(box?.width).to.be.within(10, 30)
     await shown.tabTo(page, "Why, kept word for word")
     await page.keyboard.type(`Three times as many ask. ${markup}`)
     await shown.tabTo(page, "Decide")
@@ -109,6 +112,8 @@ describe("the screens of experiments", () => {
     await shown.tabTo(page, "Start")
     await page.keyboard.press("Enter")
     await page.getByRole("main").getByText("running", { exact: true }).waitFor()
+    // Times in its sentences are the reader's.
+    await page.getByText(/^The first full week is over at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.$/).waitFor()
     expect(await page.getByRole("button", { name: "Decide" }).count()).to.equal(0)
     await shown.tabTo(page, "Archive")
     await page.keyboard.press("Enter")
