@@ -68,6 +68,12 @@ export function secretNeed(declared: Declarations, document: PipelineDocument) {
   return { mode, config, need: mode.secret(config) }
 }
 
+/** Who makes the secret that belongs to a document's mode; null where none does, or the mode is not installed. */
+export function secretMaker(declared: Declarations, document: PipelineDocument): "service" | "sender" | null {
+  if (!declared.get(AuthModes, document.auth_mode)) return null
+  return ({ none: null, generated: "service", provided: "sender" } as const)[secretNeed(declared, document).need]
+}
+
 /** Internal pipelines have no endpoint, and so nothing to verify: their mode is `none`, also when left at the default. */
 export function internalAuth<D extends PipelineDocument>(document: D, secret: string | undefined): D {
   if (!isFedFromInside(document.source_kind) || document.auth_mode === "none") return document

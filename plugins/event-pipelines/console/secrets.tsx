@@ -32,18 +32,24 @@ interface Secret {
   readonly may_end: boolean
 }
 
+type Maker = "service" | "sender" | null
+
 const everyMs = 10_000
 
 export default function Secrets({ pipeline: { slug } }: ViewProps) {
-  const listed = useAnswer<{ secrets: readonly Secret[] }>("event_pipelines.list_secrets", { slug }, { everyMs })
+  const listed = useAnswer<{ secrets: readonly Secret[]; made_by: Maker }>("event_pipelines.list_secrets", { slug }, { everyMs })
   return (
     <section aria-label="Secrets">
       <Answered of={listed}>
-        {({ secrets }) =>
-          secrets.length === 0 ? (
-            <Nothing>It has no secret: its auth mode needs none, or its sender's was not given yet.</Nothing>
-          ) : (
-            <>
+        {({ secrets, made_by }) => (
+          <>
+            {secrets.length === 0 ? (
+              <Nothing>
+                {made_by === null
+                  ? "Its auth mode needs no secret."
+                  : "It has no secret, so that no event verifies: give it the one that its sender made."}
+              </Nothing>
+            ) : (
               <Table<Secret>
                 label="Secrets"
                 rows={secrets}
@@ -63,10 +69,10 @@ export default function Secrets({ pipeline: { slug } }: ViewProps) {
                   { name: "end", title: "", show: (one) => <End slug={slug} secret={one} onDone={listed.reload} /> },
                 ]}
               />
-              <Rotate slug={slug} onDone={listed.reload} />
-            </>
-          )
-        }
+            )}
+            {made_by !== null && <Rotate slug={slug} madeBy={made_by} isFirst={secrets.length === 0} onDone={listed.reload} />}
+          </>
+        )}
       </Answered>
       <SameAs name="event_pipelines.list_secrets" input={{ slug }} />
     </section>
@@ -126,25 +132,34 @@ const overlaps = [
   ["", "no longer"],
 ] as const
 
-function Rotate({ slug, onDone }: { readonly slug: string; readonly onDone: () => void }) {
+interface RotateArgs {
+  readonly slug: string
+  readonly madeBy: Maker
+  /** There is none that could hold on. */
+  readonly isFirst: boolean
+  readonly onDone: () => void
+}
+
+function Rotate({ slug, madeBy, isFirst, onDone }: RotateArgs) {
   const overlap = useSignal("24h")
   const given = useSignal("")
   const isOffered = mayCall("event_pipelines.rotate_secret")
   // A secret of one's own is nothing for the eye.
-  const input = { slug, ...(overlap.value && { overlap: overlap.value }) }
+  const input = { slug, ...(!isFirst && overlap.value && { overlap: overlap.value }) }
   const { submit, isBusy, answer, error } = useSubmit<{ secret?: string }>("event_pipelines.rotate_secret", isOffered ? input : undefined)
   if (!isOffered) return null
+  const verb = isFirst ? "Give" : "Rotate"
   const rotate = async () => {
-    const text =
-      overlap.value === "" ? "The old one ends at once: senders that still use it are refused." : "The old one holds on until then."
-    if (!(await confirmed({ title: "Rotate the secret?", text, verb: "Rotate", isDangerous: overlap.value === "" }))) return
+    const isEnding = !isFirst && overlap.value === ""
+    const text = isEnding ? "The old one ends at once: senders that still use it are refused." : "The old one holds on until then."
+    if (!(await confirmed({ title: `${verb} the secret?`, text: isFirst ? "" : text, verb, isDangerous: isEnding }))) return
     if (!(await submit({ ...input, ...(given.value !== "" && { secret: given.value }) }))) return
     given.value = ""
     onDone()
   }
   return (
-    <section aria-label="Rotate">
-      <h2>Rotate</h2>
+    <section aria-label={verb}>
+      <h2>{isFirst ? "Give the secret" : "Rotate"}</h2>
       <form
         class="filters"
         onSubmit={(event) => {
@@ -152,32 +167,35 @@ function Rotate({ slug, onDone }: { readonly slug: string; readonly onDone: () =
           void rotate()
         }}
       >
+        {!isFirst && (
+          <div>
+            <label for="overlap">the old one holds</label>
+            <select id="overlap" value={overlap.value} onChange={(event) => (overlap.value = event.currentTarget.value)}>
+              {overlaps.map(([value, title]) => (
+                <option key={value} value={value}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
         <div>
-          <label for="overlap">the old one holds</label>
-          <select id="overlap" value={overlap.value} onChange={(event) => (overlap.value = event.currentTarget.value)}>
-            {overlaps.map(([value, title]) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </div>
-        <div>
-          <label for="own-secret">new secret, if the sender made it</label>
+          <label for="own-secret">{madeBy === "sender" ? "the sender's secret" : "new secret, if the sender made it"}</label>
           <input
             id="own-secret"
             type="password"
             autocomplete="off"
+            required={madeBy === "sender"}
             value={given.value}
             onInput={(event) => (given.value = event.currentTarget.value)}
           />
         </div>
         <button type="submit" aria-disabled={isBusy}>
-          Rotate
+          {verb}
         </button>
       </form>
       {error && <Problem text={error.message} />}
-      {answer?.secret && <Once secret={answer.secret} />}
+      {answer?.secret && madeBy === "service" && <Once secret={answer.secret} />}
     </section>
   )
 }

@@ -1,12 +1,14 @@
 // Secrets of a pipeline with the evidence of their use, and the early end of one that was rotated out.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
+import { Declarations } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
+import { secretMaker } from "../rules.ts"
 import { SecretEvidence } from "../secret-use/evidence.ts"
 import { SecretEvidences } from "../secret-use/service.ts"
 
 const path = "/v1/event-pipelines/{slug}/secrets"
-const inject = { pipelines: EventPipelinesService, evidence: SecretEvidences, clock: Clock }
+const inject = { pipelines: EventPipelinesService, evidence: SecretEvidences, clock: Clock, declared: Declarations }
 
 const pipeline = { operation: "event_pipelines.create", input: { name: "Orders" } }
 const rotated = {
@@ -25,13 +27,20 @@ export const listSecrets = defineOperation({
   hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["id", "state", "ends_at", "last_verified_at", "verified_last_hour", "may_end"],
   input: z.strictObject({ slug: SlugOrId }),
-  output: z.object({ secrets: z.array(SecretEvidence) }),
+  output: z.object({
+    secrets: z.array(SecretEvidence),
+    made_by: z
+      .enum(["service", "sender"])
+      .nullable()
+      .describe("Who makes the secret of its auth mode: one of a sender's is given by rotating. Null where the mode has none."),
+  }),
   errors: ["not_found"],
   examples: [{ given: { pipeline }, input: { slug: resultOf("pipeline.slug") } }],
   inject,
   async handle({ input, caller, deps }) {
     const record = await deps.pipelines.get(caller.organization.id, input.slug)
-    return { secrets: await deps.evidence.of(caller.organization.id, record) }
+    const secrets = await deps.evidence.of(caller.organization.id, record)
+    return { secrets, made_by: secretMaker(deps.declared, record.document) }
   },
 })
 

@@ -154,6 +154,19 @@ describe("the screens of pipelines", () => {
     await shown.looksRight(page, "pipeline-sender")
   })
 
+  it("take a secret that the sender made, where there is none yet", async () => {
+    const made = { name: "Payments", auth_mode: "provider_signature", auth_config: { provider: "stripe" }, pipeline: [] }
+    const { slug } = await new Bench(shown.host).make(made)
+    const page = await shown.signedIn(`/console/event_pipelines/${slug}?view=secrets`)
+    await page.getByText("no event verifies").waitFor()
+    await shown.tabTo(page, "the sender's secret")
+    await page.keyboard.type("whsec_of-the-sender")
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Give" }).press("Enter")
+    await page.getByRole("region", { name: "Secrets", exact: true }).last().getByText("current").waitFor()
+    expect(await page.locator("main").textContent()).to.not.include("whsec_of-the-sender")
+  })
+
   it("show a member no button that is refused", async () => {
     const { body } = await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Member", role: "member" })
     const page = await shown.signedIn("/console/event_pipelines/orders", { key: body.secret })

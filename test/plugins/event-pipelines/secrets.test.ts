@@ -146,6 +146,10 @@ onStoresInTurn("verification secrets", ({ start }) => {
 
   it("are taken, not made, where the provider issues them", async () => {
     const made = await bench.make({ name: "Stripe", auth_mode: "provider_signature", auth_config: { provider: "stripe" } })
+    const makerOf = async (slug: string) => (await host.invoke("event_pipelines.list_secrets", { slug }))["made_by"]
+    expect(await makerOf(made.slug)).to.equal("sender")
+    expect(await makerOf((await bench.make({ name: "By us", auth_mode: "hmac_sha256" })).slug)).to.equal("service")
+    expect(await makerOf((await bench.make({ name: "Open", auth_mode: "none" })).slug)).to.equal(null)
     expect(made).not.to.have.property("secret")
     expect(made.warnings.join()).to.include("missing-secret")
     const none = await rotate("stripe")
