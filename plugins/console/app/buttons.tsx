@@ -8,16 +8,35 @@ import { unturned } from "./foreign.tsx"
 import { useSubmit } from "./submit.ts"
 
 export function Copy({ text, name = "" }: { readonly text: string; readonly name?: string }) {
-  const done = useSignal(false)
+  const said = useSignal("")
   const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    done.value = true
+    said.value = (await isCopied(text)) ? "Copied" : "The browser does not copy: select it"
   }
   return (
     <button type="button" onClick={() => void copy()}>
-      {done.value ? "Copied" : `Copy ${name}`.trim()}
+      {said.value || `Copy ${name}`.trim()}
     </button>
   )
+}
+
+/** Pages that came by plain HTTP from another machine are given no clipboard: there a selected text is copied. */
+async function isCopied(text: string): Promise<boolean> {
+  if ("clipboard" in navigator) {
+    return await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    )
+  }
+  const focused = document.activeElement as HTMLElement | null
+  const area = document.createElement("textarea")
+  area.value = text
+  document.body.append(area)
+  area.focus({ preventScroll: true })
+  area.select()
+  const isDone = document.execCommand("copy")
+  area.remove()
+  focused?.focus({ preventScroll: true })
+  return isDone
 }
 
 interface Question {

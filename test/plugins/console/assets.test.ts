@@ -98,6 +98,17 @@ describe("the console over HTTP", () => {
     expect(JSON.stringify(catalog)).to.not.include(host.organization.id)
   })
 
+  it("gives a session to a browser over TLS alone where that is how the service is reached", async () => {
+    const secured = await testHost({ env: { MILLRACE_PUBLIC_URL: "https://millrace.example.com" } })
+    try {
+      const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ key: secured.adminKey }) }
+      const { headers } = await fetch(`${secured.url}/console-session`, init)
+      expect(headers.get("set-cookie")).to.match(/; Secure; SameSite=Strict$/)
+    } finally {
+      await secured.stop()
+    }
+  })
+
   it("is signed in to once by the link that the first start prints, within ten minutes", async () => {
     const printed = greeting({ ...host.get(Bootstrap), adminKey: host.adminKey } as Bootstrap, host.get(Sessions), host.url)
     const code = /console#code=([\w-]+)/.exec(printed)?.[1]

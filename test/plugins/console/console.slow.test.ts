@@ -52,6 +52,18 @@ describe("the console", () => {
       "millrace datasets list-rows website-leads",
       `curl '${shown.host.url}/v1/datasets/website-leads/rows' -H "authorization: Bearer $MILLRACE_KEY"`,
     ])
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"])
+    await page.getByRole("button", { name: "Copy command" }).last().press("Enter")
+    await page.getByRole("button", { name: "Copied" }).waitFor()
+    expect(await page.evaluate("navigator.clipboard.readText()")).to.equal("millrace datasets list-rows website-leads")
+    // As in a page that came by plain HTTP from another machine.
+    await page.evaluate(
+      `delete Navigator.prototype.clipboard; addEventListener("copy", ({ target }) => { globalThis.copied = target.value })`,
+    )
+    await page.getByRole("button", { name: "Copy HTTP" }).last().press("Enter")
+    await page.getByRole("button", { name: "Copied" }).nth(1).waitFor()
+    expect(await page.evaluate("copied")).to.include("/v1/datasets/website-leads/rows")
+    expect(await page.evaluate("document.activeElement.textContent")).to.equal("Copied")
     await page.goBack()
     await page.getByRole("heading", { name: "datasets" }).waitFor()
   })
