@@ -73,5 +73,24 @@ describe("the overview", () => {
     await page.goto(`${shown.host.url}/console/approvals`)
     await page.getByRole("region", { name: "Approvals" }).getByText("rejected").waitFor()
     await shown.looksRight(page, "approvals")
+
+    // Another one is approved, as what its reader has made of it.
+    await api("POST", "/v1/event-pipelines/gated/events", { payload: { email: "grace@example.com" } })
+    const waiting = async () => (await api<{ approvals: { id: string }[] }>("GET", "/v1/approvals?state=pending")).body.approvals[0]
+    const other = await until("another approval", waiting)
+    await page.goto(`${shown.host.url}/console/approvals/${other.id}`)
+    await page.getByText("Approve with changes").first().press("Enter")
+    const edited = page.getByLabel("What is to be done instead, whole")
+    const given = await edited.inputValue()
+    await edited.fill(given.slice(1))
+    await page.getByRole("button", { name: "Approve with changes" }).press("Enter")
+    await page.getByRole("alert").getByText("is not JSON").waitFor()
+    await edited.fill(given.replace("grace@", "hopper@"))
+    await page.getByRole("button", { name: "Approve with changes" }).press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Approve with changes" }).press("Enter")
+    await page.getByRole("heading", { name: "What became of it" }).waitFor()
+    await page.getByRole("region", { name: "Exact input" }).getByText("hopper@example.com").waitFor()
+    const { input } = (await api<{ input: unknown }>("GET", `/v1/approvals/${other.id}`)).body
+    expect(JSON.stringify(input)).to.include("hopper@example.com").and.not.include("grace@")
   })
 })

@@ -74,6 +74,18 @@ describe("the screens of experiments", () => {
     expect(await page.title()).to.not.equal("hit")
     await shown.looksRight(page, "experiment")
 
+    // On the overview it stands first of more than that shows, since it can be decided.
+    for (let n = 0; n < 5; n++) await traffic.running(`Newer ${n}`)
+    const here = page.url()
+    await page.goto(`${shown.host.url}/console`)
+    const card = page.getByRole("region", { name: "Experiments" }).getByRole("listitem")
+    await card.first().getByText("can be decided").waitFor()
+    expect(await card.first().textContent()).to.include("Headlines")
+    expect(await card.count()).to.equal(6)
+    await card.last().getByRole("link", { name: "6 run" }).waitFor()
+    await page.goto(here)
+    await row("Visitors by variant", "b 310 93 30%").waitFor()
+
     await shown.tabTo(page, "Variant")
     await page.keyboard.press("b")
     // Beside its words, not above them.
