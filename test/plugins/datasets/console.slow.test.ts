@@ -51,6 +51,39 @@ describe("the screens of datasets", () => {
     expect(await page.title()).to.not.equal("hit")
   })
 
+  it("show more rows than a browser scrolls, and those in sight stay there while more are loaded", async () => {
+    const page = await shown.signedIn("/console")
+    const [perPage, all] = [100_000, 300_000]
+    await page.route(/\/v1\/datasets\/sign-ups\/rows/, async (route) => {
+      const from = Number(new URL(route.request().url()).searchParams.get("cursor"))
+      const rows = Array.from({ length: perPage }, (_, index) => ({ id: `row-${from + index}`, values: {}, created_at: "" }))
+      await route.fulfill({ json: { rows, next_cursor: from + perPage === all ? "" : String(from + perPage) } })
+    })
+    await page.goto(`${shown.host.url}/console/datasets/sign-ups`)
+    const table = page.getByRole("table", { name: "Rows of Sign-ups" })
+    const linkInSight = async (number: number) => {
+      const text = `row-${number}`.slice(-6)
+      const [own, box] = await Promise.all([
+        table
+          .getByRole("link", { name: text })
+          .boundingBox({ timeout: 500 })
+          .catch(() => null),
+        table.boundingBox(),
+      ])
+      return (own && box && own.y > box.y && own.y < box.y + box.height) || undefined
+    }
+    await until("the first row", () => linkInSight(0))
+    await table.focus()
+    for (const loaded of [200_000, all]) {
+      await page.keyboard.press("End")
+      await page.getByText(`${loaded.toLocaleString("en")} rows`).waitFor()
+      // It had its place already.
+      await until("a row that was loaded", () => linkInSight(loaded - perPage + 10))
+    }
+    await page.keyboard.press("End")
+    await until("the last row", () => linkInSight(all - 1))
+  })
+
   it("filter and sort by the address, and say what the service refuses", async () => {
     const page = await shown.signedIn("/console/datasets/sign-ups")
     await shown.tabTo(page, "column")
