@@ -10,6 +10,7 @@ import { delimiter, join } from "node:path"
 import { MongoClient } from "mongodb"
 import { MongoMemoryReplSet, MongoMemoryServer } from "mongodb-memory-server-core"
 import { afterTests } from "./setup.ts"
+import { until } from "./waiting.ts"
 
 export interface MongoSet {
   /** A database of its own, empty. */
@@ -18,6 +19,8 @@ export interface MongoSet {
   killPrimary(): Promise<void>
   /** Likewise all others: the primary steps down when it notices. */
   killSecondaries(): Promise<void>
+  /** Resolves when the only member that is alive is not the primary any more. */
+  steppedDown(): Promise<void>
   /** Stops them as a machine that hangs would (SIGSTOP): connections stay open, and nothing is answered. To be resumed. */
   pause(who: "primary" | "secondaries" | "all"): Promise<{ resume(): void }>
   /** Starts the members that are down again, on their ports and data. */
@@ -129,6 +132,7 @@ function setOf(folder: string, spec: MongoMemoryReplSet): MongoSet {
     freshUrl: () => withFreshDatabase(spec.getUri()),
     killPrimary: () => kill(spec, "primary"),
     killSecondaries: () => kill(spec, "secondaries"),
+    steppedDown: () => steppedDown(spec),
     pause: (who) => pause(spec, who),
     startAll: async () => {
       for (const server of spec.servers) if (!server.instanceInfo?.instance.mongodProcess) await server.start(true)
@@ -182,6 +186,7 @@ function givenSet(url: string): MongoSet {
     },
     killPrimary: refuse,
     killSecondaries: refuse,
+    steppedDown: refuse,
     pause: refuse,
     startAll: refuse,
     async stop() {
@@ -201,6 +206,14 @@ function withFreshDatabase(url: string): string {
 
 async function kill(spec: MongoMemoryReplSet, role: "primary" | "secondaries"): Promise<void> {
   await Promise.all((await membersOf(spec, role)).map(killMember))
+}
+
+async function steppedDown(spec: MongoMemoryReplSet): Promise<void> {
+  const alive = spec.servers.find(({ instanceInfo }) => instanceInfo?.instance.mongodProcess)
+  const client = new MongoClient(`mongodb://127.0.0.1:${alive?.instanceInfo?.port}/?directConnection=true`)
+  const isPrimary = async () => (await client.db("admin").command({ hello: 1 }))["isWritablePrimary"] === true
+  await until("the primary stepping down", async () => !(await isPrimary()), { everyMs: 100 })
+  await client.close()
 }
 
 async function pause(spec: MongoMemoryReplSet, who: "primary" | "secondaries" | "all"): Promise<{ resume(): void }> {

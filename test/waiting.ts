@@ -39,7 +39,7 @@ async function sought<T>(what: string, look: Look<T>, { withinMs = 300_000, ever
 const maxAgain = 100
 let askedAgain = 0
 
-/** Asks again while the answer is 503, as clients are told to, but not for ever; `refusalsSeen` counts how often. */
+/** Asks again while the answer is 503, as clients are told to, but not for ever; `takeAskedAgain` tells how often. */
 export async function patiently<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
   for (let again = 0; ; again++) {
     const answer = await ask()

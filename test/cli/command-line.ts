@@ -18,11 +18,13 @@ export interface RunOptions {
   readonly stdin?: string
   /** A terminal of so many columns in place of pipes. */
   readonly columns?: number
+  /** Called with all that stands on standard error so far. */
+  readonly onErr?: (text: string) => void
 }
 
-export async function runMillrace(args: readonly string[], { env = {}, stdin = "", columns }: RunOptions = {}): Promise<Ran> {
+export async function runMillrace(args: readonly string[], { env = {}, stdin = "", columns, onErr }: RunOptions = {}): Promise<Ran> {
   const out = collector(columns)
-  const err = collector(columns)
+  const err = collector(columns, onErr)
   const code = await runCommand(args, {
     env,
     stdin: Object.assign(Readable.from([stdin]), { isTTY: false }),
@@ -32,15 +34,16 @@ export async function runMillrace(args: readonly string[], { env = {}, stdin = "
   return { code, out: out.text(), err: err.text() }
 }
 
-function collector(columns: number | undefined) {
+function collector(columns: number | undefined, heard?: (text: string) => void) {
   const chunks: Buffer[] = []
+  const text = () => Buffer.concat(chunks).toString("utf8")
   const stream = new Writable({
     write(chunk: Buffer | string, _encoding, done) {
       chunks.push(Buffer.from(chunk))
+      heard?.(text())
       done()
     },
   })
-  const text = () => Buffer.concat(chunks).toString("utf8")
   return { stream: Object.assign(stream, columns === undefined ? {} : { isTTY: true, columns }), text }
 }
 

@@ -10,7 +10,7 @@ import { straceMissing } from "./trace.ts"
 
 describe("a service killed under load", () => {
   it(`keeps the books right over ${kills} kills`, async function () {
-    this.timeout(kills * 180_000)
+    this.timeout(600_000 + kills * 180_000)
     const { kills: reports, problems } = await killRound({ kills })
     expect(problems, `seed ${seed}`).to.deep.equal([])
     expect(reports).to.have.length(kills)

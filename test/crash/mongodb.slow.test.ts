@@ -18,7 +18,7 @@ function expectBalanced({ sender, findings }: UnderLoad): void {
 }
 
 suite("events while MongoDB dies (mongodb)", function () {
-  this.timeout(deaths * 300_000)
+  this.timeout(600_000 + deaths * 300_000)
 
   it("the only member is stopped and started, again and again", async () => {
     const set = await startSet(1)

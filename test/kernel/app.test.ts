@@ -3,6 +3,7 @@ import { expect } from "chai"
 import { App } from "../../core/kernel/app.ts"
 import { Container, token } from "../../core/kernel/di.ts"
 import { createLog } from "../../core/kernel/log.ts"
+import { failureOf } from "../refusal.ts"
 import { until } from "../waiting.ts"
 
 type Step = () => Promise<void> | void
@@ -28,13 +29,6 @@ function appOf(services: Record<string, { start?: Step; stop?: Step }>) {
   return { app: new App(container, createLog("info", { write: (line) => void logged.push(line) })), seen, logged }
 }
 
-async function failureOf(promise: Promise<void>): Promise<string> {
-  return promise.then(
-    () => "none",
-    (error: Error) => error.message,
-  )
-}
-
 const fail = (message: string) => () => {
   throw new Error(message)
 }
@@ -49,7 +43,7 @@ describe("app", () => {
 
   it("stops what had started, the failing one included, when a start fails, and says why", async () => {
     const { app, seen } = appOf({ a: {}, b: { start: fail("no port") }, c: {} })
-    expect(await failureOf(app.start())).to.equal("no port")
+    expect((await failureOf(app.start())).message).to.equal("no port")
     expect(seen).to.deep.equal(["start a", "start b", "stop b", "stop a"])
   })
 

@@ -8,6 +8,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { defineCollection } from "../../core/contract/collection.ts"
 import { backUp, restore, verifyBackup } from "../../core/storage/sqlite/backup.ts"
 import { runMillrace } from "../cli/command-line.ts"
+import { failureOf } from "../refusal.ts"
 import type { Note } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
 
@@ -34,11 +35,7 @@ describe("backup", () => {
     )
     return opened.store.commit({ id: `pair-${n}`, writes })
   }
-  const failure = (run: Promise<unknown>) =>
-    run.then(
-      () => "",
-      (error: unknown) => (error as Error).message,
-    )
+  const failure = async (run: Promise<unknown>) => (await failureOf(run)).message
 
   it("taken under load holds every commit before it, whole ones only, and comes back by restore", async () => {
     for (let n = 0; n < 500; n++) await pair(n)
@@ -90,7 +87,7 @@ describe("backup", () => {
     await opened.store.stop()
     const kept = readFileSync(opened.file)
     for (const name of ["changed", "short", "plain", "text", "absent"]) {
-      expect(await failure(restore(file(name), opened.file, now)), name).to.not.equal("")
+      expect(await failure(restore(file(name), opened.file, now)), name).to.match(/\S/)
     }
     expect(await failure(restore(file("changed"), opened.file, now))).to.match(/damaged.*checksum/)
     expect(await failure(restore(file("plain"), opened.file, now))).to.include("is not a backup")

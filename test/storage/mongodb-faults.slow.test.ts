@@ -194,7 +194,7 @@ suite("storage: mongodb when servers die", () => {
       await set.killSecondaries()
       // The primary takes it, waits for the others, steps down after 10 s, and is elected again: nobody else has it.
       const doubtful = write("doubtful")
-      await Promise.all([doubtful, new Promise((resolve) => setTimeout(resolve, 14_000)).then(() => set.startAll())])
+      await Promise.all([doubtful, set.steppedDown().then(() => set.startAll())])
       expect((await store.open(entries, acme).find({}, { sort: { id: 1 } })).map(({ id }) => id)).to.deep.equal(["before", "doubtful"])
     } finally {
       await store.stop()

@@ -19,11 +19,11 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"
 import { defineCollection } from "../../core/contract/collection.ts"
-import { AppError } from "../../core/kernel/errors.ts"
 import { backUp, restore, verifyBackup } from "../../core/storage/sqlite/backup.ts"
 import { claimDataFile } from "../../core/storage/sqlite/data-file.ts"
 import type { SqliteOptions } from "../../core/storage/sqlite/driver.ts"
 import type { FileFault, LostCommits } from "../../core/storage/sqlite/wire.ts"
+import { failureOf, refusalOf } from "../refusal.ts"
 import { sampleOf } from "../tier.ts"
 import type { Note } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
@@ -61,11 +61,6 @@ describe("data file", () => {
     await opened?.store.stop()
     opened = undefined
   }
-  const failure = (run: Promise<unknown>) =>
-    run.then(
-      () => new AppError("unknown", "nothing failed", { reason: "action_error" }),
-      (error: unknown) => error as AppError,
-    )
   /** Overwrites with what no page begins with. */
   const scribble = (at: number, bytes: number) => {
     const content = readFileSync(file)
@@ -92,10 +87,10 @@ describe("data file", () => {
         await backUp(file, backup, now)
         damage()
         const left = readFileSync(file)
-        const { message } = await failure(open())
+        const { message } = await failureOf(open())
         expect(message).to.include(file).and.include("millrace restore FILE")
         expect(readFileSync(file).equals(left)).to.equal(true)
-        expect((await failure(backUp(file, join(folder, "again"), now))).message).to.include(file)
+        expect((await failureOf(backUp(file, join(folder, "again"), now))).message).to.include(file)
         expect(existsSync(join(folder, "again"))).to.equal(false)
 
         const { aside } = await restore(backup, file, now)
@@ -112,24 +107,24 @@ describe("data file", () => {
       content.fill(0xa5, 3 * 8_192, 3 * 8_192 + 400)
       writeFileSync(backup, content)
       expect(() => verifyBackup(backup)).to.throw(backup)
-      expect((await failure(restore(backup, file, now))).message).to.include(backup)
+      expect((await failureOf(restore(backup, file, now))).message).to.include(backup)
       await open()
       expect(await opened?.store.open(notes).count({})).to.equal(100)
     })
 
     it("makes no new store where the file is gone and something of it is left", async () => {
       rmSync(file)
-      const { message } = await failure(open())
+      const { message } = await failureOf(open())
       expect(message).to.include(`The data file ${file} is not there, but a store existed here: ${file}-commits remains`)
       expect(existsSync(file)).to.equal(false)
       rmSync(`${file}-commits`)
       writeFileSync(`${file}-wal`, "log")
-      expect((await failure(open())).message).to.include(`${file}-wal remains`)
+      expect((await failureOf(open())).message).to.include(`${file}-wal remains`)
       expect(readFileSync(`${file}-wal`, "utf8")).to.equal("log")
       rmSync(`${file}-wal`)
       const trace = join(folder, "master.key")
       writeFileSync(trace, "key")
-      expect((await failure(open({ traces: [trace] }))).message).to.include(trace)
+      expect((await failureOf(open({ traces: [trace] }))).message).to.include(trace)
       rmSync(trace)
       await open({ traces: [trace] })
       expect(await opened?.store.open(notes).count({})).to.equal(0)
@@ -177,10 +172,10 @@ describe("data file", () => {
       const { store } = await watched()
       await fill(20)
       for (const name of readdirSync(join(folder, "data"))) if (!name.endsWith(".lock")) rmSync(join(folder, "data", name))
-      const refused = await failure(put(20))
+      const refused = await refusalOf(put(20))
       expect([refused.code, refused.details.reason]).to.deep.equal(["unavailable", "storage_missing"])
       expect(refused.message).to.include(`${file} was deleted or moved`)
-      expect((await failure(store.ready())).details.reason).to.equal("storage_missing")
+      expect((await refusalOf(store.ready())).details.reason).to.equal("storage_missing")
       expect(faults).to.deep.equal(["storage_missing"])
       await stop()
       expect(readdirSync(join(folder, "data")).filter((name) => !name.endsWith(".lock"))).to.deep.equal([])
@@ -190,8 +185,8 @@ describe("data file", () => {
       const { store } = await watched()
       await fill(20)
       renameSync(join(folder, "data"), join(folder, "moved"))
-      expect((await failure(put(20))).details.reason).to.equal("storage_missing")
-      expect((await failure(put(21))).details.reason).to.equal("storage_missing")
+      expect((await refusalOf(put(20))).details.reason).to.equal("storage_missing")
+      expect((await refusalOf(put(21))).details.reason).to.equal("storage_missing")
       renameSync(join(folder, "moved"), join(folder, "data"))
       await store.ready()
       await put(22)
@@ -209,12 +204,12 @@ describe("data file", () => {
       raw.close()
       // Pages of documents in the middle; what is in memory is found there.
       scribble(60 * 8_192, 40 * 8_192)
-      const read = await failure(store.open(notes).find({ text: "nothing" }))
+      const read = await refusalOf(store.open(notes).find({ text: "nothing" }))
       expect([read.code, read.details.reason]).to.deep.equal(["unavailable", "storage_corrupt"])
       expect(read.message).to.include(file)
       const left = readFileSync(`${file}-wal`)
-      expect((await failure(put(3_000))).details.reason).to.equal("storage_corrupt")
-      expect((await failure(store.ready())).details.reason).to.equal("storage_corrupt")
+      expect((await refusalOf(put(3_000))).details.reason).to.equal("storage_corrupt")
+      expect((await refusalOf(store.ready())).details.reason).to.equal("storage_corrupt")
       expect(faults).to.deep.equal(["storage_corrupt"])
       expect(readFileSync(`${file}-wal`).equals(left)).to.equal(true)
     })
@@ -230,10 +225,10 @@ describe("data file", () => {
       expect(ids).to.deep.equal([0, 1, 2, 3, 5, 6, 7, 8, 9])
       expect((await store.open(notes).find({ text: { $exists: true } })).length).to.equal(9)
       expect(new Set(unreadable)).to.deep.equal(new Set(["notes"]))
-      const unread = await failure(store.open(notes).get("note-4"))
+      const unread = await refusalOf(store.open(notes).get("note-4"))
       expect([unread.code, unread.details.reason]).to.deep.equal(["data_loss", "document_unreadable"])
       const update = { kind: "update", collection: notes, id: "note-4", update: { $set: { n: 0 } } } as const
-      const change = failure(store.commit({ id: "change", writes: [update] }))
+      const change = refusalOf(store.commit({ id: "change", writes: [update] }))
       await put(11)
       expect((await change).code).to.equal("data_loss")
       await store.commit({ id: "remove", writes: [{ kind: "remove", collection: notes, id: "note-4" }] })

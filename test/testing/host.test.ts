@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { AppError, OutgoingHttp } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { refusalOf } from "../refusal.ts"
+import { failureOf, refusalOf } from "../refusal.ts"
 import { until } from "../waiting.ts"
 
 interface Made {
@@ -28,17 +28,15 @@ describe("a test host", () => {
   })
   after(() => host.stop())
 
-  const settled = async (id: string, step: string) => {
-    for (;;) {
+  const settled = (id: string, step: string) =>
+    until(`an attempt of the step "${step}"`, async () => {
       const entry = await host.invoke<{ steps: Record<string, { state: string; attempts: number; next_at?: string }> }>(
         "event_pipelines.get_execution",
         { slug: made.slug, id },
       )
       const one = entry.steps[step]
-      if (one && (one.state !== "pending" || one.next_at)) return one
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-  }
+      return one && (one.state !== "pending" || one.next_at) ? one : undefined
+    })
 
   it("sends nothing unless it is told to: what nobody answers fails, and mail is kept", async () => {
     const own = await testHost()
@@ -98,13 +96,10 @@ describe("a test host", () => {
 
   it("calls operations as a caller would, with their errors", async () => {
     expect(await host.invoke("event_pipelines.get", { slug: made.slug })).to.include({ slug: "tried", state: "active" })
-    const fault = async (run: Promise<unknown>) =>
-      run.then(
-        () => "",
-        (error: Error) => `${(error as AppError).code ?? ""} ${error.message}`,
-      )
-    expect(await fault(host.invoke("event_pipelines.get", { slug: "none" }))).to.match(/^not_found /)
-    expect(await fault(host.invoke("event_pipelines.get", { slug: "tried" }, { key: "mr_api_wrong" }))).to.match(/^unauthenticated /)
-    expect(await fault(host.invoke("event_pipelines.none", {}))).to.include('The operation "event_pipelines.none" does not exist')
+    expect(await refusalOf(host.invoke("event_pipelines.get", { slug: "none" }))).to.have.property("code", "not_found")
+    const wrong = host.invoke("event_pipelines.get", { slug: "tried" }, { key: "mr_api_wrong" })
+    expect(await refusalOf(wrong)).to.have.property("code", "unauthenticated")
+    const { message } = await failureOf(host.invoke("event_pipelines.none", {}))
+    expect(message).to.include('The operation "event_pipelines.none" does not exist')
   })
 })

@@ -108,8 +108,15 @@ onMongo("two nodes", ({ start, storage }) => {
     await until(async () => (await held()) === 1)
     store.commit = real
     two.clock.move(leaseMs / 2)
-    // The time of several polls.
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    const jobs = two.get(Store)
+    const opened = jobs.open.bind(jobs)
+    let looks = 0
+    jobs.open = ((...args: Parameters<Store["open"]>) => {
+      if (args[0] === JobCollection) looks++
+      return opened(...args)
+    }) as Store["open"]
+    await until("several looks for due jobs", () => looks > 8)
+    jobs.open = opened
     expect([await held(), world.acts.length]).to.deep.equal([1, 0])
     two.clock.move(leaseMs)
     await until(() => world.acts.length === 1)

@@ -2,13 +2,14 @@
 // and what never ends fails permanently.
 import { expect } from "chai"
 import { systemClock } from "../../../core/kernel/clock.ts"
-import { AppError } from "../../../core/kernel/errors.ts"
+import type { AppError } from "../../../core/kernel/errors.ts"
 import { MovableClock } from "../../../core/kernel/movable-clock.ts"
 import type { TemplateScope } from "../../../core/pipeline/graph.ts"
 import { meter, turnUnits } from "../../../core/pipeline/template/meter.ts"
 import { RenderWorker } from "../../../core/pipeline/template/render-worker.ts"
 import { StepBudget, TemplateRenderer } from "../../../core/pipeline/template/renderer.ts"
 import { compileJson, compileText } from "../../../core/pipeline/template.ts"
+import { refusalOf } from "../../refusal.ts"
 import { scope } from "../doubles.ts"
 
 describe("the budget of templates", () => {
@@ -21,16 +22,6 @@ describe("the budget of templates", () => {
     const compiled = compileText(source)
     if (!compiled.ok) throw new Error(compiled.problems.join("; "))
     return renderer.render(compiled.evaluate, withEvent(event), within)
-  }
-
-  async function failure(rendering: unknown): Promise<AppError> {
-    try {
-      await rendering
-    } catch (error) {
-      if (error instanceof AppError) return error
-      throw error
-    }
-    throw new Error("it rendered")
   }
 
   after(() => worker.stop())
@@ -60,7 +51,7 @@ describe("the budget of templates", () => {
     }
     try {
       for (const source of sources) {
-        const error = await failure(render(source, { members, long: "x".repeat(10_000) }))
+        const error = await refusalOf(async () => render(source, { members, long: "x".repeat(10_000) }))
         expect(error.details, source.slice(0, 60)).to.include({ retryable: false })
         expect(error.message).to.match(/budget of operations|limit|more than/)
       }
@@ -96,9 +87,7 @@ describe("the budget of templates", () => {
     const output = budget()
     const long = "x".repeat(1_000_000)
     for (let n = 0; n < 4; n++) await render("{{ event.long }}!", { long }, output)
-    expect((await failure(Promise.resolve().then(() => render("{{ event.long }}!", { long }, output)))).message).to.match(
-      /more than 4194304/,
-    )
+    expect((await refusalOf(() => render("{{ event.long }}!", { long }, output))).message).to.match(/more than 4194304/)
   })
 
   it("counts the time of the processor that the thread was given, not the time that passed", async () => {

@@ -39,8 +39,7 @@ suite("conversations on two nodes of which one is killed", () => {
   let endpoint = ""
   let urls: Endpoints
   let start: (faults?: readonly string[]) => Promise<ServiceProcess>
-  before(async function () {
-    this.timeout(180_000)
+  before(async () => {
     providers = await startProviders()
     // Their clocks are the machine's: at no time of day is it quiet.
     const loud = pluginSettings({ conversations: { quiet_from: "00:00", quiet_until: "00:00" } })
@@ -175,7 +174,7 @@ suite("conversations on two nodes of which one is killed", () => {
         return page.messages.find(({ id }) => id === message_id)?.state === "delivered"
       })
     }
-  }).timeout(240_000)
+  })
 
   it("sends each text message at most once, and takes Twilio's word for those that nobody can tell of", async () => {
     nodes.push(await start())
@@ -211,7 +210,7 @@ suite("conversations on two nodes of which one is killed", () => {
       expect((await postTwilio(`${urls.twilio}?message_id=${sent.message_id}`, fields)).status).to.equal(200)
       await until("the report being taken", async () => (await textsTo(sent.to))[0]?.state === "delivered")
     }
-  }).timeout(400_000)
+  })
 
   it("folds on another node what one took that was killed before its job, once", async () => {
     const stuck = await start(["no-fold"])
@@ -230,5 +229,5 @@ suite("conversations on two nodes of which one is killed", () => {
     await deliver(second)
     await deliver(said(3))
     await until("the next message", async () => (await counted())[0] === 3)
-  }).timeout(400_000)
+  })
 })

@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import { createKeyFetcher } from "../../../plugins/inbound-auth/key-fetcher.ts"
+import { failureOf } from "../../refusal.ts"
 import { endpoint, inbound, now, providerOf } from "./requests.ts"
 
 const key = "correct horse battery staple"
@@ -114,11 +115,7 @@ describe("canonical requests", () => {
 
 describe("fetching keys", () => {
   const fetcher = (answer: () => Response) => createKeyFetcher(async () => answer())
-  const failure = async (work: Promise<string>) =>
-    work.then(
-      () => "",
-      (error: Error) => error.message,
-    )
+  const failure = async (work: Promise<string>) => (await failureOf(work)).message
 
   it("is over https, of 2xx answers, of few bytes", async () => {
     expect(await fetcher(() => new Response("key")).get("https://a.test/k")).to.equal("key")

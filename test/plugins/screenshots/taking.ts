@@ -4,6 +4,7 @@ import { UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { browserFolder } from "../../chromium.ts"
+import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { decodePng, type Pixels } from "./pixels.ts"
 
@@ -62,12 +63,11 @@ export async function take(host: TestHost, input: Record<string, unknown>): Prom
   return await finished(host, started.body.job_id)
 }
 
-export async function finished(host: TestHost, job_id: string, key?: string): Promise<Result> {
-  for (;;) {
+export function finished(host: TestHost, job_id: string, key?: string): Promise<Result> {
+  return until("the end of the screenshot", async () => {
     const result = await resultOf(host, job_id, key)
-    if (result.status !== "processing") return result
-    await new Promise((done) => setTimeout(done, 50))
-  }
+    return result.status !== "processing" && result
+  })
 }
 
 /** The picture behind a result's link, checked against what the result says of it. */

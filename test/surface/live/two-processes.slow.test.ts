@@ -11,6 +11,7 @@ import type { Live } from "../../../core/client/live-types.ts"
 import { projectRoot } from "../../import-graph.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { finished, outputUntil } from "../../processes.ts"
+import { until } from "../../waiting.ts"
 
 interface Node {
   readonly url: string
@@ -46,12 +47,6 @@ suite("live updates over two processes (mongodb)", () => {
     const heard: number[] = []
     await live.subscribe("told", ({ data }) => heard.push(data.n)).ready
     return heard
-  }
-  const until = async (right: () => boolean) => {
-    for (const end = performance.now() + 100_000; !right(); ) {
-      if (performance.now() > end) throw new Error("it did not come about")
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
   }
 
   it("reach by a filter the sockets of both, and go on with it on the other node", async () => {

@@ -69,8 +69,13 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
         expect(JSON.stringify(answer)).not.to.contain(secret).and.not.to.contain(otherSecret)
         expect(fixture.written, "something was written").to.equal(false)
         expect(fixture.asked, "something was asked for").to.equal(0)
-        // A query that was ended took its process along: the next one may be refused until there is another.
-        const next = await until("the next query's rows", async () => (await service.query("SELECT count(*) FROM events")).rows)
+        // A query that was ended took its process along: the next one may be refused until there is another. Where the
+        // deadline is short, a machine that stood still may be its fault.
+        const passing = ["unavailable", ...(proves ? ["deadline_exceeded"] : [])]
+        const next = await until("an answer to the next query", async () => {
+          const { rows, code, message } = await service.query("SELECT count(*) FROM events")
+          return !passing.includes(code ?? "") && (rows ?? message)
+        })
         expect(next).to.deep.equal([[1]])
       })
     }
