@@ -2,10 +2,10 @@
 import { AppError, type Store, token } from "#core"
 import { type Channel, collections } from "./channels.ts"
 import type { Asked, EgressGate, Finding } from "./egress/gate.ts"
-import type { OutboundMessage } from "./egress/vetoes.ts"
 import { type PhoneNumber, PhoneNumberCollection } from "./numbers/collections.ts"
 import type { PhoneNumbers } from "./numbers/numbers.ts"
 import { writtenAs } from "./phone.ts"
+import type { OutboundMessage } from "./vetoes.ts"
 
 export interface StandingQuestion extends Pick<Asked, "channel" | "address" | "template"> {
   /** The service's own number; empty: the one that the person last had to do with, else the first that is connected. */

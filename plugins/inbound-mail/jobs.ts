@@ -5,11 +5,11 @@ import { Buckets } from "../buckets/index.ts"
 import { MailAuthors } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { ConversationsToken } from "./conversations/conversations.ts"
-import { receive } from "./conversations/receive.ts"
 import { FeedingToken } from "./feeding/feed.ts"
 import { ForwardingToken } from "./forwarding/forward.ts"
 import { MailHandlers, type ReceivedMail } from "./handlers.ts"
 import { MailParserToken, maxThreads } from "./parse/mail-parser.ts"
+import { receive } from "./receive.ts"
 
 export const processRef = { type: "inbound_mail.process", payload: z.object({ organization: z.string(), mail_id: z.string() }) }
 export const purgeRef = { type: "inbound_mail.purge", payload: z.object({ organization: z.string(), raw_key: z.string() }) }

@@ -3,7 +3,7 @@
 import type { z } from "zod"
 import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
 import type { AppDocument, TestCall } from "./apps/document.ts"
-import type { OAuthProvider } from "./oauth/provider.ts"
+import type { OAuthProvider } from "./apps/oauth-provider.ts"
 
 export interface IntegrationRequest {
   readonly method: string

@@ -9,8 +9,8 @@ import type { PhoneNumber } from "../numbers/collections.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import type { ConversationSettings } from "../settings.ts"
 import { type StoredTemplate, TemplateCollection, templateId } from "../templates/collections.ts"
+import type { OutboundMessage, OutboundVetoes } from "../vetoes.ts"
 import { loudAt, zonesOf } from "./quiet-hours.ts"
-import type { OutboundMessage, OutboundVetoes } from "./vetoes.ts"
 
 const dayMs = 86_400_000
 const minuteMs = 60_000

@@ -2,7 +2,7 @@
 import { type Clock, type JobQueue, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { type Channel, collections, conversationId } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
-import { foldJob } from "../fold/job-refs.ts"
+import { foldJob } from "../fold-jobs.ts"
 import type { StoredMessage, Template } from "../messages.ts"
 import type { PhoneNumbers } from "../numbers/numbers.ts"
 import type { EgressGate } from "./gate.ts"

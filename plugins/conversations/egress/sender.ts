@@ -17,7 +17,7 @@ import {
 import type { Integrations } from "../../integrations/index.ts"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
-import { settleJob } from "../fold/job-refs.ts"
+import { settleJob } from "../fold-jobs.ts"
 import type { StoredMessage } from "../messages.ts"
 import type { PhoneNumbers } from "../numbers/numbers.ts"
 import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"

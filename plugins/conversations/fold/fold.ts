@@ -5,9 +5,9 @@ import { type JobQueue, type Json, type Store, token, type UnitOfWork } from "#c
 import type { Announcements } from "../announcements.ts"
 import { type Channel, collections, type StoredConversation } from "../channels.ts"
 import { closeJob } from "../digest/job-ref.ts"
+import { foldJob } from "../fold-jobs.ts"
 import type { StoredMessage } from "../messages.ts"
 import type { Removals } from "../removal/removals.ts"
-import { foldJob } from "./job-refs.ts"
 
 type Folded = Pick<
   StoredConversation,

@@ -1,9 +1,9 @@
 // Bringing conversations and sent messages up to date, after what changed them is on disk.
 import { defineJob, UnitsOfWork } from "#core"
+import { foldJob, settleJob } from "../fold-jobs.ts"
 import { ConversationLeads } from "../leads.ts"
 import { RemovalsToken } from "../removal/removals.ts"
 import { FoldsToken } from "./fold.ts"
-import { foldJob, settleJob } from "./job-refs.ts"
 import { SettlementsToken } from "./settle.ts"
 
 /** Several deliveries of one conversation get in each other's way for a moment only. */

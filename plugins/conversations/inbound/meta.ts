@@ -16,7 +16,7 @@ import {
   type ReceivedPreference,
   type ReceivedStatus,
   textOf,
-} from "./received.ts"
+} from "../received.ts"
 
 const states: ReadonlyMap<string, DeliveryState> = new Map(
   (["sent", "delivered", "read", "failed"] as const).map((state) => [state, state]),

@@ -3,15 +3,15 @@
 import { AppError, type Clock, type JobQueue, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { type Channel, collections, conversationId, messageId } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
-import { foldJob, settleJob } from "../fold/job-refs.ts"
+import { foldJob, settleJob } from "../fold-jobs.ts"
 import { mediaJob } from "../media/job-ref.ts"
 import type { StoredMessage } from "../messages.ts"
 import { type PhoneNumber, PhoneNumberCollection } from "../numbers/collections.ts"
 import { keywordIn } from "../opt-out/keywords.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import { receiptId } from "../receipts.ts"
+import type { Delivery, OwnNumber, ReceivedMessage, ReceivedStatus } from "../received.ts"
 import { readMeta } from "./meta.ts"
-import type { Delivery, OwnNumber, ReceivedMessage, ReceivedStatus } from "./received.ts"
 import { readTwilio } from "./twilio.ts"
 
 export const providers = { meta_whatsapp: readMeta, twilio: readTwilio } as const

@@ -2,7 +2,7 @@
 import type { Json } from "#core"
 import { plus } from "../phone.ts"
 import type { DeliveryState } from "../receipts.ts"
-import { type Delivery, type Fields, fieldsOf, nothing, numberOf, type ReceivedMessage, textOf } from "./received.ts"
+import { type Delivery, type Fields, fieldsOf, nothing, numberOf, type ReceivedMessage, textOf } from "../received.ts"
 
 const states: ReadonlyMap<string, DeliveryState> = new Map([
   ["accepted", "accepted"],

@@ -4,9 +4,9 @@ import { AppError, type OutgoingResponse } from "#core"
 import type { Integrations } from "../../integrations/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
 import type { Channel } from "../channels.ts"
-import { fieldsOf, numberOf, textOf } from "../inbound/received.ts"
 import type { Media } from "../messages.ts"
 import type { PhoneNumber } from "../numbers/collections.ts"
+import { fieldsOf, numberOf, textOf } from "../received.ts"
 import { endingOf } from "./media-types.ts"
 
 export interface FetchArgs {

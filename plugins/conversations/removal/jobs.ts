@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { Clock, defineJob, JobQueue, timestamp } from "#core"
 import { Organizations } from "../../organizations/index.ts"
-import { foldJob } from "../fold/job-refs.ts"
+import { foldJob } from "../fold-jobs.ts"
 import { ConversationSettingsToken } from "../settings.ts"
 import { purgeJob } from "./job-refs.ts"
 import { RemovalsToken } from "./removals.ts"

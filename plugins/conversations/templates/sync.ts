@@ -3,8 +3,8 @@ import { z } from "zod"
 import { Clock, defineJob, Store, timestamp } from "#core"
 import { Integrations } from "../../integrations/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
-import { fieldsOf, listOf, textOf } from "../inbound/received.ts"
 import { PhoneNumbersToken } from "../numbers/numbers.ts"
+import { fieldsOf, listOf, textOf } from "../received.ts"
 import { type StoredTemplate, TemplateCollection, templateId } from "./collections.ts"
 
 /** Of 100 templates each. */

@@ -2,8 +2,10 @@
 // `could_not_judge`, with the reason.
 import { AppError } from "#core"
 import type { Models, Question } from "../../models/index.ts"
-import type { Verdict } from "../runs/report.ts"
 import { type Judged, Judgement, judgePrompt, shownToJudge } from "./prompt.ts"
+
+export const verdicts = ["pass", "fail", "could_not_judge"] as const
+export type Verdict = (typeof verdicts)[number]
 
 export interface Judging {
   readonly verdict: Verdict

@@ -1,7 +1,8 @@
 // What is kept of runs: the run with what it was begun with, its cases as they were then, and every answer with its verdict.
 import { type Document, defineCollection, type Json } from "#core"
 import { type AgentContact, agentSecretContext } from "../../threads/index.ts"
-import type { RunVerdict, Verdict } from "./report.ts"
+import type { Verdict } from "../judging/judge.ts"
+import type { RunVerdict } from "./report.ts"
 
 export const runCauses = ["manual", "nightly"] as const
 

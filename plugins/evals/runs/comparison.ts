@@ -1,6 +1,7 @@
 // A run against the last passing one, case by case, and what follows for the run. Pure: the same answers give the same
 // report.
-import { type CaseReport, type CaseState, isRed, type RunReport, type Verdict } from "./report.ts"
+import type { Verdict } from "../judging/judge.ts"
+import { type CaseReport, type CaseState, isRed, type RunReport } from "./report.ts"
 import { fall, wilson } from "./statistics.ts"
 
 /** Answers of one case. */

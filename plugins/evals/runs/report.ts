@@ -1,9 +1,6 @@
 // What a run comes to: its verdict, and what became of each case. Stored with the run, and shown as it is.
 import { z } from "zod"
 
-export const verdicts = ["pass", "fail", "could_not_judge"] as const
-export type Verdict = (typeof verdicts)[number]
-
 export const runVerdicts = ["passed", "failed", "no_verdict"] as const
 export type RunVerdict = (typeof runVerdicts)[number]
 

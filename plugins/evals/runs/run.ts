@@ -3,12 +3,12 @@
 import { AppError, derivedUuid, type Json, timestamp, type UnitOfWork } from "#core"
 import type { AgentAnswer } from "../../threads/index.ts"
 import { evalsChannel } from "../channel.ts"
-import { judge, unjudged } from "../judging/judge.ts"
+import { judge, unjudged, type Verdict } from "../judging/judge.ts"
 import { artifactOf } from "./artifact.ts"
 import { Baseline } from "./baseline.ts"
 import { AnswerCollection, RunCaseCollection, RunCollection, type StoredAnswer, type StoredRun, type StoredRunCase } from "./collections.ts"
 import { type CaseAnswers, reportOf } from "./comparison.ts"
-import type { RunReport, Verdict } from "./report.ts"
+import type { RunReport } from "./report.ts"
 import { named, type RunDeps, type Try } from "./try.ts"
 
 export class Runs {

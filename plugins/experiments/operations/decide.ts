@@ -7,8 +7,8 @@ import { Ledger } from "../ledger.ts"
 import { decide, decidedBefore } from "../live/decide.ts"
 import { LiveEvidenceReader } from "../live/reader.ts"
 import { StoppingReport } from "../live/resource.ts"
+import { bySlug, ExperimentResource, resourceOf, VariantKey } from "../resource.ts"
 import { running } from "./live.ts"
-import { bySlug, ExperimentResource, resourceOf, VariantKey } from "./resource.ts"
 
 export const decideExperiment = defineOperation({
   name: "experiments.decide",

@@ -34,7 +34,7 @@ import {
   pageOfTwo,
   resourceOf,
   Variants,
-} from "./resource.ts"
+} from "../resource.ts"
 
 const PageRef = SlugOrId.describe("Slug or UUID of the page whose variants are compared.")
 const madeExperiment = { given: { experiment: "experiments.create" }, input: { slug: resultOf("experiment.slug") } }

@@ -4,7 +4,7 @@ import { defineOperation, resultOf } from "#core"
 import { Experiments } from "../experiments.ts"
 import { LiveEvidenceReader } from "../live/reader.ts"
 import { LiveEvidence } from "../live/resource.ts"
-import { bySlug, onThatPage, pageOfTwo } from "./resource.ts"
+import { bySlug, onThatPage, pageOfTwo } from "../resource.ts"
 
 /** Calls that examples are given: an experiment that runs. */
 export const running = {

@@ -5,7 +5,7 @@ import { Buckets } from "../../buckets/index.ts"
 import { ObservationCollection, observationKinds } from "../collections.ts"
 import { Experiments, requireVariant } from "../experiments.ts"
 import { humanJudge, Ledger, shownObservation } from "../ledger.ts"
-import { bySlug, ObservationResource, VariantKey } from "./resource.ts"
+import { bySlug, ObservationResource, VariantKey } from "../resource.ts"
 
 const Reason = z.string().min(1).max(10_000)
 

@@ -5,9 +5,9 @@ import { type ExperimentVariant, PersonaCollection, type StoredExperiment } from
 import { requireStatus, requireVariant } from "../experiments.ts"
 import { PanelToken, panelCell, panelEnd } from "../panel/jobs.ts"
 import { cellsOf, type Panel } from "../panel/panel.ts"
+import { bySlug, onThatPage, pageOfTwo, VariantKey } from "../resource.ts"
 import { awaitedRun, beginOrJoin, type PersonaSnapshot, type StoredRun } from "../runs.ts"
 import { ExperimentConfig, type ExperimentSettings } from "../settings.ts"
-import { bySlug, onThatPage, pageOfTwo, VariantKey } from "./resource.ts"
 import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
 const Ranking = z

@@ -5,7 +5,7 @@ import type { Streamed } from "#core/engine"
 import { reportPage } from "../report/page.ts"
 import { Reports } from "../report/reports.ts"
 import { Report } from "../report/resource.ts"
-import { bySlug, onThatPage, pageOfTwo } from "./resource.ts"
+import { bySlug, onThatPage, pageOfTwo } from "../resource.ts"
 
 const examples = [{ given: { page: pageOfTwo, experiment: onThatPage }, input: { slug: resultOf("experiment.slug") } }]
 const access = { scope: "experiments:read", role: "guest" } as const

@@ -2,10 +2,10 @@
 import { z } from "zod"
 import { AppError, defineOperation, resultOf, Uuid } from "#core"
 import { requireStatus } from "../experiments.ts"
+import { bySlug, onThatPage, pageOfTwo, VariantKey } from "../resource.ts"
 import { awaitedRun, beginOrJoin, type StoredRun } from "../runs.ts"
 import { playTournament } from "../tournament/jobs.ts"
 import { criteriaOf, judgeSlugOf, kinds } from "../tournament/prompts.ts"
-import { bySlug, onThatPage, pageOfTwo, VariantKey } from "./resource.ts"
 import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
 const maxComparisons = 500

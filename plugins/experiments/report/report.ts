@@ -2,7 +2,7 @@
 // observations, so that the same ledger gives the same report. Pure.
 import type { StoredExperiment, StoredObservation } from "../collections.ts"
 import { counted } from "../ledger-reading.ts"
-import { resourceOf } from "../operations/resource.ts"
+import { resourceOf } from "../resource.ts"
 import { recordedSection } from "./live-section.ts"
 import { panelSection } from "./panel-section.ts"
 import type { LiveSection, Report } from "./resource.ts"

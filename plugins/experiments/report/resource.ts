@@ -1,7 +1,7 @@
 // A report as callers see it: all evidence on an experiment side by side, read from its ledger.
 import { z } from "zod"
 import { Timestamp, Uuid } from "#core"
-import { ExperimentResource } from "../operations/resource.ts"
+import { ExperimentResource } from "../resource.ts"
 
 const Interval = z.object({ low: z.number(), high: z.number() }).nullable()
 const TextsFrom = z

@@ -2,7 +2,7 @@
 // request its provider sends and is undefined for any other, which is then an event like all others.
 import { type HandshakeResponse, isRecord, type VerificationSecret } from "#core"
 import type { KeyFetcher } from "../key-fetcher.ts"
-import type { ProviderConfig } from "../providers/settings.ts"
+import type { ProviderConfig } from "../provider-settings.ts"
 import type { RequestView } from "../request/view.ts"
 import type { Matcher } from "../schemes/signed-request.ts"
 

@@ -2,12 +2,12 @@
 import { z } from "zod"
 import { defineAuthMode } from "#core"
 import { Tolerance } from "../checks/timestamp.ts"
+import { HeaderName } from "../header-name.ts"
 import { plainSecret } from "../providers/secret.ts"
 import { guarded } from "../request/guarded.ts"
 import { prepareDigest } from "../schemes/digest.ts"
 import type { DigestScheme } from "../schemes/scheme.ts"
 import { signDigest } from "../signing/sign-digest.ts"
-import { HeaderName } from "./header-name.ts"
 import { noFetcher, verdictOf } from "./plain-verifier.ts"
 
 const config = z.strictObject({

@@ -1,10 +1,10 @@
 // `shared_secret_header`: the secret itself in a header. For senders that cannot sign; the body stays unproven.
 import { z } from "zod"
 import { defineAuthMode } from "#core"
+import { HeaderName } from "../header-name.ts"
 import { plainSecret } from "../providers/secret.ts"
 import { guarded } from "../request/guarded.ts"
 import { prepareToken } from "../schemes/token.ts"
-import { HeaderName } from "./header-name.ts"
 import { noFetcher, verdictOf } from "./plain-verifier.ts"
 
 export const sharedSecretHeader = defineAuthMode({

@@ -2,10 +2,10 @@
 import { AppError } from "#core"
 import { keyBytes, keyForm } from "../checks/key.ts"
 import { publicKey } from "../checks/public-key.ts"
+import type { ProviderConfig } from "../provider-settings.ts"
 import { parseJwks } from "../schemes/jwks.ts"
 import { fitsKind } from "../schemes/public-key.ts"
 import type { ProviderRow } from "./row.ts"
-import type { ProviderConfig } from "./settings.ts"
 
 /** What a secret that this service generated looks like. */
 const generated = /^whsec_[A-Za-z0-9+/]{43}=$/

@@ -2,7 +2,7 @@
 import type { VerificationSecret } from "#core"
 import type { FirstSeen } from "../checks/once-only.ts"
 import type { KeyFetcher } from "../key-fetcher.ts"
-import type { ProviderConfig } from "../providers/settings.ts"
+import type { ProviderConfig } from "../provider-settings.ts"
 
 export interface SchemeContext {
   /** Live secrets, empty ones already left out. */

@@ -4,7 +4,7 @@ import { getDomain } from "tldts"
 import { z } from "zod"
 import { Name, Slug } from "#core"
 import { refusedHeaders } from "../../outgoing-http/index.ts"
-import { isSecureUrl } from "../oauth/provider.ts"
+import { isSecureUrl } from "./oauth-provider.ts"
 
 const parameterName = /^[a-z][a-z0-9_]*$/
 const placeholder = /\{([^{}]*)\}/g

@@ -3,9 +3,9 @@ import { z } from "zod"
 import { AppError } from "#core"
 import { checkHeaders } from "../../outgoing-http/index.ts"
 import { type AnyIntegrationApp, defineIntegrationApp } from "../app.ts"
-import type { OAuthProvider } from "../oauth/provider.ts"
 import { type Base, requestBelow } from "./below-base.ts"
 import { type AppDocument, type Authorise, filled } from "./document.ts"
+import type { OAuthProvider } from "./oauth-provider.ts"
 
 /** Host labels: no value can leave its place in the base URL. */
 const Parameter = z

@@ -2,7 +2,7 @@
 // so only the hosts that the app's document names pass.
 import { isRecord, type Json, type OutgoingHttp } from "#core"
 import { withQuery } from "../../outgoing-http/index.ts"
-import { type ApiOrigin, isSecureUrl } from "./provider.ts"
+import { type ApiOrigin, isSecureUrl } from "../apps/oauth-provider.ts"
 
 const maxBytes = 65_536
 

@@ -16,6 +16,7 @@ import {
   type Vault,
 } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"
+import type { OAuthClient, OAuthProvider } from "../apps/oauth-provider.ts"
 import { type Connection, Connections } from "../connections.ts"
 import { unknownHealth } from "../health/health.ts"
 import type { HealthSchedule } from "../health/schedule.ts"
@@ -26,7 +27,6 @@ import { type Authorization, type AuthorizationState, AuthorizationStates, hashe
 import type { GrantStore } from "./grant-store.ts"
 import type { Asked } from "./pages.ts"
 import type { OAuthProtocol, TokenAnswer } from "./protocol.ts"
-import type { OAuthClient, OAuthProvider } from "./provider.ts"
 import type { Revocation } from "./revocation.ts"
 
 export interface AuthorizationDeps {

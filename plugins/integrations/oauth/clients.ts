@@ -4,7 +4,7 @@
 import { z } from "zod"
 import { AppError, type Document, defineCollection, derivedUuid, type Sealed, type Store, type Vault } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"
-import type { OAuthClient } from "./provider.ts"
+import type { OAuthClient } from "../apps/oauth-provider.ts"
 
 export const OAuthClientSettings = z.strictObject({
   client_id: z.string().min(1).max(2_000),

@@ -1,9 +1,9 @@
 // Tokens at rest: one grant for each connection, sealed to it. Each token response makes a new generation, which replaces
 // only the one it was made from.
 import { type Clock, type Store, timestamp, type UnitOfWork, type Vault } from "#core"
+import type { OAuthProvider } from "../apps/oauth-provider.ts"
 import { type Grant, GrantHolders, Grants, grantContext } from "./collections.ts"
 import type { TokenAnswer } from "./protocol.ts"
-import type { OAuthProvider } from "./provider.ts"
 
 type Server = Pick<OAuthProvider, "token_endpoint">
 

@@ -2,8 +2,8 @@
 // checked here; what is stored of it is decided elsewhere.
 import * as oauth from "oauth4webapi"
 import { AppError, type OutgoingHttp } from "#core"
+import type { OAuthClient, OAuthProvider } from "../apps/oauth-provider.ts"
 import { originOf, toldAt } from "./api-origin.ts"
-import type { OAuthClient, OAuthProvider } from "./provider.ts"
 import { standardAnswer } from "./vendor-answers.ts"
 
 /** What a token endpoint answered. */

@@ -14,6 +14,7 @@ import {
   type Vault,
 } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"
+import type { OAuthClient } from "../apps/oauth-provider.ts"
 import type { HealthSchedule } from "../health/schedule.ts"
 import type { OrganizationApps } from "../own-apps/organization-apps.ts"
 import { OAuthAccess } from "./access.ts"
@@ -21,7 +22,6 @@ import { Authorizations } from "./authorization.ts"
 import { createOAuthClients } from "./clients.ts"
 import { GrantStore } from "./grant-store.ts"
 import { OAuthProtocol } from "./protocol.ts"
-import type { OAuthClient } from "./provider.ts"
 import { Revocation } from "./revocation.ts"
 
 export interface OAuth {

@@ -1,7 +1,7 @@
 // Answers of token and revocation endpoints as the standards have them, of vendors that deviate: errors under 200, codes
 // and token types of their own.
 import { isRecord } from "#core"
-import type { OAuthProvider } from "./provider.ts"
+import type { OAuthProvider } from "../apps/oauth-provider.ts"
 
 export interface EndpointAnswer {
   readonly status: number

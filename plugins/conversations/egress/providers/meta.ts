@@ -1,7 +1,7 @@
 // Sending by Meta's Cloud API: POST /{phone-number-id}/messages below a base URL such as https://graph.facebook.com/v23.0.
 // The message's own id goes along and comes back with each status.
 import type { Json } from "#core"
-import { fieldsOf, listOf, textOf } from "../../inbound/received.ts"
+import { fieldsOf, listOf, textOf } from "../../received.ts"
 import { retryAfterMs, type SendingProvider, serverError } from "./outcome.ts"
 
 /** Rate limits and passing trouble: the message was not taken. */

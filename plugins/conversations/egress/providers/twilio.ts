@@ -1,5 +1,5 @@
 // Sending by Twilio: POST /2010-04-01/Accounts/{sid}/Messages.json below a base URL such as https://api.twilio.com.
-import { fieldsOf, textOf } from "../../inbound/received.ts"
+import { fieldsOf, textOf } from "../../received.ts"
 import { retryAfterMs, type SendingProvider, serverError } from "./outcome.ts"
 
 export const twilio: SendingProvider = {

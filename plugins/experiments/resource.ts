@@ -1,9 +1,9 @@
 // An experiment as callers see it and give it.
 import { z } from "zod"
 import { AnyJson, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
-import { problemOfName } from "../../datasets/index.ts"
-import { observationKinds, type StoredExperiment, statuses } from "../collections.ts"
-import { Plan, planOf } from "../live/plan.ts"
+import { problemOfName } from "../datasets/index.ts"
+import { observationKinds, type StoredExperiment, statuses } from "./collections.ts"
+import { Plan, planOf } from "./live/plan.ts"
 
 export const VariantKey = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "lower-case letters, digits, - and _, such as control")
 

@@ -1,8 +1,8 @@
 // What a provider's delivery says, in the form that both channels share.
 import { isRecord, type Json } from "#core"
-import type { Channel } from "../channels.ts"
-import type { DeliveryError, StoredMessage } from "../messages.ts"
-import type { DeliveryState } from "../receipts.ts"
+import type { Channel } from "./channels.ts"
+import type { DeliveryError, StoredMessage } from "./messages.ts"
+import type { DeliveryState } from "./receipts.ts"
 
 /** The service's own number: as the provider names it, or by the provider's id. */
 export interface OwnNumber {

@@ -1,6 +1,6 @@
 // Who may forbid a message to a person beside this plugin: one that keeps consents, say.
 import { token } from "#core"
-import type { Channel } from "../channels.ts"
+import type { Channel } from "./channels.ts"
 
 export interface OutboundMessage {
   readonly channel: Channel

@@ -1,6 +1,6 @@
 // The jobs that bring conversations and sent messages up to date, for those who stage them.
 import { z } from "zod"
-import { channels } from "../channels.ts"
+import { channels } from "./channels.ts"
 
 const channel = z.enum(channels)
 

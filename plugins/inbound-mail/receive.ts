@@ -1,12 +1,12 @@
 // A received mail that no handler claims: a message of a conversation.
 import type { UnitOfWork } from "#core"
-import type { MailAuthors } from "../authors.ts"
-import type { Feeding } from "../feeding/feed.ts"
-import type { Forwarding } from "../forwarding/forward.ts"
-import type { ReceivedMail } from "../handlers.ts"
-import { headersOf } from "../parse/content.ts"
-import type { StoredMessage } from "./collections.ts"
-import type { Conversations } from "./conversations.ts"
+import type { MailAuthors } from "./authors.ts"
+import type { StoredMessage } from "./conversations/collections.ts"
+import type { Conversations } from "./conversations/conversations.ts"
+import type { Feeding } from "./feeding/feed.ts"
+import type { Forwarding } from "./forwarding/forward.ts"
+import type { ReceivedMail } from "./handlers.ts"
+import { headersOf } from "./parse/content.ts"
 
 const nobody = { name: "", address: "unknown@unknown.invalid" }
 

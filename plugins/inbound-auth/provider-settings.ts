@@ -1,7 +1,7 @@
 // The settings that providers take in `auth_config`, each on its own; which provider takes which is its row's business.
 import { z } from "zod"
-import { HeaderName } from "../modes/header-name.ts"
-import { providerSlugs } from "./table.ts"
+import { HeaderName } from "./header-name.ts"
+import { providerSlugs } from "./providers/table.ts"
 
 export const settingFields = z.strictObject({
   provider: z
