@@ -1,7 +1,11 @@
-// Collections and indexes on MongoDB, laid out while the set elects another primary.
+// Collections and indexes on MongoDB, laid out as declarations change, and while the set elects another primary.
 import { expect } from "chai"
 import { type Db, MongoClient, MongoServerError } from "mongodb"
-import { defineCollection } from "../../core/contract/collection.ts"
+import { type CollectionSpec, type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
+import { systemClock } from "../../core/kernel/clock.ts"
+import { AppError } from "../../core/kernel/errors.ts"
+import { createLog } from "../../core/kernel/log.ts"
+import { createMongoDriver, type MongoDriver, type MongoDriverOptions } from "../../core/storage/mongodb/driver.ts"
 import { layOut } from "../../core/storage/mongodb/layout.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { refusalOf } from "../refusal.ts"
@@ -23,6 +27,26 @@ function interrupted(db: Db, code: number, failed = new Set<string>()): Db {
       }
     },
   })
+}
+
+const log = createLog("silent")
+const acme = "0199aaaa-0000-7000-8000-000000000001"
+
+interface Thing extends Document {
+  [field: string]: Json | undefined
+}
+const things = defineCollection<Thing>()({
+  name: "things",
+  scope: "organization",
+  times: ["at", "tries.at"],
+  expires: "expires_at",
+  indexes: [{ fields: ["slug"], unique: true, sparse: true }, { fields: ["-at"] }],
+})
+
+async function opened(collections: readonly CollectionSpec[], more: Partial<MongoDriverOptions> = {}): Promise<MongoDriver> {
+  const driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock: systemClock, log, ...more })
+  await driver.start(collections)
+  return driver
 }
 
 const suite = mongoAvailable ? describe : describe.skip
@@ -60,4 +84,41 @@ suite("storage: mongodb, its layout", () => {
     expect(error).to.be.instanceOf(Error).with.property("code", 13)
     expect(failed.size, "calls before it was refused").to.equal(1)
   })
+
+  it("drops indexes of older declarations and keeps those made by hand", async () => {
+    const driver = await opened([things])
+    await driver.db.collection(things.name).createIndex({ byHand: 1 }, { name: "by_hand" })
+    const other = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
+    const few = { fields: ["-at"], only: { kind: "few" } }
+    await other.start([{ ...things, indexes: [{ fields: ["slug", "kind"], unique: true, sparse: true }, few] }])
+    const names = (await driver.db.collection(things.name).indexes()).map(({ name }) => name)
+    const ofFew = 'mr:organization_id,-at,-_id:kind="few"'
+    expect(names).to.have.members(["_id_", "by_hand", "mr:expires_at:expires", "mr:organization_id,slug,kind:unique:sparse", ofFew])
+    const listed = driver.db.collection(things.name).find({ organization_id: acme, kind: { $eq: "few" } })
+    const plan = await listed.sort({ at: -1, _id: -1 }).explain("queryPlanner")
+    expect(JSON.stringify(plan["queryPlanner"].winningPlan)).to.include(JSON.stringify(ofFew)).and.not.include('"SORT"')
+    await other.stop()
+    const again = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
+    await again.start([things])
+    await again.stop()
+    await driver.db.dropDatabase()
+    await driver.stop()
+  })
+
+  it("reports every collection that cannot be laid out", async () => {
+    const db = await opened([])
+    for (const name of ["one", "two"]) await db.db.collection<Thing>(name).insertMany([{ id: "a" }, { id: "b" }])
+    const spec = (name: string): CollectionSpec => ({ name, scope: "global", times: [], indexes: [{ fields: ["email"], unique: true }] })
+    const failing = createMongoDriver({ url: urlOf(db), clock: systemClock, log })
+    const error = await failing.start([spec("one"), spec("two")]).then(String, (thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(AppError)
+    expect((error as AppError).message).to.match(/one: .*two: /)
+    await db.db.dropDatabase()
+    await db.stop()
+  })
 })
+
+function urlOf(driver: MongoDriver): string {
+  const { hosts, replicaSet } = driver.db.client.options
+  return `mongodb://${hosts.join(",")}/${driver.db.databaseName}?replicaSet=${replicaSet}`
+}

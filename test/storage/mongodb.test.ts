@@ -11,6 +11,7 @@ import { createMongoDriver, type MongoDriver, type MongoDriverOptions } from "..
 import { keyOf } from "../../core/storage/mongodb/keys.ts"
 import { createStore } from "../../core/storage/store.ts"
 import { mongoAvailable, mongoStartable, sharedMongo, startStandalone } from "../mongodb-server.ts"
+import { refusalOf } from "../refusal.ts"
 import { runningMs } from "../slowness.ts"
 import { byTier } from "../tier.ts"
 import { untilAvailable } from "../waiting.ts"
@@ -374,36 +375,7 @@ suite("storage: mongodb, its own promises", () => {
     expect(text).to.include("IXSCAN").and.include("organization_id,-at,-_id").and.not.include('"SORT"')
   })
 
-  it("drops indexes of older declarations and keeps those made by hand", async () => {
-    await driver.db.collection(things.name).createIndex({ byHand: 1 }, { name: "by_hand" })
-    const other = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
-    const few = { fields: ["-at"], only: { kind: "few" } }
-    await other.start([{ ...things, indexes: [{ fields: ["slug", "kind"], unique: true, sparse: true }, few] }])
-    const names = (await driver.db.collection(things.name).indexes()).map(({ name }) => name)
-    const ofFew = 'mr:organization_id,-at,-_id:kind="few"'
-    expect(names).to.have.members(["_id_", "by_hand", "mr:expires_at:expires", "mr:organization_id,slug,kind:unique:sparse", ofFew])
-    const listed = driver.db.collection(things.name).find({ organization_id: acme, kind: { $eq: "few" } })
-    const plan = await listed.sort({ at: -1, _id: -1 }).explain("queryPlanner")
-    expect(JSON.stringify(plan["queryPlanner"].winningPlan)).to.include(JSON.stringify(ofFew)).and.not.include('"SORT"')
-    await other.stop()
-    const again = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
-    await again.start([things])
-    await again.stop()
-  })
-
-  it("reports every collection that cannot be laid out", async () => {
-    const db = await opened([])
-    for (const name of ["one", "two"]) await db.db.collection<Thing>(name).insertMany([{ id: "a" }, { id: "b" }])
-    const spec = (name: string): CollectionSpec => ({ name, scope: "global", times: [], indexes: [{ fields: ["email"], unique: true }] })
-    const failing = createMongoDriver({ url: urlOf(db), clock: systemClock, log })
-    const error = await failing.start([spec("one"), spec("two")]).then(String, (thrown: unknown) => thrown)
-    expect(error).to.be.instanceOf(AppError)
-    expect((error as AppError).message).to.match(/one: .*two: /)
-    await db.db.dropDatabase()
-    await db.stop()
-  })
-
-  it("refuses a URL that is none without repeating its password", () => {
+  it("refuses an invalid URL without repeating its password", () => {
     const make = () => createMongoDriver({ url: "mongodb://user:hunter2@:bad:url/", clock: systemClock, log })
     expect(make).to.throw(AppError, "storage.url").with.property("code", "invalid_argument")
     expect(make).not.to.throw("hunter2")
@@ -413,13 +385,9 @@ suite("storage: mongodb, its own promises", () => {
     if (!mongoStartable) return this.skip()
     const standalone = await startStandalone()
     const refused = createMongoDriver({ url: standalone.url, clock: systemClock, log })
-    const error = await refused.start([things]).then(String, (thrown: unknown) => thrown)
-    expect(error)
-      .to.be.instanceOf(AppError)
-      .that.deep.includes({ code: "failed_precondition", details: { reason: "unsupported_server" } })
-    expect((error as AppError).message)
-      .to.include("mongod --replSet rs0")
-      .and.include("rs.initiate()")
+    const { code, details, message } = await refusalOf(refused.start([things]))
+    expect([code, details]).to.deep.equal(["failed_precondition", { reason: "unsupported_server" }])
+    expect(message).to.include("mongod --replSet rs0").and.include("rs.initiate()")
     await standalone.stop()
   })
 })

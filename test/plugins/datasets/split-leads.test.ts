@@ -1,6 +1,8 @@
-// What the rule split-leads-dataset costs beside many documents, and what it tells then.
+// The rule split-leads-dataset: what it tells of documents that are saved, and what it costs beside many.
 import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
 import { splitLeads } from "../../../plugins/datasets/split-leads.ts"
+import { Bench } from "../../pipeline/bench.ts"
 
 describe("split leads among many documents", () => {
   const documents = (count: number, datasetOf: (index: number) => string) => {
@@ -36,5 +38,67 @@ describe("split leads among many documents", () => {
     expect(found.every((one) => one !== undefined)).to.equal(true)
     // Once to know what it writes, and once for the place of what is told of it.
     expect(reads()).to.equal(80)
+  })
+})
+
+describe("leads that split over datasets", () => {
+  const write = { type: "dataset.write", dataset_slug: "leads", key: "email" }
+  let host: TestHost
+  let bench: Bench
+  before(async () => {
+    host = await testHost()
+    bench = new Bench(host)
+  })
+  after(() => host.stop())
+  const put = (slug: string, change: object) => host.api<{ warnings: string[] }>("PUT", `/v1/event-pipelines/${slug}`, change)
+
+  it("are warned of when a document is saved", async () => {
+    await bench.make({ name: "Split one", pipeline: [{ ...write, dataset_slug: "customers" }] })
+    const { warnings } = await bench.make({ name: "Split two", pipeline: [{ ...write, dataset_slug: "customers-2" }] })
+    const warning = warnings.find((text) => text.startsWith("split-leads-dataset"))
+    expect(warning).to.include("customers-2").and.to.include("default.customers").and.to.include("collision suffix")
+    await put("split-one", { state: "disabled" })
+    const later = await put("split-two", { name: "Split II" })
+    expect(later.status).to.equal(200)
+    expect(later.body.warnings.join()).not.to.include('"split-one" to')
+  })
+
+  it("are warned of in what will be active, by any key of emails, until the warning is acknowledged", async () => {
+    const warned = ({ warnings }: { warnings: string[] }) => warnings.some((text) => text.startsWith("split-leads-dataset"))
+    const schema = { type: "object", properties: { contact: { type: "string", format: "email" } } }
+    await bench.make({ name: "Lead base", pipeline: [{ ...write, dataset_slug: "lead-base" }] })
+    const draft = await bench.make({ name: "Lead draft", state: "proposed", pipeline: [{ ...write, dataset_slug: "lead-draft" }] })
+    expect(warned(draft)).to.equal(false)
+    expect(warned((await put("lead-draft", { state: "active" })).body)).to.equal(true)
+    const keyed = { type: "dataset.write", dataset_slug: "lead-keyed", key: "contact" }
+    expect(warned(await bench.make({ name: "Lead keyed", request_schema: schema, pipeline: [keyed] }))).to.equal(true)
+    const unkeyed = { id: "w", type: "dataset.write", dataset_slug: "lead-log", row: { work_mail: "{{ event.mail }}" } }
+    expect(warned(await bench.make({ name: "Lead log", pipeline: [unkeyed] }))).to.equal(true)
+    for (const [key, named] of [
+      ["mail", true],
+      ["userEmail", true],
+      ["lead_email_address", true],
+      ["voicemail", false],
+      ["mailing_list", false],
+    ] as const) {
+      const made = await bench.make({
+        name: `Lead ${key}`,
+        pipeline: [{ type: "dataset.write", dataset_slug: `by-${key.toLowerCase().replaceAll("_", "-")}`, key }],
+      })
+      expect(warned(made), key).to.equal(named)
+      await put(made.slug, { state: "disabled" })
+    }
+    const both = [
+      { ...write, dataset_slug: "lead-more" },
+      { ...write, id: "again", dataset_slug: "lead-base" },
+    ]
+    const shared = await bench.make({ name: "Lead shared", pipeline: both })
+    expect(shared.warnings.join()).to.not.include('"lead-base" to')
+    const { body } = await put("lead-keyed", { acknowledged_warnings: ["split-leads-dataset"] })
+    expect([warned(body), (body as unknown as { acknowledged_warnings: string[] }).acknowledged_warnings]).to.deep.equal([
+      false,
+      ["split-leads-dataset"],
+    ])
+    for (const slug of ["lead-base", "lead-draft", "lead-keyed", "lead-log", "lead-shared"]) await put(slug, { state: "disabled" })
   })
 })

@@ -186,56 +186,6 @@ onStoresInTurn("event pipelines", ({ start }) => {
     expect(other.details.fields?.[0]?.path).to.equal("auth_mode")
   })
 
-  it("are warned of leads that split over datasets, whatever is saved then", async () => {
-    await bench.make({ name: "Split one", pipeline: [{ ...write, dataset_slug: "customers" }] })
-    const { warnings } = await bench.make({ name: "Split two", pipeline: [{ ...write, dataset_slug: "customers-2" }] })
-    const warning = warnings.find((text) => text.startsWith("split-leads-dataset"))
-    expect(warning).to.include("customers-2").and.to.include("default.customers").and.to.include("collision suffix")
-    await put("split-one", { state: "disabled" })
-    const later = await put("split-two", { name: "Split II" })
-    expect(later.status).to.equal(200)
-    expect(later.body.warnings.join()).not.to.include('"split-one" to')
-  })
-
-  it("are warned as what will be active, by any key of emails, and no more once the warning is acknowledged", async () => {
-    const warned = ({ warnings }: { warnings: string[] }) => warnings.some((text) => text.startsWith("split-leads-dataset"))
-    const schema = { type: "object", properties: { contact: { type: "string", format: "email" } } }
-    await bench.make({ name: "Lead base", pipeline: [{ ...write, dataset_slug: "lead-base" }] })
-    const draft = await bench.make({ name: "Lead draft", state: "proposed", pipeline: [{ ...write, dataset_slug: "lead-draft" }] })
-    expect(warned(draft)).to.equal(false)
-    expect(warned((await put("lead-draft", { state: "active" })).body)).to.equal(true)
-    const keyed = { type: "dataset.write", dataset_slug: "lead-keyed", key: "contact" }
-    expect(warned(await bench.make({ name: "Lead keyed", request_schema: schema, pipeline: [keyed] }))).to.equal(true)
-    const unkeyed = { id: "w", type: "dataset.write", dataset_slug: "lead-log", row: { work_mail: "{{ event.mail }}" } }
-    expect(warned(await bench.make({ name: "Lead log", pipeline: [unkeyed] }))).to.equal(true)
-    for (const [key, named] of [
-      ["mail", true],
-      ["userEmail", true],
-      ["lead_email_address", true],
-      ["voicemail", false],
-      ["mailing_list", false],
-    ] as const) {
-      const made = await bench.make({
-        name: `Lead ${key}`,
-        pipeline: [{ type: "dataset.write", dataset_slug: `by-${key.toLowerCase().replaceAll("_", "-")}`, key }],
-      })
-      expect(warned(made), key).to.equal(named)
-      await put(made.slug, { state: "disabled" })
-    }
-    const both = [
-      { ...write, dataset_slug: "lead-more" },
-      { ...write, id: "again", dataset_slug: "lead-base" },
-    ]
-    const shared = await bench.make({ name: "Lead shared", pipeline: both })
-    expect(shared.warnings.join()).to.not.include('"lead-base" to')
-    const { body } = await put("lead-keyed", { acknowledged_warnings: ["split-leads-dataset"] })
-    expect([warned(body), (body as unknown as { acknowledged_warnings: string[] }).acknowledged_warnings]).to.deep.equal([
-      false,
-      ["split-leads-dataset"],
-    ])
-    for (const slug of ["lead-base", "lead-draft", "lead-keyed", "lead-log", "lead-shared"]) await put(slug, { state: "disabled" })
-  })
-
   it("take back what a read answered, and refuse a change of what cannot change", async () => {
     await bench.make({ name: "Round trip", request_schema: { type: "object" }, pipeline: [{ ...write, dataset_slug: "round" }] })
     const { body: read } = await host.api<Record<string, unknown>>("GET", "/v1/event-pipelines/round-trip")

@@ -1,5 +1,5 @@
-// Forms of pages: what is sent to a page's own address is of that page, whatever the body says or leaves out, and what
-// nobody takes is said to be lost, to the visitor and to the page's author.
+// Forms of pages: what is sent to a page's own address is of that page, regardless of what the body says or leaves out, and
+// what is refused comes back to the visitor.
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -7,60 +7,15 @@ import { expect } from "chai"
 import { chooseVariant } from "../../../plugins/pages/index.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { desktopChrome, Loop, type Published } from "../page-events/loop.ts"
+import { asHtml, asJson, capture, post, withForm } from "./sent-forms.ts"
 
-const withForm = [{ key: "control", html: '<form id="f"><input name="email"></form>' }]
 const two = [
   { key: "a", html: "<h1>A</h1>", weight: 1 },
   { key: "b", html: "<h1>B</h1>", weight: 1 },
 ]
-type Values = Record<string, unknown>
-
-let drawn = 0
-
-/** A pipeline that keeps what the page's forms send, with what the envelope says. */
-async function capture(loop: Loop, page: Published, more: object = {}): Promise<{ slug: string; rows: () => Promise<Values[]> }> {
-  const name = `Leads ${++drawn}`
-  const { slug } = await loop.call<{ slug: string }>("POST", "/v1/event-pipelines", {
-    name,
-    state: "active",
-    source_kind: "browser_form",
-    auth_mode: "public_artifact",
-    owner_artifact_id: page.id,
-    pipeline: [
-      {
-        id: "save",
-        type: "dataset.write",
-        dataset_slug: `leads-${drawn}`,
-        key: "email",
-        row: {
-          email: "{{ event.email }}",
-          number: "{{ event.number }}",
-          session_id: "{{ envelope.session_id }}",
-          visitor_id: "{{ envelope.visitor_id }}",
-          utm_source: "{{ envelope.utm_source }}",
-        },
-      },
-    ],
-    ...more,
-  })
-  const at = `/v1/datasets/leads-${drawn}/rows`
-  return { slug, rows: async () => (await loop.call<{ rows: { values: Values }[] }>("GET", at)).rows.map(({ values }) => values) }
-}
-
-function post(
-  loop: Loop,
-  path: string,
-  body: string | URLSearchParams | FormData,
-  headers: Record<string, string> = {},
-): Promise<Response> {
-  return fetch(loop.host.url + path, { method: "POST", redirect: "manual", headers: { "user-agent": desktopChrome, ...headers }, body })
-}
 
 /** Text as it stands in HTML. */
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-
-const asHtml = { accept: "text/html,*/*" }
-const asJson = { "content-type": "application/json" }
 
 describe("a form that the pipeline refuses", () => {
   let loop: Loop
@@ -72,13 +27,12 @@ describe("a form that the pipeline refuses", () => {
   after(() => loop.host.stop())
 
   it("comes back to who sent it with what is wrong by field, what they typed, and a way to send it again", async () => {
-    const { rows } = await capture(loop, page, {
-      request_schema: {
-        type: "object",
-        required: ["email", "number"],
-        properties: { email: { type: "string", format: "email" } },
-      },
-    })
+    const request_schema = {
+      type: "object",
+      required: ["email", "number"],
+      properties: { email: { type: "string", format: "email" } },
+    }
+    const { rows } = await capture(loop, page, () => ({ request_schema }))
     const typed = { email: 'ada"><script>alert(1)</script>', note: "two\nlines & more", "_envelope.utm_source": "letter" }
     const refused = await post(loop, page.path, new URLSearchParams(typed), asHtml)
     const html = await refused.text()
@@ -114,7 +68,7 @@ describe("a form whose pipeline cannot do what it should", () => {
     try {
       const page = await loop.publish(withForm)
       const url = `http://127.0.0.1:${(desk.address() as AddressInfo).port}/leads`
-      const { slug, rows } = await capture(loop, page, {
+      const { slug, rows } = await capture(loop, page, (dataset) => ({
         pipeline: [
           {
             id: "desk",
@@ -125,9 +79,9 @@ describe("a form whose pipeline cannot do what it should", () => {
             url,
             body: { email: "{{ event.email }}" },
           },
-          { id: "save", type: "dataset.write", dataset_slug: `leads-${drawn + 1}`, key: "email" },
+          { id: "save", type: "dataset.write", dataset_slug: dataset, key: "email" },
         ],
-      })
+      }))
       const typed = { email: "ada@acme.test", note: "two\nlines & more", "_envelope.utm_source": "letter" }
       const failed = await post(loop, page.path, new URLSearchParams(typed), asHtml)
       const html = await failed.text()
@@ -162,11 +116,11 @@ describe("a form whose pipeline answers for itself that it cannot", () => {
     const loop = await Loop.start()
     try {
       const page = await loop.publish(withForm)
-      const { slug } = await capture(loop, page)
+      const { slug, dataset } = await capture(loop, page)
       const answers = (status: number) =>
         loop.call("PUT", `/v1/event-pipelines/${slug}`, {
           pipeline: [
-            { id: "save", type: "dataset.write", dataset_slug: `leads-${drawn}`, key: "email" },
+            { id: "save", type: "dataset.write", dataset_slug: dataset, key: "email" },
             { type: "respond", status, body: "desk-7 is down" },
           ],
         })
@@ -190,105 +144,6 @@ describe("a form whose pipeline answers for itself that it cannot", () => {
     } finally {
       await loop.host.stop()
     }
-  })
-})
-
-describe("a page whose form nothing takes", () => {
-  let loop: Loop
-  before(async () => {
-    loop = await Loop.start()
-  })
-  after(() => loop.host.stop())
-
-  it("is served with a form that keeps what is entered out of the address", async () => {
-    const page = await loop.publish([
-      { key: "a", html: '<form id="f" method=""></form><form id="search" method="get"><input name="q"></form>' },
-    ])
-    const text = await (await fetch(loop.host.url + page.path, { headers: { "user-agent": desktopChrome } })).text()
-    expect(text).to.include(`<form action="${page.path}" method="post" id="f" method="">`)
-    expect(text).to.include('<form id="search" method="get"><input name="q"></form>')
-  })
-
-  it("tells people and programs that nothing was sent", async () => {
-    const page = await loop.publish(withForm)
-    const told = await post(loop, page.path, new URLSearchParams({ email: "a@b.c" }), asHtml)
-    expect([told.status, told.headers.get("content-type"), told.headers.get("location")]).to.deep.equal([
-      404,
-      "text/html; charset=utf-8",
-      null,
-    ])
-    expect(await told.text())
-      .to.include("not connected yet")
-      .and.to.include(page.path)
-      .and.not.include("a@b.c")
-    const answered = await post(loop, page.path, JSON.stringify({ email: "a@b.c" }), asJson)
-    const body = (await answered.json()) as { code: string; details: { reason: string } }
-    expect([answered.status, body.code, body.details.reason]).to.deep.equal([404, "not_found", "form_not_connected"])
-  })
-
-  it("comes with a warning where it is published, read and changed, until a pipeline takes it", async () => {
-    type Checked = Published & { warnings: string[] }
-    const { slug, id } = await loop.call<Published>("POST", "/v1/pages", { title: "Unconnected", variants: withForm })
-    const read = async () => (await loop.call<Checked>("GET", `/v1/pages/${slug}`)).warnings
-    expect(await read()).to.deep.equal([])
-    const { warnings } = await loop.call<Checked>("POST", `/v1/pages/${slug}/publish`)
-    expect(warnings).to.have.length(1)
-    expect(warnings[0])
-      .to.match(/^form_not_connected: /)
-      .and.to.include("control")
-      .and.to.include(id)
-    expect(await read()).to.deep.equal(warnings)
-    const made = await capture(loop, { slug, id, path: "" })
-    expect(await read()).to.deep.equal([])
-    await loop.call("PUT", `/v1/event-pipelines/${made.slug}`, { state: "disabled" })
-    expect(await read()).to.deep.equal(warnings)
-    const changed = await loop.call<Checked>("PATCH", `/v1/pages/${slug}`, { variants: two })
-    expect(changed.warnings).to.deep.equal([])
-    const search = [{ key: "control", html: '<form method="get">' }]
-    expect((await loop.call<Checked>("PATCH", `/v1/pages/${slug}`, { variants: search })).warnings).to.deep.equal([])
-  })
-})
-
-describe("a page whose form has fields that are not kept", () => {
-  let loop: Loop
-  before(async () => {
-    loop = await Loop.start()
-  })
-  after(() => loop.host.stop())
-  const warnings = async (...forms: string[]) => {
-    const page = await loop.publish(forms.map((html, n) => ({ key: `v${n}`, html })))
-    await capture(loop, page)
-    return (await loop.call<{ warnings: string[] }>("GET", `/v1/pages/${page.slug}`)).warnings
-  }
-
-  it("comes with a warning for each variant that asks for files", async () => {
-    const [first, second, ...more] = await warnings(
-      '<form enctype="multipart/form-data"><input name=email><input name=cv TYPE=File></form>',
-      "<form id=f></form><input type=file name=photo form=f><input type=file name=other form=g>",
-      "<form><input type=file></form><form method=get><input type=file name=search></form><input type=file name=loose>",
-    )
-    expect(more).to.deep.equal([])
-    expect(first).to.match(/^form_takes_file: .*v0 .*\(cv\)/)
-    expect(second).to.match(/^form_takes_file: .*v1 .*\(photo\)/)
-  })
-
-  it("comes with a warning for names that cannot be columns, and tells who sends them what is true", async () => {
-    const form = '<form><input name="contact.email"><textarea name=$note></textarea><input type=image name=go><input name="a[b]"></form>'
-    const [warning, ...more] = await warnings(form, '<form><input name="_envelope.utm_source"><input name=email></form>')
-    expect(more).to.deep.equal([])
-    expect(warning)
-      .to.match(/^field_name: .*v0 /)
-      .and.to.include("contact.email holds a dot")
-      .and.include("$note starts with $")
-      .and.include("go.x holds a dot")
-      .and.not.include("a[b]")
-    const page = await loop.publish([{ key: "a", html: form }])
-    const { rows } = await capture(loop, page, { pipeline: [{ type: "dataset.write", dataset_slug: `leads-${drawn + 1}` }] })
-    const told = await post(loop, page.path, new URLSearchParams({ "contact.email": "a@b.c" }), asHtml)
-    expect([told.status, await rows()]).to.deep.equal([400, []])
-    expect(await told.text())
-      .to.include("nothing was saved")
-      .and.not.include("in a moment")
   })
 })
 
@@ -317,7 +172,7 @@ describe("what is sent to a page's address", () => {
 
   for (const auth_mode of ["public_artifact", "none"]) {
     it(`is of that page, in the variant and session that it is shown in, without an envelope (${auth_mode})`, async () => {
-      const { rows } = await capture(loop, page, { auth_mode })
+      const { rows } = await capture(loop, page, () => ({ auth_mode }))
       const bodies: [body: string | URLSearchParams | FormData, headers: Record<string, string>][] = [
         [new URLSearchParams({ email: "form@a.b" }), {}],
         [multipart({ email: "multi@a.b" }), {}],

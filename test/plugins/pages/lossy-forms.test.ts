@@ -1,0 +1,103 @@
+// Forms of pages that lose what is entered, all of it or a field: it is told to the visitor and to the page's author.
+import { expect } from "chai"
+import { desktopChrome, Loop, type Published } from "../page-events/loop.ts"
+import { asHtml, asJson, capture, post, withForm } from "./sent-forms.ts"
+
+describe("a page whose form nothing takes", () => {
+  let loop: Loop
+  before(async () => {
+    loop = await Loop.start()
+  })
+  after(() => loop.host.stop())
+
+  it("is served with a form that keeps what is entered out of the address", async () => {
+    const page = await loop.publish([
+      { key: "a", html: '<form id="f" method=""></form><form id="search" method="get"><input name="q"></form>' },
+    ])
+    const text = await (await fetch(loop.host.url + page.path, { headers: { "user-agent": desktopChrome } })).text()
+    expect(text).to.include(`<form action="${page.path}" method="post" id="f" method="">`)
+    expect(text).to.include('<form id="search" method="get"><input name="q"></form>')
+  })
+
+  it("tells people and programs that nothing was sent", async () => {
+    const page = await loop.publish(withForm)
+    const told = await post(loop, page.path, new URLSearchParams({ email: "a@b.c" }), asHtml)
+    expect([told.status, told.headers.get("content-type"), told.headers.get("location")]).to.deep.equal([
+      404,
+      "text/html; charset=utf-8",
+      null,
+    ])
+    expect(await told.text())
+      .to.include("not connected yet")
+      .and.to.include(page.path)
+      .and.not.include("a@b.c")
+    const answered = await post(loop, page.path, JSON.stringify({ email: "a@b.c" }), asJson)
+    const body = (await answered.json()) as { code: string; details: { reason: string } }
+    expect([answered.status, body.code, body.details.reason]).to.deep.equal([404, "not_found", "form_not_connected"])
+  })
+
+  it("comes with a warning where it is published, read and changed, until a pipeline takes it", async () => {
+    type Checked = Published & { warnings: string[] }
+    const { slug, id } = await loop.call<Published>("POST", "/v1/pages", { title: "Unconnected", variants: withForm })
+    const read = async () => (await loop.call<Checked>("GET", `/v1/pages/${slug}`)).warnings
+    expect(await read()).to.deep.equal([])
+    const { warnings } = await loop.call<Checked>("POST", `/v1/pages/${slug}/publish`)
+    expect(warnings).to.have.length(1)
+    expect(warnings[0])
+      .to.match(/^form_not_connected: /)
+      .and.to.include("control")
+      .and.to.include(id)
+    expect(await read()).to.deep.equal(warnings)
+    const made = await capture(loop, { slug, id, path: "" })
+    expect(await read()).to.deep.equal([])
+    await loop.call("PUT", `/v1/event-pipelines/${made.slug}`, { state: "disabled" })
+    expect(await read()).to.deep.equal(warnings)
+    const changed = await loop.call<Checked>("PATCH", `/v1/pages/${slug}`, { variants: [{ key: "a", html: "<h1>A</h1>" }] })
+    expect(changed.warnings).to.deep.equal([])
+    const search = [{ key: "control", html: '<form method="get">' }]
+    expect((await loop.call<Checked>("PATCH", `/v1/pages/${slug}`, { variants: search })).warnings).to.deep.equal([])
+  })
+})
+
+describe("a page whose form has fields that are not kept", () => {
+  let loop: Loop
+  before(async () => {
+    loop = await Loop.start()
+  })
+  after(() => loop.host.stop())
+  const warnings = async (...forms: string[]) => {
+    const page = await loop.publish(forms.map((html, n) => ({ key: `v${n}`, html })))
+    await capture(loop, page)
+    return (await loop.call<{ warnings: string[] }>("GET", `/v1/pages/${page.slug}`)).warnings
+  }
+
+  it("comes with a warning for each variant that asks for files", async () => {
+    const [first, second, ...more] = await warnings(
+      '<form enctype="multipart/form-data"><input name=email><input name=cv TYPE=File></form>',
+      "<form id=f></form><input type=file name=photo form=f><input type=file name=other form=g>",
+      "<form><input type=file></form><form method=get><input type=file name=search></form><input type=file name=loose>",
+    )
+    expect(more).to.deep.equal([])
+    expect(first).to.match(/^form_takes_file: .*v0 .*\(cv\)/)
+    expect(second).to.match(/^form_takes_file: .*v1 .*\(photo\)/)
+  })
+
+  it("comes with a warning for names that cannot be columns, and tells who sends them what is true", async () => {
+    const form = '<form><input name="contact.email"><textarea name=$note></textarea><input type=image name=go><input name="a[b]"></form>'
+    const [warning, ...more] = await warnings(form, '<form><input name="_envelope.utm_source"><input name=email></form>')
+    expect(more).to.deep.equal([])
+    expect(warning)
+      .to.match(/^field_name: .*v0 /)
+      .and.to.include("contact.email holds a dot")
+      .and.include("$note starts with $")
+      .and.include("go.x holds a dot")
+      .and.not.include("a[b]")
+    const page = await loop.publish([{ key: "a", html: form }])
+    const { rows } = await capture(loop, page, (dataset_slug) => ({ pipeline: [{ type: "dataset.write", dataset_slug }] }))
+    const told = await post(loop, page.path, new URLSearchParams({ "contact.email": "a@b.c" }), asHtml)
+    expect([told.status, await rows()]).to.deep.equal([400, []])
+    expect(await told.text())
+      .to.include("nothing was saved")
+      .and.not.include("in a moment")
+  })
+})
