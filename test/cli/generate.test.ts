@@ -78,7 +78,6 @@ describe("generated files", () => {
       const rows = text(`docs/reference/${name}.md`)
         .split("\n")
         .filter((line) => /^\| `[a-z_]+` \|/.test(line))
-      expect(rows.length, name).to.be.at.least(15)
       expect(
         rows.filter((row) => row.endsWith("|  |")),
         name,
@@ -103,7 +102,7 @@ describe("generated files", () => {
     formatsModule.default(ajv)
     const check = ajv.compile(JSON.parse(text("config/pipeline.schema.json")) as object)
     const files = readdirSync(join(projectRoot, "pipelines")).filter((name) => /\.yaml$/.test(name) && !name.includes(".test."))
-    expect(files.length).to.be.at.least(5)
+    expect(files).to.include("website-lead.yaml")
     for (const name of files) {
       const document = parse(readFileSync(join(projectRoot, "pipelines", name), "utf8")) as { pipeline: Record<string, unknown>[] }
       expect(check(document), `${name}: ${ajv.errorsText(check.errors)}`).to.equal(true)

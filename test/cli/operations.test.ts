@@ -41,7 +41,7 @@ describe("operations as commands", () => {
 
   it("are there for every operation, with its summary and every input field", async () => {
     const operations = host.get(Declarations).items(Operations)
-    expect(operations.length).to.be.at.least(40)
+    expect(operations.map(({ name }) => name)).to.include("datasets.create")
     const areas = await run(["--help"])
     const program = new Command("millrace")
     addOperationCommands(program, host.get(Declarations), { terminal: process, exit: () => undefined })

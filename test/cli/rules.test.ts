@@ -32,7 +32,6 @@ describe("lint rules as they are compiled", () => {
         own.map((finding) => finding.level),
         `${id}\n${bad}`,
       ).to.include(level)
-      expect(findings.length, id).to.be.at.least(1)
       const others = (await findingsOf(good, compiler)).filter(({ finding }) => finding.rule === id || finding.level === "error")
       expect(others, `${id}\n${good}`).to.deep.equal([])
     }
@@ -53,7 +52,7 @@ describe("lint rules as they are compiled", () => {
     const spoken = [...readModules(["plugins/actions"]).values()].flatMap(({ text }) =>
       [...text.matchAll(/\brule: "([a-z-]+)"/g)].map(([, id = ""]) => id),
     )
-    expect(spoken.length).to.be.at.least(8)
+    expect(spoken).to.not.have.length(0)
     expect(rules.map(({ id }) => id)).to.include.members(spoken)
   })
 })

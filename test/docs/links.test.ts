@@ -1,33 +1,38 @@
-// What the documentation and the README name is there: pages, headings, files, scripts, operations.
-import { existsSync, readFileSync } from "node:fs"
+// What the documentation, the README and the notes for contributors name is there: pages, headings, files, scripts, operations.
+import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { projectRoot } from "../import-graph.ts"
-import { pages, readPage, references } from "./page.ts"
+import { pages, readPage } from "./page.ts"
 
 describe("documentation, what it names", () => {
+  const all = globSync(["*.md", "docs/**/*.md", "test/README.md"], { cwd: projectRoot })
+
   it("leads only to pages and headings that are there", () => {
-    for (const path of [...pages, ...references, "docs/browser.md", "README.md"]) {
+    expect(all).to.include.members(["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/adr/0001-ports-in-contract.md"])
+    const dead: string[] = []
+    for (const path of all) {
       const { text, links } = readPage(path)
-      expect(links.length, path).to.be.at.least(1)
-      expect(
-        links.filter((link) => !existsSync(join(projectRoot, link))),
-        path,
-      ).to.deep.equal([])
-      for (const [, target = "", anchor = ""] of text.matchAll(/\]\(([\w./-]+\.md)#([\w-]+)\)/g)) {
-        const headings = [...readFileSync(join(projectRoot, path, "..", target), "utf8").matchAll(/^#+ (.*)$/gm)].map(
-          ([, title = ""]) => title,
-        )
-        expect(
-          headings.map((title) =>
-            title
-              .toLowerCase()
-              .replaceAll(/[^a-z0-9 _-]/g, "")
-              .replaceAll(" ", "-"),
-          ),
-        ).to.include(anchor)
+      dead.push(...links.filter((link) => !existsSync(join(projectRoot, link))).map((link) => `${path}: ${link}`))
+      for (const [, target = "", anchor = ""] of text.matchAll(/\]\(([\w./-]*)#([\w-]+)\)/g)) {
+        const file = target === "" ? path : join(path, "..", target)
+        if (existsSync(join(projectRoot, file)) && !anchorsOf(file).includes(anchor)) dead.push(`${path}: ${target}#${anchor}`)
       }
     }
+    expect(dead).to.deep.equal([])
+  })
+
+  it("names only files of the source that are there, to who wants to change them", () => {
+    // Each page shortens the paths of one folder.
+    const folders = { "CONTRIBUTING.md": "templates/project", "docs/architecture.md": "core", "test/README.md": "test" }
+    const named = Object.entries(folders).flatMap(([path, folder]) =>
+      [...readPage(path).text.matchAll(/`((?:[\w-]+\/)+[\w.-]*)`/g)].map(([, file = ""]) => ({ path, file, folder })),
+    )
+    expect(named.map(({ file }) => file)).to.include("core/pipeline/event/process.ts")
+    // Those of a package, of a project's data, and those with a part to be filled in.
+    const written = named.filter(({ file }) => !/[A-Z]{3}|^(millrace|data)\//.test(file))
+    const missing = written.filter(({ file, folder }) => ![file, join(folder, file)].some((one) => existsSync(join(projectRoot, one))))
+    expect(missing.map(({ path, file }) => `${path}: ${file}`)).to.deep.equal([])
   })
 
   it("is read in an order that its index gives, each page leading to the next", () => {
@@ -36,6 +41,15 @@ describe("documentation, what it names", () => {
     for (const [index, path] of order.slice(0, -1).entries()) expect(readPage(path).links, path).to.include(order[index + 1])
   })
 })
+
+function anchorsOf(path: string): string[] {
+  return [...readFileSync(join(projectRoot, path), "utf8").matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 _-]/g, "")
+      .replaceAll(" ", "-"),
+  )
+}
 
 describe("README, what it names", () => {
   const page = readPage("README.md")

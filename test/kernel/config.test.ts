@@ -62,7 +62,7 @@ describe("configuration", () => {
   it("has a variable for every setting, and takes each", () => {
     const { config } = load(undefined)
     const paths = leaves(config)
-    expect(paths.length).to.be.greaterThan(30)
+    expect(paths).to.include.members(["server.port", "storage.url"])
     for (const path of paths) {
       const value = path.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], config)
       const text = Array.isArray(value) ? value.join(",") : typeof value === "object" ? JSON.stringify(value) : String(value)

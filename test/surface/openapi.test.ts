@@ -42,7 +42,7 @@ describe("the OpenAPI document", () => {
   it("has a success of each operation; of what only sends a browser on, the redirect", () => {
     const without = entries.filter(({ responses }) => !Object.keys(responses).some((status) => /^(2..|303)$/.test(status)))
     expect(without).to.deep.equal([])
-    expect(entries.length).to.be.greaterThan(100)
+    expect(Object.keys(document.paths)).to.include.members(["/v1/datasets", "/v1/inbound/{endpoint_id}"])
   })
 
   it("says version, licence, contact and server, and how to authenticate", () => {

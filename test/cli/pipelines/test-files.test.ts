@@ -58,8 +58,10 @@ describe("pipelines test", () => {
     const { code, output } = await folder.run(["test", shipped])
     expect(code, output).to.equal(0)
     const names = readdirSync(shipped)
-    for (const name of names.filter((one) => !one.includes(".test."))) expect(names).to.include(name.replace(".yaml", ".test.yaml"))
-    expect(Number(/(\d+) passed/.exec(output)?.[1])).to.be.at.least(25)
+    for (const name of names.filter((one) => !one.includes(".test.")).map((one) => one.replace(".yaml", ".test.yaml"))) {
+      expect(names).to.include(name)
+      expect(output).to.include(`${name} `)
+    }
     const slowest = Math.max(...[...output.matchAll(/\.test\.yaml (\d+) ms/g)].map(([, time]) => Number(time)))
     expectWithin(8_000, slowest, "the slowest of the tests that ship")
     expect(readdirSync(folder.path)).to.deep.equal([])

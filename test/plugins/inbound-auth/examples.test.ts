@@ -22,7 +22,7 @@ describe("examples of auth modes", () => {
   after(() => rehearsal.stop())
 
   it("are there for each, and what a sender signs by them is accepted", async () => {
-    expect(modes.length).to.be.at.least(6)
+    expect(modes.map(({ mode }) => mode)).to.include.members(["hmac_sha256", "provider_signature"])
     for (const { mode, examples = [] } of modes) {
       expect(examples, mode).not.to.have.length(0)
       for (const { title, yaml } of examples) {

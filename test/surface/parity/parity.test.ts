@@ -85,7 +85,7 @@ describe("over every surface alike", () => {
   })
 
   it("there are operations", () => {
-    expect(operations.length).to.be.greaterThan(50)
+    expect(operations.map(({ name }) => name)).to.include("datasets.create")
     expect([...fixture.operations.keys()]).to.have.members([...operations, ...own].map(({ name }) => name))
   })
 
