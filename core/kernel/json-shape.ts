@@ -11,9 +11,9 @@ export interface Excess {
 }
 
 /** Objects and lists in one text. */
-export const maxContainers = 25_000
+const maxContainers = 25_000
 /** Different field names in one text. */
-export const maxNames = 5_000
+const maxNames = 5_000
 
 /** Levels of an input, itself counted. */
 export const maxLevels = 100

@@ -57,7 +57,7 @@ export const CommonActionFields = z.object({
 export type CommonActionFields = z.infer<typeof CommonActionFields>
 
 /** An action object: the common fields and those of its type, which the compiler checks. */
-export const ActionObject = z.looseObject({ type: z.string().min(1) })
+const ActionObject = z.looseObject({ type: z.string().min(1) })
 export type ActionObject = z.infer<typeof ActionObject>
 
 export const Dedupe = z.strictObject({

@@ -21,7 +21,7 @@ export interface GroupCommitLimits {
   readonly waitingBytes: number
 }
 
-export const defaultLimits: GroupCommitLimits = {
+const defaultLimits: GroupCommitLimits = {
   groupCommits: 256,
   earlyCommits: 32,
   groupBytes: 4 << 20,

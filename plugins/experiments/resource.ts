@@ -43,7 +43,7 @@ export const Goal = z
   ])
   .describe("What counts as a conversion: a lead, another page event, or a row of a dataset with these values.")
 
-export const guardrailMetrics = ["lcp_ms", "inp_ms", "cls", "rage_clicks", "scroll_bails", "form_abandons"] as const
+const guardrailMetrics = ["lcp_ms", "inp_ms", "cls", "rage_clicks", "scroll_bails", "form_abandons"] as const
 
 export const Guardrails = z
   .array(

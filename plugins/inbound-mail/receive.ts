@@ -56,7 +56,7 @@ export async function receive(
 }
 
 /** Written by a program (RFC 3834), so that nothing may answer it by itself. */
-export function isAutomatic({ envelope, content }: Pick<ReceivedMail, "envelope" | "content">): boolean {
+function isAutomatic({ envelope, content }: Pick<ReceivedMail, "envelope" | "content">): boolean {
   const submitted = headersOf(content, "auto-submitted")[0]?.trim().toLowerCase() ?? "no"
   const precedence = headersOf(content, "precedence")[0]?.trim().toLowerCase() ?? ""
   return (

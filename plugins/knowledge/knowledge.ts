@@ -36,7 +36,7 @@ export type Read =
   | { readonly ok: true; readonly type: ItemType; readonly title: string; readonly text: string; readonly bytes: number }
   | { readonly ok: false; readonly reason: string; readonly message: string }
 
-export const excerptCharacters = 2_000
+const excerptCharacters = 2_000
 /** Of a text, where words of a search are marked. */
 const openingCharacters = 8_000
 

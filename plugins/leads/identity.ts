@@ -6,7 +6,7 @@ import { e164Of } from "../conversations/index.ts"
 import { isMailAddress } from "../email/index.ts"
 import { isTimeZone } from "../organizations/index.ts"
 
-export const identityKinds = ["email", "phone"] as const
+const identityKinds = ["email", "phone"] as const
 
 export interface Identity {
   readonly kind: (typeof identityKinds)[number]

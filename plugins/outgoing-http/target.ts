@@ -16,7 +16,7 @@ export function parseTarget(text: string): URL {
   return url
 }
 
-export function portOf(url: URL): string {
+function portOf(url: URL): string {
   return url.port || (url.protocol === "https:" ? "443" : "80")
 }
 

@@ -69,7 +69,7 @@ export const ownColumns: readonly EventColumn[] = [
 ]
 
 /** Kept to tell versions of a row apart; not shown to queries. */
-export const versionColumn = "updated_at"
+const versionColumn = "updated_at"
 
 export const schemaVersion = 2
 

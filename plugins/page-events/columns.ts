@@ -9,7 +9,7 @@ export const pageEventsScope = "artifact_id"
 export type PageEventColumnType = "string" | "number" | "boolean" | "date-time"
 
 /** Present in every row; "" means no signal. */
-export const baseColumns = {
+const baseColumns = {
   event_id: "string",
   event: "string",
   artifact_id: "string",
@@ -35,7 +35,7 @@ export const baseColumns = {
 } as const satisfies Record<string, PageEventColumnType>
 
 /** Present where the kind of event has them. */
-export const kindColumns = {
+const kindColumns = {
   /** `pageview`: the view of a page that shows several. */
   view: "string",
   /** `scroll_milestone`: 25, 50, 75, 90 or 100. */

@@ -3,7 +3,7 @@
 import { z } from "zod"
 import { AppError, type Json } from "#core"
 
-export const submittedKinds = [
+const submittedKinds = [
   "pageview",
   "scroll_milestone",
   "section_view",
@@ -15,7 +15,7 @@ export const submittedKinds = [
 ] as const
 export type SubmittedKind = (typeof submittedKinds)[number]
 
-export const derivedKinds = ["rage_click", "scroll_bail", "form_abandon"] as const
+const derivedKinds = ["rage_click", "scroll_bail", "form_abandon"] as const
 export type DerivedKind = (typeof derivedKinds)[number]
 
 /** What an element is called; see `elementName` for what is kept of it. */
@@ -38,12 +38,12 @@ const ofKind = {
 /** Bounds of web-vitals: at most the first is good, at most the second needs improvement. LCP and INP in milliseconds. */
 const bounds = { LCP: [2_500, 4_000], INP: [200, 500], CLS: [0.1, 0.25] } as const
 
-export function ratingOf(name: keyof typeof bounds, value: number): "good" | "needs-improvement" | "poor" {
+function ratingOf(name: keyof typeof bounds, value: number): "good" | "needs-improvement" | "poor" {
   const [good, fair] = bounds[name]
   return value <= good ? "good" : value <= fair ? "needs-improvement" : "poor"
 }
 
-export const EventId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/, "8 to 64 letters, digits, _ or -, generated for each event")
+const EventId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/, "8 to 64 letters, digits, _ or -, generated for each event")
 
 const Common = z.object({
   event_id: EventId,

@@ -54,7 +54,7 @@ export interface Pages {
 export const Pages = token<Pages>("Pages")
 
 /** Invalidation topic; announced with `<organization id>/<page id>` when a page changes. */
-export const pagesTopic = "pages"
+const pagesTopic = "pages"
 
 const maxKnown = 50_000
 

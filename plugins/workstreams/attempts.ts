@@ -14,7 +14,7 @@ import {
 import { adoptionMachine, type EventOf, submissionMachine } from "./transitions.ts"
 import type { Actor, Workstreams } from "./workstreams.ts"
 
-export const attemptSubject = "workstream_attempt"
+const attemptSubject = "workstream_attempt"
 
 export interface AttemptDeps {
   readonly store: Store

@@ -22,7 +22,7 @@ export interface Flag {
 }
 
 /** Names that every command has; a field of that name gets `--field-<name>`. */
-export const ownFlags = ["file", "json", "all", "output", "profile", "organization", "help", "version"]
+const ownFlags = ["file", "json", "all", "output", "profile", "organization", "help", "version"]
 
 /** Fields of the path, in its order; they may be given without their flag. */
 export function positionalOf(operation: AnyOperation): string[] {

@@ -6,7 +6,7 @@ import type { CommitResult } from "../../contract/store.ts"
 import { isUuid } from "../../kernel/ids.ts"
 import type { PreparedCommit, Statement } from "./statement.ts"
 
-export const recordName = "millrace_commits"
+const recordName = "millrace_commits"
 const keptS = 3_600
 
 interface CommitRecord {

@@ -4,7 +4,7 @@ import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, type
 import { dirname } from "node:path"
 
 /** What lies beside a data file: its log, and the number of its last commit (commit-counter.ts). */
-export const besideDataFile = ["-wal", "-commits"] as const
+const besideDataFile = ["-wal", "-commits"] as const
 
 /**
  * Makes the folder and an empty file where there never was a store. Throws where there was one and its file is gone, and

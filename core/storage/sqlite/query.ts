@@ -164,7 +164,7 @@ function impliesPresence(condition: unknown): boolean {
 }
 
 /** Whether the filter is `{ id: text }`, or a list of ids, alone (or empty), for which SQL's narrowing is exact. */
-export function isById(filter: Filter): boolean {
+function isById(filter: Filter): boolean {
   const keys = Object.keys(filter)
   return keys.length === 0 || (keys.length === 1 && keys[0] === "id" && (isPlainText(filter["id"]) || isListOfIds(filter["id"])))
 }

@@ -31,7 +31,7 @@ export interface Asked extends Omit<OutboundMessage, "kind" | "number" | "purpos
   readonly id?: string
 }
 
-export const findingRules = ["connection", "veto", "opt_out", "window", "template", "unanswered", "quiet_hours"] as const
+const findingRules = ["connection", "veto", "opt_out", "window", "template", "unanswered", "quiet_hours"] as const
 
 /** What one of the gate's rules says of a message. */
 export interface Finding {

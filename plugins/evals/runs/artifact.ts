@@ -16,13 +16,13 @@ export async function artifactOf(
 }
 
 /** The slug of the last page of the organization that a text links to (`/p/{organization}/{page}`). */
-export function linkedPage(text: string, organization: string): string | undefined {
+function linkedPage(text: string, organization: string): string | undefined {
   const links = [...text.matchAll(/\/p\/([a-z0-9-]{1,100})\/([a-z0-9-]{1,100})/g)].filter(([, owner]) => owner === organization)
   return links.at(-1)?.[2]
 }
 
 /** The last fenced HTML of a text, or all of it where it is a document. */
-export function fencedDocument(text: string): string | undefined {
+function fencedDocument(text: string): string | undefined {
   if (/^\s*<(?:!doctype|html)\b/i.test(text)) return text
   const parts = text.split("```")
   for (let at = parts.length - (parts.length % 2 === 0 ? 1 : 2); at > 0; at -= 2) {

@@ -4,7 +4,7 @@ import { z } from "zod"
 export const runVerdicts = ["passed", "failed", "no_verdict"] as const
 export type RunVerdict = (typeof runVerdicts)[number]
 
-export const caseStates = ["green", "red", "missing", "new", "not_judged"] as const
+const caseStates = ["green", "red", "missing", "new", "not_judged"] as const
 export type CaseState = (typeof caseStates)[number]
 
 const Interval = z.object({ low: z.number(), high: z.number() }).describe("Of the share that passes, 95 % (Wilson).")

@@ -4,7 +4,7 @@ import { z } from "zod"
 import { AnyJson } from "#core"
 import type { PipelineDocument } from "#core/engine"
 
-export const appliedFields = [
+const appliedFields = [
   "name",
   "state",
   "request_schema",

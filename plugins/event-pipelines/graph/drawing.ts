@@ -94,7 +94,7 @@ function marks({ when, forEach, gated }: Step): string[] {
   return [...(when ? ["conditional"] : []), ...(forEach ? ["for each"] : []), ...(gated ? ["approved"] : [])]
 }
 
-export function countsText(counts: StepCounts | undefined): string {
+function countsText(counts: StepCounts | undefined): string {
   const named = Object.entries(counts ?? {}).filter(([, count]) => count > 0)
   return named.length === 0 ? "not run" : named.map(([state, count]) => `${count.toLocaleString("en-US")} ${state}`).join(", ")
 }

@@ -12,7 +12,7 @@ const unknownQuietMs = 3_600_000
 /** Silence of this many of its usual pauses is not chance. */
 const pauses = 5
 
-export const SecretAddress = z.object({
+const SecretAddress = z.object({
   address: z.string().describe("A client address, or the network that it is in, as the settings of the service say."),
   last_at: Timestamp,
   events: z.int().describe("Events seen from it; under load, of one event in some the address is looked at."),

@@ -20,7 +20,7 @@ const Outcome = z
     "`same`: as it was; `differs`: the fields in `detail` do; `accepted_now`: it was rejected or failed, and would be accepted; `fails`: at what `detail` names; `skipped`: it cannot be replayed.",
   )
 
-export const ReplayPlanWire = z
+const ReplayPlanWire = z
   .object({
     id: Uuid,
     pipeline_id: Uuid,

@@ -11,7 +11,7 @@ import { checkRatio, type RatioCheck } from "./sample-ratio-check.ts"
 const weekMs = 7 * dayMs
 const behindMs = 10 * 60_000
 /** Of the sample ratio: an alarm stops every verdict, and is to be seldom false. */
-export const ratioAlpha = 0.01
+const ratioAlpha = 0.01
 
 export type WindowKind = LiveEvidence["window"]["kind"]
 
@@ -27,7 +27,7 @@ export function isBehind(asOf: string | null, now: number): boolean {
 }
 
 /** Weeks that are over. */
-export function fullWeeks({ from, until }: Period): number {
+function fullWeeks({ from, until }: Period): number {
   return from === undefined ? 0 : Math.max(0, Math.floor((until - from) / weekMs))
 }
 

@@ -36,7 +36,7 @@ const Guarded = z.object({
   verdict: z.enum(["control", "harmed", "not_harmed", "cannot_tell"]),
 })
 
-export const ratioCauses = ["no_beacon", "redirect", "bots", "one_browser", "one_device", "in_app", "unknown"] as const
+const ratioCauses = ["no_beacon", "redirect", "bots", "one_browser", "one_device", "in_app", "unknown"] as const
 
 const SampleRatio = z.object({
   verdict: z.enum(["as_expected", "alarm", "no_visitors"]),
@@ -49,7 +49,7 @@ const SampleRatio = z.object({
     .describe("Likely causes of an alarm, the likeliest first."),
 })
 
-export const ToDecision = z
+const ToDecision = z
   .object({
     visitors: z.int(),
     days: z.number().nullable().describe("At the pace so far."),

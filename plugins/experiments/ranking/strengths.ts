@@ -6,7 +6,7 @@
 // Bradley–Terry counts a tie as half a win of each.
 import { type Comparisons, isStronglyConnected } from "./comparisons.ts"
 
-export const rankingModels = ["bradley-terry", "davidson"] as const
+const rankingModels = ["bradley-terry", "davidson"] as const
 export type RankingModel = (typeof rankingModels)[number]
 
 export interface Strengths {

@@ -13,12 +13,12 @@ interface NamedSecret {
   readonly text: SecretText
 }
 
-export function namedSecrets(context: Pick<SchemeContext, "secrets">): NamedSecret[] {
+function namedSecrets(context: Pick<SchemeContext, "secrets">): NamedSecret[] {
   return context.secrets.map(({ id, value }) => ({ id, text: new SecretText(value) }))
 }
 
 /** Id of the secret that the token equals; every secret is compared, so that time tells nothing. */
-export function secretEqualTo(secrets: readonly NamedSecret[], given: string): string | undefined {
+function secretEqualTo(secrets: readonly NamedSecret[], given: string): string | undefined {
   let match: string | undefined
   for (const { id, text } of secrets) if (text.equals(given)) match ??= id
   return match

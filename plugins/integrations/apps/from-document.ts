@@ -94,7 +94,7 @@ function sentCredentials({ api_key: key, oauth2 }: AppDocument["auth"], given: G
 }
 
 /** The headers or query parameters that carry a secret. */
-export function sentSecret(authorise: Authorise, secret: string): Omit<Base, "url"> {
+function sentSecret(authorise: Authorise, secret: string): Omit<Base, "url"> {
   if (authorise.in === "bearer") return { headers: { Authorization: `Bearer ${secret}` } }
   if (authorise.in === "header") return { headers: { [authorise.name]: authorise.prefix + secret } }
   if (authorise.in === "basic") return { headers: basicHeader(authorise.username, secret) }

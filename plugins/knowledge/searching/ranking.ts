@@ -9,7 +9,7 @@ const b = 0.75
 /** Of fusion, as published. */
 const fusionConstant = 60
 /** Items that a query finds at most. */
-export const maxHits = 1_000
+const maxHits = 1_000
 
 export interface Selection {
   readonly category: string
@@ -146,7 +146,7 @@ export function fused(lists: readonly (readonly Hit[])[]): Hit[] {
 }
 
 /** Equal scores by id, so that pages meet. */
-export function byScore(a: Hit, other: Hit): number {
+function byScore(a: Hit, other: Hit): number {
   return other.score - a.score || (a.id < other.id ? -1 : a.id > other.id ? 1 : 0)
 }
 

@@ -5,7 +5,7 @@ import { referenceOf } from "../reference.ts"
 import { type LeadTimelineSource, newestFirst, type TimelineEntry, type TimelineQuery } from "./sources.ts"
 
 /** As every source asks its store. */
-export function findOptions({ limit, after }: Pick<TimelineQuery, "limit" | "after">) {
+function findOptions({ limit, after }: Pick<TimelineQuery, "limit" | "after">) {
   return { sort: { at: -1, id: -1 }, limit, ...(after ? { after } : {}) } as const
 }
 

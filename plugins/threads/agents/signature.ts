@@ -3,8 +3,8 @@
 import { createHmac, randomBytes } from "node:crypto"
 import { sameSecret } from "#core"
 
-export const signatureHeader = "X-Signature-256"
-export const timestampHeader = "X-Signature-Timestamp"
+const signatureHeader = "X-Signature-256"
+const timestampHeader = "X-Signature-Timestamp"
 const toleranceS = 300
 
 export function generateAgentSecret(): string {

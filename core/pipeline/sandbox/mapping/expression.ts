@@ -41,7 +41,7 @@ export const Expressions: z.ZodType<Expression> = z.lazy(() => {
 })
 
 /** Only the isolate can say what comes of it. */
-export class NotMapped extends Error {}
+class NotMapped extends Error {}
 
 type Primitive = string | number | boolean | null | undefined
 type Evaluate = (event: unknown) => unknown

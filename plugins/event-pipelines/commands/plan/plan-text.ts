@@ -52,7 +52,7 @@ function changeText({ slug, path, action, changes, drift, problems, warnings }: 
   return [head, ...[...lines, ...drifted, ...more].map((line) => line.replace(/^/gm, "    "))].join("\n")
 }
 
-export function fieldLines({ field, before, after }: FieldChange): string[] {
+function fieldLines({ field, before, after }: FieldChange): string[] {
   const plain = (value: Json) =>
     value === null || typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && !value.includes("\n"))
   // What is redacted is told alike on both sides.

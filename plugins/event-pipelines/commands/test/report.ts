@@ -49,7 +49,7 @@ function testLines(path: string, { name, line, ok, skipped, milliseconds, differ
 }
 
 /** The place, then what was expected (-) and what there is (+). */
-export function shownDifference({ at, expected, actual, note }: Difference): string {
+function shownDifference({ at, expected, actual, note }: Difference): string {
   const head = `${note === undefined ? at : `${at} (${note})`}: - expected, + seen`
   const lines = lineDiff(yamlLines(expected), yamlLines(actual))
   return [head, ...lines.map((line) => `  ${line}`)].join("\n")
