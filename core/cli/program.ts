@@ -6,9 +6,9 @@ import { Command, CommanderError } from "commander"
 import { type Declarations, frameworkRoot, type LoadedPlugin, loadDeclarations, loadPlugins } from "../bootstrap/plugins.ts"
 import { CommandProblem, type CommandContext as PluginCommandContext } from "../kernel/command.ts"
 import { BootError, type LoadedConfig, loadConfig } from "../kernel/config.ts"
-import { leaves, originOf, type Tree, valueAt } from "../kernel/config-tree.ts"
+import { leaves, originOf, type Tree } from "../kernel/config-tree.ts"
 import { AppError } from "../kernel/errors.ts"
-import { isRecord } from "../kernel/json.ts"
+import { isRecord, valueAt } from "../kernel/json.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import { shownSetting } from "../kernel/setting-problems.ts"
 import { print, printError, processTerminal, type Terminal } from "../kernel/terminal.ts"
@@ -164,7 +164,7 @@ function describeConfig({ config, origins }: LoadedConfig, plugins: readonly Loa
   const settings = Object.fromEntries(plugins.map(({ plugin, config: own }) => [plugin.id, own]))
   const tree: Tree = { ...config, plugins: { ...ownPlugins, settings } }
   const rows = leaves(tree).flatMap((path) => {
-    const value = valueAt(tree, path)
+    const value = valueAt(tree, path.split("."))
     if (isRecord(value)) return []
     const origin =
       origins.get(path) ?? (path.startsWith("plugins.settings.") ? "the plugin's default" : originOf(path, origins)) ?? "nowhere"

@@ -70,10 +70,6 @@ export function put(tree: Tree, path: string, value: unknown, origin: string, or
   return true
 }
 
-export function valueAt(tree: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>((value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined), tree)
-}
-
 /** Dotted paths of everything that is not a section with something in it. */
 export function leaves(tree: Tree, prefix = ""): string[] {
   return Object.entries(tree).flatMap(([key, value]) =>

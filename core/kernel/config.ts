@@ -4,9 +4,9 @@
 import { existsSync } from "node:fs"
 import { join, relative } from "node:path"
 import { CoreConfig } from "./config-schema.ts"
-import { leaves, merge, type Origins, originOf, put, readTree, type Tree, valueAt } from "./config-tree.ts"
+import { leaves, merge, type Origins, originOf, put, readTree, type Tree } from "./config-tree.ts"
 import { didYouMean } from "./guess.ts"
-import { isRecord, jsonOrText } from "./json.ts"
+import { isRecord, jsonOrText, valueAt } from "./json.ts"
 import { settingProblems } from "./setting-problems.ts"
 
 export { type CoreConfig, Settings } from "./config-schema.ts"
@@ -141,7 +141,7 @@ function applyVariable(name: string, text: string, { tree, known, origins, probl
     return
   }
   // Where a file put something else in place of the section, the schema's refusal of that is what to tell.
-  put(tree, path, fromText(text, valueAt(tree, path)), `variable ${name}`, origins)
+  put(tree, path, fromText(text, valueAt(tree, path.split("."))), `variable ${name}`, origins)
 }
 
 function longName(path: string): string {

@@ -7,6 +7,21 @@ export function isRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
+/** An object literal, or one without a prototype: not a list, a date or an instance of a class. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** What stands at a path of names and indexes; undefined where nothing does. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null && Object.hasOwn(at, key) ? (at as Record<PropertyKey, unknown>)[key] : undefined),
+    value,
+  )
+}
+
 type Of<Value> = undefined | null | boolean | number | string | Value[] | { [name: string]: Value }
 
 /** undefined where the text is not JSON. */

@@ -4,7 +4,7 @@ import { styleText } from "node:util"
 import pino, { type Logger as PinoLogger } from "pino"
 import { token } from "./di.ts"
 import { isRecord, parsedJson } from "./json.ts"
-import { isSecretName } from "./secret-names.ts"
+import { isSecretName, redacted } from "./secret-names.ts"
 
 /** A logger, as pino has it. */
 export type Logger = PinoLogger
@@ -73,7 +73,7 @@ function withoutSecrets(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, depth + 1))
   const out: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value instanceof Error ? serialized(value) : value)) {
-    out[key] = isSecretName(key) && inner !== undefined ? "[redacted]" : withoutSecrets(inner, depth + 1)
+    out[key] = isSecretName(key) && inner !== undefined ? redacted : withoutSecrets(inner, depth + 1)
   }
   return out
 }

@@ -43,6 +43,7 @@ export function namesSecret(value: unknown, depth = 0): boolean {
   return false
 }
 
+/** Stands for a value that is not shown. */
 export const redacted = "[redacted]"
 const maxDepth = 100
 

@@ -1,7 +1,9 @@
 // What is wrong with a setting, in the words an operator needs: its path, where it came from, the value unless it is
 // a secret, and what would do. The core's settings and those of plugins are refused in the same words.
+
+import { valueAt } from "./json.ts"
 import { isSecretName } from "./secret-names.ts"
-import { dotted, type RefusedValue, valueAt, zodProblems } from "./zod-problems.ts"
+import { dotted, type RefusedValue, zodProblems } from "./zod-problems.ts"
 
 export interface RefusedSettings extends RefusedValue {
   /** Where the value stands in the configuration, as dotted path; empty for all of it. */

@@ -4,6 +4,7 @@
 import type { z } from "zod"
 import type { FieldProblem } from "./errors.ts"
 import { didYouMean } from "./guess.ts"
+import { valueAt } from "./json.ts"
 import { knownFields } from "./known-fields.ts"
 
 export interface ZodProblem {
@@ -165,13 +166,6 @@ function oneOf(values: readonly unknown[]): string {
 
 function listed(known: readonly string[]): string {
   return known.length === 0 || known.length > 30 ? "" : ` There are: ${known.join(", ")}.`
-}
-
-export function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined),
-    value,
-  )
 }
 
 function shownName(step: PropertyKey): string {

@@ -2,6 +2,7 @@
 // anything else is `invalid_argument` naming the path. Drivers may then trust what they get.
 import type { Filter, Scalar, Sort } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
+import { isPlainObject } from "../kernel/json.ts"
 
 /** Most documents that one `find` returns. */
 export const maxLimit = 10_000
@@ -59,12 +60,6 @@ export function checkAfter(collection: string, after: readonly Scalar[], sort: S
 
 export function isScalar(value: unknown): value is Scalar {
   return value === null || typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
-}
-
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 /** Whether a value in a filter is operators rather than a value to equal. */

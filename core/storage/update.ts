@@ -1,7 +1,8 @@
 // Checks updates before any driver sees them: the operators that the port documents, paths that lead to a field, and no
 // two operators at one path. `id` and `organization_id` never change.
 import type { Update } from "../contract/store.ts"
-import { checkJson, checkPath, invalid, isPlainObject } from "./filter.ts"
+import { isPlainObject } from "../kernel/json.ts"
+import { checkJson, checkPath, invalid } from "./filter.ts"
 
 const fixedFields = new Set(["id", "_id", "organization_id"])
 

@@ -1,7 +1,6 @@
 // The input that a person edited, with the values that were hidden from that person.
 import { AppError, type Json } from "#core"
-
-const mark = "[redacted]"
+import { redacted } from "#core/engine"
 
 /**
  * `edited` with what `exact` has where the text is as it was `shown`. Throws `invalid_argument` where a text names something
@@ -9,9 +8,9 @@ const mark = "[redacted]"
  */
 export function restored(edited: Json, { shown, exact }: { readonly shown: Json; readonly exact: Json }, path = "input"): Json {
   if (typeof edited === "string") {
-    if (!edited.includes(mark)) return edited
+    if (!edited.includes(redacted)) return edited
     if (edited === shown) return exact
-    const message = `is not as it was shown, and holds ${mark}; give the whole value, or leave it as it was shown`
+    const message = `is not as it was shown, and holds ${redacted}; give the whole value, or leave it as it was shown`
     throw new AppError("invalid_argument", `${path} ${message}.`, { reason: "invalid_fields", fields: [{ path, message }] })
   }
   if (typeof edited !== "object" || edited === null) return edited

@@ -10,10 +10,10 @@ import {
   type JournalEntry,
   type PipelineDocument,
   type PipelineSource,
+  redacted,
   type StoredPipeline,
 } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
-import { redactedSecret } from "./wire.ts"
 
 /** Writes promote to `record_capture`, an explicit `custom` included; `record_capture` without a write is refused. */
 export function purposeOf(asked: PipelineDocument["purpose"], writesTo: readonly string[]): PipelineDocument["purpose"] {
@@ -96,7 +96,7 @@ export function splitSecret(given: PipelineDocument["auth_config"]): {
   secret: string | undefined
 } {
   const { secret, ...config } = given
-  if (secret === undefined || secret === redactedSecret) return { config, secret: undefined }
+  if (secret === undefined || secret === redacted) return { config, secret: undefined }
   if (typeof secret !== "string" || secret === "") throw invalid("auth_config.secret", "a secret is a non-empty string.")
   return { config, secret }
 }
@@ -113,7 +113,7 @@ export function refuseFixed(
     const { config: named, secret } = splitSecret(given.auth_config)
     // What a read shows redacted may be sent back as it was shown.
     const config = Object.fromEntries(
-      Object.entries(named).map(([name, value]) => [name, value === redactedSecret ? (stored.auth_config[name] ?? value) : value]),
+      Object.entries(named).map(([name, value]) => [name, value === redacted ? (stored.auth_config[name] ?? value) : value]),
     )
     if (secret !== undefined || canonical(config) !== canonical(stored.auth_config)) throw fixed("auth_config")
   }

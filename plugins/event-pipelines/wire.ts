@@ -1,10 +1,8 @@
 // The resource as callers see it (specification 2.11 and 4.18): flat, and without secrets.
 import { z } from "zod"
 import { AnyJson, Timestamp, Uuid } from "#core"
-import { documentFields, PipelineState, Purpose, SourceKind } from "#core/engine"
+import { documentFields, PipelineState, Purpose, redacted, SourceKind } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
-
-export const redactedSecret = "[redacted]"
 
 const ActionWire = z.record(z.string(), AnyJson)
 
@@ -75,8 +73,8 @@ export function shownConfig({
   secrets,
 }: Pick<PipelineRecord, "document" | "secrets">): PipelineRecord["document"]["auth_config"] {
   const shown = { ...document.auth_config }
-  for (const name of secretSettings) if (shown[name] !== undefined) shown[name] = redactedSecret
-  return secrets.length > 0 ? { ...shown, secret: redactedSecret } : shown
+  for (const name of secretSettings) if (shown[name] !== undefined) shown[name] = redacted
+  return secrets.length > 0 ? { ...shown, secret: redacted } : shown
 }
 
 /** Body fields of create, as the document has them. */

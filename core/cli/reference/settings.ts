@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { frameworkRoot, type LoadedPlugin } from "../../bootstrap/plugins.ts"
 import { loadConfig, variableFor } from "../../kernel/config.ts"
 import { CoreConfig } from "../../kernel/config-schema.ts"
-import { valueAt } from "../../kernel/config-tree.ts"
+import { valueAt } from "../../kernel/json.ts"
 import { byName, fieldsOf, fieldTable, generatedNote, table } from "../markdown.ts"
 
 export function settingsReference(plugins: readonly LoadedPlugin[]): string {
@@ -11,7 +11,7 @@ export function settingsReference(plugins: readonly LoadedPlugin[]): string {
   const core = fieldsOf(CoreConfig, { deep: true }).map(({ name, type, description }) => [
     `\`${name}\``,
     type,
-    `\`${JSON.stringify(valueAt(config, name))}\``,
+    `\`${JSON.stringify(valueAt(config, name.split(".")))}\``,
     `\`${variableFor(name)}\``,
     description,
   ])

@@ -4,6 +4,7 @@ import type { z } from "zod"
 import type { AnyAction } from "../../contract/action.ts"
 import { TemplateSlot } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { isPlainObject } from "../../kernel/json.ts"
 import { kindOf } from "../../kernel/zod-problems.ts"
 import type { Evaluate } from "../graph.ts"
 import { childPointer } from "../pointer.ts"
@@ -136,10 +137,4 @@ function renderField(evaluate: Evaluate<unknown>, scope: Parameters<Evaluate<unk
     const details = { ...error.details, fields: [{ path: field, message: error.message }] }
     throw AppError.from({ code: error.code, message, details }, { cause: error })
   }
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }

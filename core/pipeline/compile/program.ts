@@ -1,5 +1,6 @@
 // Schema and transform, handed to the sandbox to be compiled; what it says of them becomes findings at their place.
 import { didYouMean } from "../../kernel/guess.ts"
+import { valueAt } from "../../kernel/json.ts"
 import { keysOf } from "../pointer.ts"
 import type { Program, ProgramProblem } from "../sandbox/sandbox.ts"
 import type { CheckedDocument } from "./document-fields.ts"
@@ -26,17 +27,10 @@ const schemaTypes = ["array", "boolean", "integer", "null", "number", "object", 
 function inWords(problem: ProgramProblem, schema: unknown): ProgramProblem {
   const { part, pointer } = problem
   if (part !== "schema" || !pointer?.endsWith("/type")) return problem
-  const value = valueAt(schema, pointer)
+  const value = valueAt(schema, keysOf(pointer))
   if (typeof value !== "string") return problem
   const message = `The type ${JSON.stringify(value)} does not exist; types are ${schemaTypes.join(", ")}.${didYouMean(value, schemaTypes)}`
   return { ...problem, message }
-}
-
-function valueAt(schema: unknown, pointer: string): unknown {
-  return keysOf(pointer).reduce<unknown>(
-    (at, key) => (typeof at === "object" && at !== null ? (at as Record<string, unknown>)[key] : undefined),
-    schema,
-  )
 }
 
 function addProblem({ part, message, pointer = "", line, column }: ProgramProblem, report: Report): void {

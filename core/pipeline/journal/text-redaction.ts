@@ -10,7 +10,7 @@ const afterBare = /[\s,&}]/g
 const spaces = /\s*/y
 
 /** The text less those values, read no further than `maxLength` characters of the result need. */
-export function withoutSecrets(text: string, maxLength: number): string {
+export function textWithoutSecrets(text: string, maxLength: number): string {
   return /^\s*[[{]/.test(text.slice(0, 100)) ? jsonWithoutSecrets(text, maxLength) : plainWithoutSecrets(text, maxLength)
 }
 

@@ -1,8 +1,7 @@
 // Cuts secrets out of values that are kept: by field name and within URLs for what goes to the audit record, by path for answers.
 import type { Json } from "../../contract/collection.ts"
-import { isSecretName } from "../../kernel/secret-names.ts"
+import { isSecretName, redacted } from "../../kernel/secret-names.ts"
 
-const redacted = "[redacted]"
 const address = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>`]+/gi
 /** Secret in a query only: everywhere else these are words for something harmless. */
 const secretInQuery = /^(?:key|sig|auth|pass|code)$/i

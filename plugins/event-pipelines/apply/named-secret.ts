@@ -1,8 +1,8 @@
 // The secret that a document takes from a variable, beside the one that its pipeline has. As with every field, the document
 // is what is to be, unless the server's was changed since: a secret that was rotated there is never gone over unasked.
+import { redacted } from "#core/engine"
 import type { AppliedFile, PipelineRecord } from "../collections.ts"
 import type { SecretKeeper } from "../secrets.ts"
-import { redactedSecret } from "../wire.ts"
 import type { FieldChange } from "./compare.ts"
 import type { ReadDocument } from "./given.ts"
 import { hasNoSecret, waits } from "./waiting.ts"
@@ -31,7 +31,7 @@ export function takenSecret({ secret }: Pick<ReadDocument, "secret">, standing: 
 export function secretChange(standing: Standing): FieldChange[] {
   if (standing === "not given" || standing === "same") return []
   if (standing === "missing") return [{ field: "auth_config.secret", before: "not set", after: "from its variable" }]
-  return [{ field: "auth_config.secret", before: redactedSecret, after: redactedSecret }]
+  return [{ field: "auth_config.secret", before: redacted, after: redacted }]
 }
 
 /** What to note of the file. A secret that is given and there counts as applied, however it came there. */

@@ -2,7 +2,7 @@
 // another id shows which values belong to the one execution, such as ids of rows; any value of their type will do for those.
 import { Document, visit } from "yaml"
 import { AppError, type Json } from "#core"
-import type { DryRun, JournalEntry, SenderRequest } from "#core/engine"
+import { type DryRun, type JournalEntry, redacted, type SenderRequest } from "#core/engine"
 import { type CameIn, visible } from "./came-in.ts"
 
 type Proof = SenderRequest["proof"]
@@ -29,7 +29,7 @@ export function testFileOf({ entry, came, proof, dry }: TestFileArgs): string {
     `# The event ${id} of ${pipeline_slug}, revision ${revision}, received at ${received_at}.`,
     "# Beside the pipeline's document: millrace pipelines test",
   ]
-  if (JSON.stringify(came).includes("[redacted]")) about.push("# Values that are redacted in the journal are [redacted] here.")
+  if (JSON.stringify(came).includes(redacted)) about.push(`# Values that are redacted in the journal are ${redacted} here.`)
   return `${about.join("\n")}\n${yaml(file)}`
 }
 
