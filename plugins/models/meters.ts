@@ -12,19 +12,19 @@ export class ModelMeters {
     const registers = [metrics]
     this.#calls = new Counter({
       name: "millrace_model_calls_total",
-      help: "Calls of models by purpose, model and result: resultOf, kept from an earlier call, unusable, or the reason of a failure",
+      help: "Calls of models by purpose, model and result: answered, kept from an earlier call, unusable, or the reason of a failure.",
       labelNames: ["purpose", "model", "result"],
       registers,
     })
     this.#tokens = new Counter({
       name: "millrace_model_tokens_total",
-      help: "Tokens that models read (input) and wrote (output)",
+      help: "Tokens that models read (input) and wrote (output).",
       labelNames: ["purpose", "model", "direction"],
       registers,
     })
     this.#cost = new Counter({
       name: "millrace_model_cost_millicents_total",
-      help: "What calls of models cost, in 1/100,000 of a dollar, by the configured prices",
+      help: "What calls of models cost, in 1/100,000 of a dollar, by the configured prices.",
       labelNames: ["purpose", "model"],
       registers,
     })

@@ -54,7 +54,7 @@ export class Canary {
     this.#deps = deps
     this.#alarms = new Counter({
       name: "millrace_widget_canary_alarms_total",
-      help: "Alarms of widget canaries by verdict: failed, unfinished, late",
+      help: "Alarms of widget canaries by verdict: failed, unfinished, late.",
       labelNames: ["verdict"],
       registers: [deps.metrics],
     })

@@ -36,7 +36,7 @@ export class MailServer {
     this.#services = services
     this.#counter = new Counter({
       name: "millrace_inbound_mail_total",
-      help: "Mail from outside by result: accepted, or the enhanced status code (RFC 3463) of the refusal",
+      help: "Mail from outside by result: accepted, or the enhanced status code (RFC 3463) of the refusal.",
       labelNames: ["result"],
       registers: [services.metrics],
     })
