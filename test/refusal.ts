@@ -10,7 +10,7 @@ export async function refusalOf(call: Call): Promise<AppError> {
   throw error
 }
 
-/** Whatever error a call ended with; throws where it succeeded. */
+/** Any error that a call ended with; throws where it succeeded. */
 export async function failureOf(call: Call): Promise<Error & { code?: string; details?: Record<string, unknown> }> {
   try {
     await (typeof call === "function" ? call() : call)

@@ -2,7 +2,7 @@
 // and whether times are judged.
 import { expect } from "chai"
 
-/** Drawn inputs of each operation, and of whatever else a test draws often. */
+/** Drawn inputs of each operation, and of anything else that a test draws often. */
 export const drawnRuns = Number(process.env["MILLRACE_TEST_RUNS"] ?? 5)
 
 export const seed = Number(process.env["MILLRACE_TEST_SEED"] ?? 20_260_929)

@@ -95,7 +95,7 @@ describe("millrace mcp", () => {
     expect(body.audit_log[0]?.writes[0]?.after).to.include({ managed_access: "none" })
   })
 
-  it("answers what came before the input ended, refuses lines that are none, and ends well", async () => {
+  it("answers what came before the input ended, refuses invalid lines, and ends well", async () => {
     const { code, answers } = await said([
       { jsonrpc: "2.0", id: "a", method: "tools/call", params: { name: "me_get", arguments: {} } },
       "no message",

@@ -1,4 +1,4 @@
-// `millrace new` in the framework's own repository: what it makes passes every check as it is made; names that are none,
+// `millrace new` in the framework's own repository: what it makes passes every check as it is made; invalid names,
 // or taken, are refused, and nothing is written. In a user's project: test/package.
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -68,7 +68,7 @@ describe("millrace new", function () {
     expect(tested.output).to.match(/^\d{2,} passed, 0 failed$/m)
   })
 
-  it("refuses names that are none and names that are taken, saying by whom, and writes nothing", async () => {
+  it("refuses invalid names and names that are taken, saying by whom, and writes nothing", async () => {
     const before = sources()
     const cases: [kind: string, name: string, told: RegExp][] = [
       ["action", "Lead Score", /"Lead Score" cannot be the name of an action.*Did you mean "lead-score"\?/],

@@ -372,7 +372,7 @@ describe("position of a subscription", () => {
     for (const id of early) expect(position.take({ id })).to.equal(false)
   })
 
-  it("began at one moment, wherever it goes on, and takes nothing of a node that was dead by then", () => {
+  it("began at one moment, wherever it goes on, and takes nothing of a node that was dead already", () => {
     const position = newPosition()
     position.start([idAt(1_000_000, 0), idAt(999_000, 1)])
     for (const one of [position, newPosition(position.text())]) {

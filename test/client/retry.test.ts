@@ -78,7 +78,7 @@ describe("answers of the client", () => {
 })
 
 describe("requests of the client", () => {
-  it("keep whatever stands in a path in its own segment", () => {
+  it("keep any text of a path in its own segment", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 1 }), (slug) => {
         let path: string

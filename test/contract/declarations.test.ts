@@ -115,7 +115,7 @@ describe("declarations of a plugin", () => {
 })
 
 describe("an action type that no compiler has read", () => {
-  it("is refused where it says when it runs, or repeats, in a word that there is none of", async () => {
+  it("is refused where it says when it runs, or repeats, in an unknown word", async () => {
     const action = { type: "sample.act", summary: "Act.", config: z.strictObject({}), result: z.object({}), examples: [], run: () => ({}) }
     for (const [wrong, told] of [
       [{ timing: "comit" }, 'The action "sample.act" has timing "comit"; it is one of commit, deferred. Did you mean "commit"?'],

@@ -2,7 +2,7 @@ import { expect } from "chai"
 import { canonicalJson } from "../../core/kernel/canonical-json.ts"
 
 describe("canonical JSON", () => {
-  it("is the same for the same value, whatever the order of its keys", () => {
+  it("is the same for the same value in any order of its keys", () => {
     expect(canonicalJson({ b: [{ d: 1, c: "ü" }], a: null })).to.equal('{"a":null,"b":[{"c":"ü","d":1}]}')
   })
 

@@ -138,7 +138,7 @@ class Model {
 }
 
 describe("fair scheduler", () => {
-  it("keeps its word whatever it is given, in whatever order", async () => {
+  it("keeps its word for any work, in any order", async () => {
     let turns = 0
     let refused = 0
     await assert(

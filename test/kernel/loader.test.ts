@@ -21,7 +21,7 @@ function order(found: readonly { plugin: Any; from: string }[], settings: Record
 }
 
 describe("order of plugins", () => {
-  it("puts each after what it needs, whatever order they are found in", () => {
+  it("puts each after what it needs, in any order of finding them", () => {
     const graph = [plugin("a", ["b", "c"]), plugin("b", ["d"]), plugin("c", ["d"]), plugin("d"), plugin("e", ["a"])]
     fc.assert(
       fc.property(fc.shuffledSubarray(graph, { minLength: graph.length }), (found) => {
@@ -74,7 +74,7 @@ describe("order of plugins", () => {
 })
 
 describe("settings of plugins", () => {
-  it("are a plugin's own, whatever every object has of its name", () => {
+  it("are a plugin's own, also where every object has one of that name", () => {
     const config = z.strictObject({ limit: z.int().default(3) })
     expect(order([plugin("constructor", [], config), plugin("to-string", [], config)])).to.deep.include({
       configs: [{ limit: 3 }, { limit: 3 }],

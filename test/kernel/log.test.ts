@@ -75,7 +75,7 @@ describe("log", () => {
     }
   })
 
-  it("cuts them in what a child is bound to, in errors, and whatever the case of a header's name", () => {
+  it("cuts them in what a child is bound to, in errors, and in any case of a header's name", () => {
     const { log, lines } = logging()
     log.child({ token: "hunter2" }).info("bound")
     log

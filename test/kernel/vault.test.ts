@@ -19,7 +19,7 @@ describe("vault", () => {
   const masterKey = randomBytes(32)
   const vault = createVault(masterKey)
 
-  it("opens what it sealed, whatever the text", () => {
+  it("opens what it sealed, for any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string(), (plain, context) => {
         expect(vault.open(vault.seal(plain, context), context)).to.equal(plain)

@@ -32,7 +32,7 @@ export class User {
     return finished(this.start(command, args))
   }
 
-  /** As Ctrl-C in a shell: whatever the command has started is told as well. */
+  /** As Ctrl-C in a shell, which also tells what the command has started. */
   interrupt(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"): void {
     if (child.pid !== undefined && this.#running.has(child)) process.kill(-child.pid, signal)
   }

@@ -29,7 +29,7 @@ export interface Answered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The text as JSON; the text itself where it is none. */
+  /** The text as JSON; the text itself where it is not. */
   // biome-ignore lint/suspicious/noExplicitAny: an answer is what the test expects it to be.
   readonly body: any
 }

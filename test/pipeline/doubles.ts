@@ -135,7 +135,7 @@ function named<T>(items: readonly T[], nameOf: (item: T) => string): Named<T> {
   return { get: (name) => items.find((item) => nameOf(item) === name), names: () => items.map(nameOf) }
 }
 
-/** A compiler of programs that knows two mistakes: a type that is none, and braces that do not match. */
+/** A compiler of programs that knows two mistakes: an invalid type, and braces that do not match. */
 export const environment: CompileEnvironment = {
   actions: named(actions, (action) => action.type),
   authModes: named(authModes, (one) => one.mode),

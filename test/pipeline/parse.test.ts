@@ -102,7 +102,7 @@ describe("parse", () => {
     )
   })
 
-  it("never throws, whatever the text", () => {
+  it("never throws, for any text", () => {
     const piece = fc.constantFrom(
       "a",
       ":",

@@ -1,4 +1,4 @@
-// The contract of merges: the newest value of each column wins, whatever the order and grouping the writes arrive in.
+// The contract of merges: the newest value of each column wins, in any order and grouping of the writes.
 import { expect } from "chai"
 import fc from "fast-check"
 import type { Json } from "../../core/contract/collection.ts"
@@ -55,7 +55,7 @@ export function mergeContract(bench: Bench): void {
       expect((await read(id))?.["values"]).to.deep.equal(values)
     })
 
-    it("ends in one state whatever the order", async () => {
+    it("ends in one state in any order", async () => {
       const value = fc.oneof(fc.integer(), fc.string({ maxLength: 4 }), fc.constant(null))
       const column = fc.constantFrom("a", "b", "c", "d")
       const set = fc

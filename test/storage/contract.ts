@@ -115,7 +115,7 @@ export function storageContract(name: string, open: OpenStore): void {
 
 function documents(bench: Bench): void {
   describe("documents", () => {
-    it("come back equal, whatever they hold", async () => {
+    it("come back equal, with any content", async () => {
       const doc: Note = {
         id: bench.id(),
         created_at: "2026-03-01T10:11:12.345Z",

@@ -146,7 +146,7 @@ suite("storage: mongodb, its own promises", () => {
       expect(await read(kept)).to.include({ mark: "first" })
     })
 
-    it("isolates those to blame in a few tries, whatever they did", async () => {
+    it("isolates those to blame in a few tries, for any fault", async () => {
       const taken = draw("taken")
       await driver.commitGroup([commit(insert({ id: taken, slug: taken, text: "x" }))])
       attempts.length = 0

@@ -238,7 +238,7 @@ describe("data file", () => {
 
   it("tells at start how much a damaged log has lost, and keeps what is left of it", async () => {
     await open()
-    // A reader that stays where it is: until it ends no checkpoint carries the log over, nor does the log begin anew.
+    // A reader that stays where it is: until it ends no checkpoint carries the log over, nor does the log begin again.
     const reader = new DatabaseSync(file)
     reader.exec("BEGIN; SELECT count(*) FROM notes")
     await fill(200)

@@ -1,4 +1,4 @@
-// Keys of the embedded store: ids keep their order in whatever they are stored as, and a key read from a document is the
+// Keys of the embedded store: ids keep their order in every form in which they are stored, and a key read from a document is the
 // one that SQL computes from its text.
 import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"

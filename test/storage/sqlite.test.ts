@@ -184,7 +184,7 @@ describe("storage: sqlite file", () => {
     await insert("at-work-again", { text: "x".repeat(20_000) })
   })
 
-  it("is not ready while a commit is under way for longer than any should be", async () => {
+  it("is not ready while a commit is in progress for longer than any should be", async () => {
     const clock = new MovableClock()
     opened = await openFile([events], {}, { clock })
     const { driver, store } = opened

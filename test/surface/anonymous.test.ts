@@ -67,7 +67,7 @@ describe("where a request comes from", () => {
 })
 
 describe("token buckets", () => {
-  it("stay within their bound, whatever addresses there are", () => {
+  it("stay within their bound, for any addresses", () => {
     const buckets = new Buckets(systemClock, 100)
     for (let n = 0; n < 1_000; n++) buckets.refilled(`address ${n}`, 10).tokens -= 1
     expect(buckets.size).to.be.at.most(100)

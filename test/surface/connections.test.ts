@@ -38,7 +38,7 @@ describe("a stop while clients are in the middle of a request", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-halves-"))
   after(() => rmSync(dataDir, { recursive: true, force: true }))
 
-  it("answers those that send nothing 503, finishes what is under way, and keeps nothing of the halves", async () => {
+  it("answers those that send nothing 503, finishes what is in progress, and keeps nothing of the halves", async () => {
     const world = outsideWorld()
     let release = () => {}
     world.answer = () =>

@@ -85,7 +85,7 @@ describe("If-Match", () => {
     expect((await send("GET", "/v1/datasets/unmade")).status).to.equal(404)
   })
 
-  it("has no opposite: If-None-Match on a write is refused, whatever it says, and nothing is done", async () => {
+  it("has no opposite: If-None-Match on a write is refused, with any value, and nothing is done", async () => {
     const tag = await tagOf("/v1/datasets/tagged")
     const { name } = (await send("GET", "/v1/datasets/tagged")).json
     for (const given of ["*", tag, '"zzz"', ""]) {

@@ -4,7 +4,7 @@ import { z } from "zod"
 import { Timestamp } from "#core"
 
 describe("a time of a caller", () => {
-  it("is made UTC with milliseconds, whatever offset and precision it has", () => {
+  it("is made UTC with milliseconds, from any offset and precision", () => {
     const made = {
       "2027-01-01T00:00:00+02:00": "2026-12-31T22:00:00.000Z",
       "2027-01-01T00:00:00.5-00:30": "2027-01-01T00:30:00.500Z",
@@ -17,7 +17,7 @@ describe("a time of a caller", () => {
     for (const [given, kept] of Object.entries(made)) expect(Timestamp.parse(given), given).to.equal(kept)
   })
 
-  it("is refused where it is none", () => {
+  it("is refused where it is invalid", () => {
     for (const given of ["2027-01-01", "2027-01-01T00:00:00", "2027-02-30T00:00:00Z", "2027-01-01T00:00:00+25:00", "soon", 1])
       expect(Timestamp.safeParse(given).success, String(given)).to.equal(false)
   })

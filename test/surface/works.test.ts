@@ -10,7 +10,7 @@ describe("a unit of work", () => {
   })
   after(() => bench.close())
 
-  it("commits everything and then runs every hook, whatever one of them did", async () => {
+  it("commits everything and then runs every hook, also after one that failed", async () => {
     const ran: string[] = []
     const run = bench.works.run(async (work) => {
       work.in(Notes, orgA.id).insert({ id: "w1", text: "kept" })

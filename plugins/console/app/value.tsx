@@ -1,4 +1,4 @@
-// Values of the API as people read them: in a cell, and all fields of one thing. Whatever they hold is text, never markup.
+// Values of the API as people read them: in a cell, and all fields of one thing. All that they hold is text, never markup.
 import type { ComponentChildren } from "preact"
 import { type Row, words } from "./api.ts"
 import { Foreign, unturned } from "./foreign.tsx"
@@ -112,7 +112,7 @@ function Brief({ value }: { readonly value: unknown }) {
 
 const cut = (text: string) => (text.length > maxBrief ? `${text.slice(0, maxBrief)}…` : text)
 
-/** A value whole and exact: what is no text as JSON. */
+/** A value whole and exact: what is not text as JSON. */
 export function Value({ value }: { readonly value: unknown }) {
   if (isTime(value)) return <Time value={value} />
   if (typeof value === "object" && value !== null) return <pre>{visible(JSON.stringify(value, null, 2))}</pre>

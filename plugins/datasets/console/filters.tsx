@@ -75,7 +75,7 @@ function typedValue(text: string, type: string | undefined): unknown {
   return text
 }
 
-/** Both hold; what is no JSON goes to the service as it is, which says what is wrong with it. */
+/** Both hold; what is not JSON goes to the service as it is, which says what is wrong with it. */
 function joined(filter: string, condition: object): string {
   if (filter === "") return JSON.stringify(condition)
   try {

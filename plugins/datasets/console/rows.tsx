@@ -86,7 +86,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
         </button>
       </p>
       {isApart && apart.answer && !one && <p role="status">The row of this address is there no more.</p>}
-      {isComplete && rows.length === 0 && <Nothing>{filter === "" ? "There are no rows yet." : "No row is like this."}</Nothing>}
+      {isComplete && rows.length === 0 && <Nothing>{filter === "" ? "No rows yet." : "No row is like this."}</Nothing>}
       {!isRefused && !(isComplete && rows.length === 0) && (
         <div class={one ? "split" : ""}>
           <VirtualTable<Row>

@@ -90,7 +90,7 @@ function Actions({ page: { slug, title, status, url }, onDone }: { readonly page
             operation="pages.unpublish"
             input={input}
             ask={`Unpublish ${title}?`}
-            about="Visitors are answered that there is no such page."
+            about="Visitors are answered that the page does not exist."
             isDangerous
             onDone={onDone}
           >

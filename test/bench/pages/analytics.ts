@@ -119,7 +119,7 @@ async function drop(fixture: AnalyticsFixture): Promise<void> {
   await fixture.host.get(UnitsOfWork).run((work) => work.in(CopiesCollection, fixture.host.organization.id).remove(live.id))
 }
 
-/** Each run begins on an idle machine: the service has started the process for the next question by then, beside nobody's run. */
+/** Each run begins on an idle machine: the service has started the process for the next question already, beside nobody's run. */
 const pauseMs = 1_500
 
 type Question = readonly [name: string, sql: string]

@@ -86,7 +86,7 @@ describe("pipelines against a running service", () => {
     expect([none.code, none.output]).to.deep.equal([1, '--replay takes a number from 1 to 10000, not "0".\n'])
   })
 
-  it("replays as many events as were asked for, whatever came between them that was refused", async () => {
+  it("replays as many events as were asked for, also where refused ones came between them", async () => {
     const guarded = (n: number) =>
       `name: Guarded\nstate: active\nauth_mode: hmac_sha256\nauth_config: { secret: { from_env: GUARD } }\npipeline: [{ type: respond, body: { n: ${n} } }]\n`
     const own = { ...env, GUARD: "the-guards-secret" }
@@ -222,7 +222,7 @@ describe("pipelines against a running service", () => {
     }
   })
 
-  it("says in a line that what answers is no Millrace", async () => {
+  it("says in a line that what answers is not Millrace", async () => {
     const other = createServer((request, response) => {
       response.end(request.method === "POST" ? '{"ok":true}' : "<html>")
     })

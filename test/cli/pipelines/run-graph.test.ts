@@ -127,7 +127,7 @@ describe("pipelines run, what is given", () => {
     for (const { output } of [right, wrong, unset]) expect(output).to.not.include("real")
   })
 
-  it("signs what carries no signature, whatever the document's secret is", async () => {
+  it("signs what carries no signature, with any secret of the document", async () => {
     const { headers, ...rest } = JSON.parse(captured("real")) as { headers: Record<string, string> }
     const { "X-Hub-Signature-256": _, ...unsigned } = headers
     folder.write("unsigned.json", JSON.stringify({ ...rest, headers: unsigned }))
@@ -145,7 +145,7 @@ describe("pipelines run, what is given", () => {
       .and.match(/answered +200 \{"from":"hub"\}/)
   })
 
-  it("takes a lone text as `body` for a field of the body, and --body for a body whatever it looks like", async () => {
+  it("takes a lone text as `body` for a field of the body, and --body for a body in any form", async () => {
     folder.write(
       "say.yaml",
       'name: Say\nauth_mode: none\npipeline: [{ type: respond, body: { said: "{{ event.body }}", all: "{{ payload | json }}" } }]\n',

@@ -156,7 +156,7 @@ describe("events of a running service", () => {
     }
   })
 
-  it("cannot be had from where nothing answers, or with a key that is none: in a line, at once", async () => {
+  it("cannot be had from where nothing answers, or with an invalid key: in a line, at once", async () => {
     const gone = await cuttingProxy(host.url)
     await gone.close()
     const nowhere = await folder.run(["tail", "--url", gone.url, "--key", "any"], env)

@@ -201,7 +201,7 @@ handlers:
       ...["8 duplicate-id", "11 unknown-field", "12 unknown-need", "13 unknown-handler", "14 reads-non-ancestor"],
       ...["17 duplicate-id", "17 invalid-field"],
     ])
-    // The handler is there and used, whatever its id.
+    // The handler is there and used, regardless of its id.
     expect(found.filter((one) => /1[57] (unknown|unused)-handler/.test(one))).to.deep.equal([])
   })
 
@@ -327,7 +327,7 @@ handlers:
     expect((await errorsOf([{ type: "email.send", to: "a@b.test" }]))[0]?.message).to.match(/"heading" is missing/)
   })
 
-  it("never throws, whatever JSON it is given", async () => {
+  it("never throws, for any JSON", async () => {
     const key = fc.constantFrom(
       "name",
       "pipeline",

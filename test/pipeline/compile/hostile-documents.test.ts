@@ -6,7 +6,7 @@ import { environment } from "../doubles.ts"
 
 const count = 20_000
 const numbered = (make: (n: number) => string) => Array.from({ length: count }, (_, n) => make(n))
-const mostFindings = "unknown filters in every step"
+const maxFindings = "unknown filters in every step"
 
 const documents: Record<string, unknown> = {
   "60,000 unknown fields of a step": step(Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`unknown_${n}`, 1]))),
@@ -29,7 +29,7 @@ const documents: Record<string, unknown> = {
   "unknown filters": step({ body: numbered((n) => `{{ event.a | nope_${n} }}`).join("") }),
   "outputs in one text": step({ body: numbered((n) => `{{ event.a${n} }}`).join("") }),
   "outputs in many texts": step({ body: numbered((n) => `{{ event.a${n} }}`).slice(0, 15_000) }),
-  [mostFindings]: {
+  [maxFindings]: {
     name: "x",
     pipeline: Array.from({ length: 100 }, (_, s) => ({
       type: "respond",
@@ -61,7 +61,7 @@ describe("hostile documents", () => {
       expect(JSON.stringify(compilation.findings).length)
         .to.be.lessThan(4 * asked + 65_536)
         .and.lessThan(100_000)
-      if (what === mostFindings) expect(compilation.findings.at(-1)?.message).to.match(/^\d{4,} more findings are not shown/)
+      if (what === maxFindings) expect(compilation.findings.at(-1)?.message).to.match(/^\d{4,} more findings are not shown/)
     })
   }
 })

@@ -1,4 +1,4 @@
-// The example of a pipeline document, as it stands: the lead is answered once it is on disk, whatever the mail server
+// The example of a pipeline document, as it stands: the lead is answered once it is on disk, regardless of what the mail server
 // does, and the journal tells the whole story, also what came after the reply.
 import { readFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"

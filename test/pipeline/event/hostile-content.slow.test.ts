@@ -1,4 +1,4 @@
-// A megabyte of whatever costs most to read, check, cut, render and keep, sent to pipelines that do all of it: how long
+// A megabyte of what costs most to read, check, cut, render and keep, sent to pipelines that do all of it: how long
 // one turn of the event loop lasts, in which nobody else is served. In the slow tier each is sent to every third of the
 // pipelines, in the soak to all.
 import { expect } from "chai"

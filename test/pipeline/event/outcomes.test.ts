@@ -135,7 +135,7 @@ onStoresInTurn("what becomes of an event", ({ start }) => {
   const malformed: [string, string | Uint8Array, string, number, string][] = [
     ["JSON that is cut short", '{"email":', "application/json", 400, "malformed_body"],
     ["an empty body", "", "application/json", 400, "empty_body"],
-    ["bytes that are no UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "application/json", 400, "not_utf8"],
+    ["bytes that are not UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "application/json", 400, "not_utf8"],
     ["a list where an object is needed", "[1]", "application/json", 400, "schema_mismatch"],
     ["an image", "GIF89a", "image/gif", 415, "unsupported_content_type"],
     ["XML", "<a/>", "application/xml", 415, "unsupported_content_type"],
@@ -337,7 +337,7 @@ describe("an overloaded service", () => {
     const host = await testHost({ dataDir, plugins: [world.plugin], env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "1" } })
     const made = await new Bench(host).make({ name: "Busy", pipeline: [{ id: "act", type: "world.act", says: "hello", await: true }] })
     const taken = post(made.inbound_url, { n: 1 })
-    await until("the one event that is taken being under way", () => world.acts.length === 1)
+    await until("the one event that is taken being in flight", () => world.acts.length === 1)
     const refused = await Promise.all(Array.from({ length: 40 }, () => post(made.inbound_url, { n: 1 })))
     released.resolve({ done: true })
     expect((await taken).status).to.equal(200)

@@ -171,7 +171,7 @@ describe("erasure of expired payloads", () => {
     expect(await mark()).to.include({ received_at: last?.received_at, execution_id: last?.id })
   })
 
-  it("begins anew where a clock that was ahead has left its mark", async () => {
+  it("begins again where a clock that was ahead has left its mark", async () => {
     now += 100 * dayMs
     await add(busy, 3, 8)
     await erasure().turn()

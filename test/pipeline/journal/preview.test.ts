@@ -78,7 +78,7 @@ describe("previews", () => {
     expect(previewOfText('{"password":null,"token":true,"n":[1]}')).to.equal('{"password":null,"token":true,"n":[1]}')
   })
 
-  it("never hold a secret value, whatever stands around it, and are never long", () => {
+  it("never hold a secret value, regardless of what stands around it, and are never long", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom("password", "secret", "token", "cvv"), fc.array(fc.string()), (around, name, keys) => {
         const secret = "s3cr3t-value-0123456789"

@@ -118,7 +118,7 @@ onLinux("a sandbox child's own realm", () => {
     expect(visitors).to.equal(0)
   })
 
-  it("has none of Node's permissions, whatever the kernel denies besides", async () => {
+  it("has none of Node's permissions, regardless of what the kernel denies besides", async () => {
     expect(await attempt("has permissions")).to.deep.equal({ outcome: "did", what: "[]" })
   })
 

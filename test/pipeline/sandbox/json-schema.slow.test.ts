@@ -35,7 +35,7 @@ function isRefusedByDesign({ message, pointer = "" }: ProgramProblem, schema: un
   return (message.includes("is outside the document") && pointer.endsWith("/$ref")) || pointer === "/$schema"
 }
 
-/** Formats are asserted here, whatever the dialect's default. */
+/** Formats are asserted here, regardless of the dialect's default. */
 function expectedOf({ description, valid }: { description: string; valid: boolean }): boolean {
   return description.endsWith("is only an annotation by default") ? false : valid
 }

@@ -54,7 +54,7 @@ describe("a sandbox that cannot start", () => {
 
   for (const [at, [what, call]] of Object.entries(calls).entries()) {
     for (const [which, program] of Object.entries(programs).filter((_, program) => isDue(program === at % 2))) {
-      it(`is no fault of the document: ${what}, with a program ${which}`, async () => {
+      it(`is not a fault of the document: ${what}, with a program ${which}`, async () => {
         const [method, path, body] = call(`${what} ${which}`)
         process.execPath = program()
         // Not with a process of an earlier test.

@@ -51,7 +51,7 @@ onStoresInTurn("events from inside", ({ start }) => {
     expect(await bench.rows("in")).to.have.length(1)
   })
 
-  it("are listed newest first, whatever their ids are made of, and by the time they were received", async () => {
+  it("are listed newest first, regardless of their ids, and by the time they were received", async () => {
     await internal("Passed", [])
     await internal("Passing", [{ id: "pass", type: "pipeline.send", pipeline: "passed" }])
     const sent: string[] = []

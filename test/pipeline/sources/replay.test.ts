@@ -1,4 +1,4 @@
-// Replays, and the awaited steps whose intents make them safe: whatever is run again, nothing is done twice.
+// Replays, and the awaited steps whose intents make them safe: nothing that is run again is done twice.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { ShiftedClock } from "../../shifted-clock.ts"

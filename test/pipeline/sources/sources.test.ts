@@ -111,7 +111,7 @@ onStoresInTurn("an event that", ({ start }) => {
   }
 
   for (const { title, payload, status, cause, answer } of faults) {
-    it(`${title} is told of in one way, whatever its source`, async () => {
+    it(`${title} is told of in one way, from every source`, async () => {
       const stories: unknown[] = []
       for (const [source, send] of Object.entries(sources)) {
         const sent = await send(payload)
@@ -212,7 +212,7 @@ onStoresInTurn("events beyond the cap of rejections a minute", ({ start }) => {
     })
   }
 
-  it("are counted in one entry, whatever their source", async () => {
+  it("are counted in one entry, from every source", async () => {
     const schema = { request_schema: { type: "object", required: ["n"] }, pipeline: [] }
     const { inbound_url } = await bench.make({ ...schema, name: "Web" })
     await bench.make({ ...schema, name: "In", source_kind: "internal" })

@@ -97,7 +97,7 @@ describe("what a request tells of a visit", () => {
     for (const [header, language] of Object.entries(cases)) expect(languageOf(header), header).to.equal(language)
   })
 
-  it("believes the configured edge only, and no country that is none", () => {
+  it("believes the configured edge only, and no invalid country", () => {
     const headers = { "cf-ipcountry": "us", "cf-region-code": "CA", "cf-ipcity": "San Jos\u00e9" }
     expect(geographyOf(headers, "cloudflare")).to.deep.equal({ country: "US", region: "US-CA", city: "San Jos\u00e9" })
     expect(geographyOf({ ...headers, "cf-region-code": "us-ca" }, "cloudflare").region).to.equal("US-CA")

@@ -86,7 +86,7 @@ describe("jobs behind a gate", () => {
     expect(await kept(host)).to.have.length(before)
   })
 
-  it("keep why they failed, and are tried again under the same approval", async () => {
+  it("keep why they failed, and are retried under the same approval", async () => {
     reports.before = () => {
       throw new Error("The printer is out of paper.")
     }

@@ -59,7 +59,7 @@ describe("the audit log", () => {
     expect(write?.before).not.to.have.property("slug")
   })
 
-  it("holds no secret, whatever was made or sent", async () => {
+  it("holds no secret of what was made or sent", async () => {
     const pipeline = {
       name: "Signed",
       source_kind: "third_party_webhook",

@@ -13,7 +13,7 @@ interface Entry {
 }
 
 describe("names of secrets", () => {
-  it("are known whatever their case, dashes and underscores, and by how they end", () => {
+  it("are known with any case, dashes and underscores, and by how they end", () => {
     const names = ["X-Api-Key", "x_api_key", "apiKey", "XAPIKEY", "x-custom-auth", "X-Auth-Token", "webhook-secret", "X-Hub-Signature"]
     expect(names.filter((name) => !isSecretName(name))).to.deep.equal([])
   })

@@ -1,4 +1,4 @@
-// The question whether a person may be written to has the answer that sending gives, whatever happened before.
+// The question whether a person may be written to has the answer that sending gives, after any history.
 import { expect } from "chai"
 import fc from "fast-check"
 import { z } from "zod"

@@ -100,7 +100,7 @@ onBothStores("what is left of people", ({ start }) => {
     return [...new Set(found)].sort()
   }
 
-  it("of a deleted conversation is nothing, also where its messages are delivered again, until the person writes anew", async () => {
+  it("of a deleted conversation is nothing, also where its messages are delivered again, until the person writes again", async () => {
     const person = "+4915166600001"
     await says("wamid.d1", person, { body: "First" })
     const file = await sendsPicture("wamid.d2", person)
@@ -138,7 +138,7 @@ onBothStores("what is left of people", ({ start }) => {
     expect(left).to.include({ message_count: 1 })
   })
 
-  it("of an erased person is no row, also of those that were written just before, while the lead changes", async () => {
+  it("of an erased person there is no row, also of those that were written just before, while the lead changes", async () => {
     await call("POST", "/v1/datasets", { slug: "moments", name: "Moments" })
     const email = "moment@elsewhere.test"
     const given = (name: string) => call("POST", "/v1/datasets/moments/rows", { rows: [{ email, name }] })

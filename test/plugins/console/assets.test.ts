@@ -44,7 +44,7 @@ describe("the console over HTTP", () => {
     expect((await fetch(`${host.url}/console-assets/%E0%A4%A`)).headers.get("content-type")).to.include("json")
   })
 
-  it("loads at most 60 KB of script and style, compressed, at first, and keeps them for good", async () => {
+  it("loads at most 60 KB of script and style, compressed, at first, and keeps them permanently", async () => {
     const text = await (await fetch(`${host.url}/console`)).text()
     const named = [...text.matchAll(/(?:href|src)="\/console-assets\/([^"]+)"/g)].map(([, name = ""]) => name)
     const files = await host.get(ConsoleAssets).load()

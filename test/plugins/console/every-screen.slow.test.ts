@@ -35,7 +35,7 @@ describe("every screen", () => {
       expect(places.includes(`/console/${place}`), place).to.equal(true)
   })
 
-  it("shows hostile texts as what they are, whatever field has them, and leads to each part by Tab with its focus in sight", async () => {
+  it("shows hostile texts as what they are, in every field, and leads to each part by Tab with its focus in sight", async () => {
     const page = await shown.signedIn("/console")
     await page.setViewportSize({ width: 320, height: 640 })
     await answerHostile(page)

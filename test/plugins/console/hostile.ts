@@ -1,4 +1,4 @@
-// Texts of strangers that try to be more than text, put into whatever the service answers: for tests that every screen shows them
+// Texts of strangers that try to be more than text, put into all that the service answers: for tests that every screen shows them
 // as what they are.
 import type { Page } from "playwright-core"
 

@@ -106,7 +106,7 @@ describe("messages to providers that fail", () => {
         arrived.add(to)
         return false
       }
-      // A call that is under way would time out by the moved clock.
+      // A call in flight would time out by the moved clock.
       const callBoth = () => {
         if (arrived.size < 2) host.clock.move(5_000)
         return arrived.size === 2

@@ -92,7 +92,7 @@ onBothStores("inbound conversations", (leg) => {
     expect(unknown).to.deep.include({ kind: "other", content: { a: 1 } })
   })
 
-  it("are the same conversation whatever the order of their deliveries, and however often each comes", async () => {
+  it("are the same conversation in any order of their deliveries, and however often each comes", async () => {
     let round = 0
     const property = fc.asyncProperty(fc.infiniteStream(fc.nat()), async (numbers) => {
       const draw = (below: number) => (numbers.next().value ?? 0) % below
@@ -188,7 +188,7 @@ onBothStores("inbound conversations", (leg) => {
     expect(await conversationOf(host, "chatapp", person)).to.include({ suppressed: false })
   })
 
-  it("belong to a registered number, whatever name it has at the provider", async () => {
+  it("belong to a registered number, under any name at the provider", async () => {
     const { status, body } = await host.api("POST", "/v1/voice/phone-numbers", { number: "+49 30 999999", agent_ref: "agent-1" })
     expect(status, JSON.stringify(body)).to.equal(200)
     const connected = await host.api("POST", "/v1/integrations-connect", {
@@ -222,7 +222,7 @@ onBothStores("inbound conversations", (leg) => {
     for (const address of ["+5511945678901", "+551145678901"]) expect(await counted("chatapp", address, 1)).to.include({ address })
   })
 
-  it("belong to the organization whose endpoint took them, whatever number they name", async () => {
+  it("belong to the organization whose endpoint took them, for any number that they name", async () => {
     const person = "+4915188888888"
     await take(chatMessage("wamid.g1", person, { at: start, body: "Hello" }))
     await counted("chatapp", person, 1)

@@ -200,7 +200,7 @@ describe("datasets", () => {
       expect((await list({})).rows).to.have.length(25)
     })
 
-    it("refuse filters and sorts that are none, and cursors made for something else", async () => {
+    it("refuse invalid filters and sorts, and cursors made for something else", async () => {
       await insert(slug, [{ n: 1 }, { n: 2 }])
       const list = (input: object) => call<Rows>("datasets.list_rows", { slug, ...input })
       for (const [field, value] of [
@@ -248,7 +248,7 @@ describe("datasets", () => {
       }
     })
 
-    it("never show another dataset's rows, whatever the filter says", async () => {
+    it("never show another dataset's rows, with any filter", async () => {
       const other = await create()
       await insert(other.slug, [{ hidden: 1 }])
       await insert(slug, [{ shown: 1 }])

@@ -75,7 +75,7 @@ onBothStores("reads of large datasets", ({ start }) => {
     expect(both.details.fields.map(({ message }) => /"([^"]+)"/.exec(message)?.[1])).to.deep.equal(["city", "at.place", "updated_at"])
   })
 
-  it("are answered in the order of created_at, whatever the size", async () => {
+  it("are answered in the order of created_at, for any size", async () => {
     const large = await filled(most + 5)
     expect(await found(large, {})).to.have.length(most + 5)
     expect(await found(large, { sort: "created_at", limit: "3" })).to.have.length(3)

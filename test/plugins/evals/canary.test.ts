@@ -48,7 +48,7 @@ describe("the widget canary", () => {
       .filter(({ event }) => event === "widget_canary_alarm")
       .map(({ data }) => data as { verdict: string; reason: string })
 
-  it("is for staff alone, whatever their role elsewhere is, and for nobody without a user", async () => {
+  it("is for staff alone, with any role elsewhere, and for nobody without a user", async () => {
     const { key } = await member(host.organization.id, "colleague@example.com", false)
     const service = await host.get(UnitsOfWork).run((work) => {
       const wanted = { name: "Service", kind: "api_key", role: "owner", scopes: null, manager: false, user: null } as const

@@ -87,7 +87,7 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     expect(top.get("note")).to.equal(top.get("vip"))
   })
 
-  it("is no picture of a document that does not compile any more, as without the plugin of an action", async () => {
+  it("is not a picture of a document that does not compile any more, as without the plugin of an action", async () => {
     const { id, slug } = await bench.make({ name: "Left behind", pipeline: [] })
     const pipelines = host.get(Store).open(Pipelines, host.organization.id)
     const { document } = (await pipelines.get(id)) ?? {}

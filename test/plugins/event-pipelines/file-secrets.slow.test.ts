@@ -32,7 +32,7 @@ describe("pipeline files", () => {
     const second = await bootWith("fresh-SECRET-2")
     expect(await statuses(second, "leaked-SECRET-1", "fresh-SECRET-2")).to.deep.equal([401, 200])
     const { revision } = await get(second, "turned")
-    // The same again, and none at all, are no change.
+    // The same again, and none at all, are not a change.
     expect(await get(await boot(), "turned")).to.include({ revision })
     delete process.env[variable]
     expect(await get(await boot(), "turned")).to.include({ revision, state: "active" })

@@ -73,7 +73,7 @@ describe("bodies that can't be kept", () => {
     expect([cause, error?.message]).to.deep.equal(["transform_result", "transform's result has more than 5000 different field names."])
   })
 
-  it("are no reason to refuse a transform's result that can't be kept without saying why", async () => {
+  it("are not a reason to refuse a transform's result that can't be kept without saying why", async () => {
     const made = await bench.make({
       name: "Made",
       transform_js: "function transform() { return JSON.parse('{\"__proto__\":1}') }",

@@ -135,7 +135,7 @@ describe("counts of the use of a secret", () => {
     expires_at: "",
   })
 
-  it("are the same in whatever order they are merged", () => {
+  it("are the same in any order of merging", () => {
     const early = use("2026-01-01T00:00:00.000Z", 1)
     const late = use("2026-01-01T00:05:00.000Z", 6)
     expect(mergeUses(early, late)).to.deep.equal(mergeUses(late, early))

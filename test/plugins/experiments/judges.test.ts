@@ -75,7 +75,7 @@ function coverage(bias: Bias, figure: keyof JudgeHealth, truth: number, { pairs 
 }
 
 describe("health of judges", () => {
-  it("finds the bias for the page shown first, whatever the pages are, and none in a judge without it", () => {
+  it("finds the bias for the page shown first, for any pages, and none in a judge without it", () => {
     // Pages of equal quality: the first wins with the odds of the bias.
     for (const [bias, truth] of [
       [{ first: 0.8 }, logistic(0.8)],

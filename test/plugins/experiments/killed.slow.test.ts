@@ -83,7 +83,7 @@ class Killable {
       .observations
   }
 
-  /** Calls of models that were paid for, whose answers are kept by then. */
+  /** Calls of models that were paid for, whose answers are kept already. */
   async paid(): Promise<number> {
     const { days } = await this.api<{ days: { calls: number }[] }>("GET", "/v1/models")
     return days.reduce((sum, { calls }) => sum + calls, 0)

@@ -38,7 +38,7 @@ describe("the report's document in Chromium", () => {
     }
   }
 
-  it("prints on a few pages, black on white whatever the screen's scheme is", async () => {
+  it("prints on a few pages, black on white in every scheme of the screen", async () => {
     const page = await browser.newPage({ colorScheme: "dark" })
     await page.setContent(reportPage(reportWith("")))
     await page.emulateMedia({ media: "print", colorScheme: "dark" })

@@ -145,7 +145,7 @@ onBothStores("runs of heartbeats", ({ start }) => {
     ])
   })
 
-  it("runs once at a time, whoever asks", async () => {
+  it("runs once at a time, for all callers", async () => {
     const { host } = bench
     const { id } = await bench.made({ name: "Twice" })
     const answers = await Promise.all([1, 2, 3].map(() => host.api<Refused>("POST", `/v1/heartbeats/${id}/run`)))

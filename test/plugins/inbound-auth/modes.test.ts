@@ -176,7 +176,7 @@ describe("authenticated_viewer", () => {
     expect(() => authenticatedViewer.config.parse({ audience: "everyone" })).to.throw()
   })
 
-  it("refuses a token that is there and bad, whatever the audience", async () => {
+  it("refuses a bad token for every audience", async () => {
     for (const audience of ["viewers", "public_and_viewers"]) {
       expect(causeOf(await judge({ authorization: "Bearer expired" }, audience))).to.equal("expired_token")
       expect(causeOf(await judge({ authorization: "Bearer invalid" }, audience))).to.equal("invalid_token")

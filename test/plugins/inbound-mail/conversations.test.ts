@@ -64,7 +64,7 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
   const delivered = async (from: string, raw: string, to = "team@example.com") =>
     expect(await service.send(from, to, raw)).to.match(/^250 /)
 
-  it("begin with what was sent, and go on with the reply to it, from whatever address", async () => {
+  it("begin with what was sent, and go on with the reply to it, from any address", async () => {
     const { body: pipeline } = await service.host.api<{ slug: string }>("POST", "/v1/event-pipelines", {
       name: "Thank",
       state: "active",

@@ -68,7 +68,7 @@ onStores("the mail server", "embedded", ({ start }) => {
     expect(await kept()).to.have.length(1)
   })
 
-  it("keeps one message for a message that is sent again, whatever its way here", async () => {
+  it("keeps one message for a message that is sent again, by any way", async () => {
     const again = `Received: from other by way\r\n${message({ "Message-ID": "<1@elsewhere.test>" })}`
     expect(await service.send(lead, ["hello@example.com", "team@example.com"], again)).to.match(/^250 /)
     const both = await Promise.all(

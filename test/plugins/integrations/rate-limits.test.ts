@@ -43,7 +43,7 @@ describe("a window of calls", () => {
     )
   })
 
-  it("begins anew where the limit was changed, and is not held up by a clock that was set back", () => {
+  it("begins again where the limit was changed, and is not held up by a clock that was set back", () => {
     let spent: SpentByWindow = {}
     for (let count = 0; count < 5; count++) spent = (spend([limit], spent, 5_000_000) as { spent: SpentByWindow }).spent
     expect(spend([limit], spent, 5_000_000)).to.include({ full: limit })

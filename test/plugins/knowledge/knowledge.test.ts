@@ -186,7 +186,7 @@ onBothStores("knowledge", ({ start }) => {
     expect(await everything()).to.include("herons")
   })
 
-  it("shows nothing of it to others, and refuses what is no content", async () => {
+  it("shows nothing of it to others, and refuses what is not content", async () => {
     const { id } = await bench.made({ title: "Ours", content: "Only ours." })
     await bench.settled(id)
     const name = `other-${Date.now()}`

@@ -3,7 +3,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** What was asked, whatever the protocol. */
+/** What was asked, over any protocol. */
 export interface Asked {
   readonly protocol: "openai" | "anthropic"
   readonly model: string

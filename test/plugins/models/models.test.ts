@@ -90,7 +90,7 @@ describe("models", () => {
     })
   }
 
-  it("keeps an answer to the same question, and asks anew for another seat, version, text of the prompt, image or input", async () => {
+  it("keeps an answer to the same question, and asks again for another seat, version, text of the prompt, image or input", async () => {
     const asked = question({ images: [png] })
     const first = await models().text(organization(), asked)
     server.answer(() => "Something else.")
@@ -108,7 +108,7 @@ describe("models", () => {
     expect(server.asked).to.have.length(6)
   })
 
-  it("answers the repeat of a call as the call was, whatever it asks by then, and pays once", async () => {
+  it("answers the repeat of a call as the call was, though it asks for something else, and pays once", async () => {
     const asked = question({ callId: "0190a000-0000-7000-8000-0000000000c1" })
     const first = await models().text(organization(), asked)
     expect(await models().text(organization(), { ...asked, input: "More by now" })).to.deep.equal({

@@ -62,7 +62,7 @@ describe("merging segments", () => {
     expect(merged.reduce((sum, { rows }) => sum + rows, 0)).to.be.within(60_000, 100_000)
   })
 
-  it("finishes a day that is over, whatever the sizes", () => {
+  it("finishes a day that is over, for any sizes", () => {
     expect(toFinish([segment("a", 10), segment("b", 40_000)], 100_000, "2026-01-02")).to.have.length(2)
     expect(toFinish([segment("a", 10), segment("b", 40_000)], 100_000, "2026-01-01")).to.equal(undefined)
     expect(toFinish([segment("a", 10)], 100_000, "2026-01-02")).to.equal(undefined)

@@ -77,7 +77,7 @@ describe("containment of analytics queries", () => {
     delete process.env["MILLRACE_TEST_PLANTED"]
   })
 
-  onLinux("ends a query with the service, whatever it is doing", async () => {
+  onLinux("ends a query with the service, at any point of its work", async () => {
     const from = new URL("../../../plugins/page-analytics/query/query-process.ts", import.meta.url).href
     const service = spawn(process.execPath, [
       "--input-type=module",

@@ -55,7 +55,7 @@ describe("page analytics copy", () => {
     expect(segmentFiles().map((name) => name.split("/")[0])).to.have.members(["day=2026-01-31", "day=2026-02-01"])
   })
 
-  it("holds each row once, whatever is read twice, and in its newest version", async () => {
+  it("holds each row once, also what is read twice, and in its newest version", async () => {
     const first = event("pageview", { variant: "a" })
     await service.write([first, event("lead")])
     await service.caughtUp()

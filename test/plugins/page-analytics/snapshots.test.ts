@@ -121,7 +121,7 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
       expect((await ask(sql, first.snapshot)).details).to.deep.include({ reason: "snapshot_gone", why: "expired" })
     })
 
-    it("say that they are unknown, and are no other organization's", async () => {
+    it("say that they are unknown, and are not another organization's", async () => {
       const { snapshot } = await ask(sql)
       const other = await analytics.another()
       expect((await ask(sql, snapshot, other)).details).to.deep.include({ reason: "snapshot_gone", why: "expired" })

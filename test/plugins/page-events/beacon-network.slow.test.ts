@@ -81,7 +81,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await tab.mouse.wheel(0, 10_000)
     await until(() => tab.evaluate<boolean>("scrollY + innerHeight >= document.documentElement.scrollHeight"))
     failing = false
-    // Back on the network: at once, whatever it had decided to wait.
+    // Back on the network: at once, though it had decided to wait.
     await tab.evaluate("dispatchEvent(new Event('online'))")
     await until(async () => (await kinds(page)).includes("scroll_milestone"))
     const seen = await kinds(page)

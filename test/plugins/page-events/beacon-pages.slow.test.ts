@@ -160,7 +160,7 @@ describe("the beacon on pages as they are", () => {
     named: `<form id="named"><input name="id"><input name="name"><input name="action"><input name="method"><input name="email" value="a@b.example"><button>Send</button></form>`,
   }
 
-  it("begins only forms that belong to the page, whatever their fields are named; a lead is what the service kept", async () => {
+  it("begins only forms that belong to the page, with any names of fields; a lead is what the service kept", async () => {
     const cancelling = `<script>
       document.getElementById("cancelled").addEventListener("submit", (event) => event.preventDefault() || event.stopPropagation())
       document.getElementById("quiet").addEventListener("submit", (event) => event.stopPropagation())
@@ -187,7 +187,7 @@ describe("the beacon on pages as they are", () => {
     expect(started, "the forms that are the page's").to.deep.equal(["cancelled", "late", "named", "other", "own", "quiet"])
   })
 
-  it("says that a form was left which was begun and never sent, whatever else was", async () => {
+  it("says that a form was left which was begun and never sent, also where another was", async () => {
     const page = await publish(
       `<!doctype html>${kinds.ignored}${kinds.elsewhere}${kinds.cancelled}${marker}<script>document.getElementById("cancelled").onsubmit = () => false</script>`,
     )

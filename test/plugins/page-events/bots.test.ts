@@ -5,7 +5,7 @@ import { readUserAgents } from "../../bench/user-agents.ts"
 import { desktopChrome } from "./loop.ts"
 
 describe("bots", () => {
-  it("are no people in an app's webview, nor in the common browsers", () => {
+  it("are not people in an app's webview, nor in the common browsers", () => {
     const people = readUserAgents(new URL("../../fixtures/user-agents.json", import.meta.url)).filter(({ in_app }) => in_app !== "")
     expect(people.length).to.be.at.least(150)
     expect(people.filter(({ ua }) => isBot(ua)).map(({ ua }) => ua)).to.deep.equal([])

@@ -184,7 +184,7 @@ describe("page events", () => {
       .and.not.to.include("1234567")
   })
 
-  it("hold whatever the page's HTML names an element, as it is now, and of other names none that may have been typed", async () => {
+  it("hold any name that the page's HTML gives an element, as it is now, and of other names none that may have been typed", async () => {
     const names = [
       "Book now!",
       "Sign up & save",

@@ -97,7 +97,7 @@ describe("leads of a page in a real browser", () => {
     await context.close()
   }
 
-  it("are the rows that were kept, one for each, whatever sent them, and no form that was refused", async () => {
+  it("are the rows that were kept, one for each, from every sender, and no form that was refused", async () => {
     const rows = async () =>
       (await loop.call<{ rows: { values: Record<string, unknown> }[] }>("GET", "/v1/datasets/leads/rows")).rows.map(
         ({ values }) => values["session_id"],

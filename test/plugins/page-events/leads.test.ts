@@ -1,4 +1,4 @@
-// Leads as page events have them: one for each submission that the page's pipeline accepted, whatever sent it, and none
+// Leads as page events have them: one for each submission that the page's pipeline accepted, from every sender, and none
 // for what it refused.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
@@ -102,7 +102,7 @@ describe("leads of a page", () => {
       post(inbound, JSON.stringify({ email, _envelope: visit.envelope }), { ...visit.headers, ...json }),
   }
 
-  it("are told of once for each that is kept, whatever sent it, and were not abandoned", async () => {
+  it("are told of once for each that is kept, from every sender, and were not abandoned", async () => {
     const sessions: string[] = []
     for (const [way, send] of Object.entries(ways)) {
       const visitor = await visit()

@@ -53,7 +53,7 @@ describe("limits on page events", () => {
     for (const one of events) expect(await loop.rows({ event_id: one.event_id })).to.have.length(1)
   })
 
-  it("hold for an organization's pages together, whatever addresses they come from", async () => {
+  it("hold for an organization's pages together, from all addresses", async () => {
     clock.ahead += minute
     const page = await loop.publish()
     const { inbound_url: url } = await loop.pipeline(page)

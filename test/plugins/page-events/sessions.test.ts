@@ -192,7 +192,7 @@ describe("a visitor's page events", () => {
     expect(await campaigns(page, {})).to.deep.equal(["", "", ""])
   })
 
-  it("say at a session's end who bailed and which form was left, once, whatever happened to the process meanwhile", async () => {
+  it("say at a session's end who bailed and which form was left, once, also where the process was replaced meanwhile", async () => {
     const visit = async (events: object[], more: object = {}) => {
       const view = event("pageview")
       await loop.send(url, page, { events: [view, ...events], ...more }, someone())

@@ -179,7 +179,7 @@ describe("visits in a real browser", () => {
       return rows.length > 0 && rows
     })
     expect(told).to.deep.include({ form: "contact", in_app: "instagram" })
-    // The answer to the form is no view of its own, and measures nothing: a visit that becomes a lead would count twice.
+    // The answer to the form is not a view of its own, and measures nothing: a visit that becomes a lead would count twice.
     await tab.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
     const measured = (await loop.rows({ session_id: String(told?.["session_id"]), event: "web_vital" })).map((row) => row["vital_name"])
     expect(measured.sort()).to.deep.equal([...new Set(measured)].sort())

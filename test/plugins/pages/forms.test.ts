@@ -97,7 +97,7 @@ describe("a form whose pipeline cannot do what it should", () => {
       expect([again.status, again.headers.get("location")]).to.deep.equal([303, `${page.path}#thank-you`])
       expect((await rows()).map(({ email, note }) => [email, note])).to.deep.equal([[typed.email, typed.note]])
       expect(html).to.include('<input type="hidden" name="_envelope.utm_source" value="letter">')
-      // Both are in the log with what the pipeline answered, whatever the visitor was shown.
+      // Both are in the log with what the pipeline answered, regardless of what the visitor was shown.
       const entries = await Promise.all(
         (await loop.executions(slug)).map(({ id }) => loop.call("GET", `/v1/event-pipelines/${slug}/executions/${id as string}`)),
       )

@@ -13,7 +13,7 @@ describe("variants", () => {
     { key: "b", html: "", weight: 1 },
     { key: "never", html: "", weight: 0 },
   ]
-  it("are chosen by visitor and page, whatever their order", () => {
+  it("are chosen by visitor and page, in any order", () => {
     fc.assert(
       fc.property(fc.string(), fc.uuid(), (visitor, page) => {
         const chosen = chooseVariant(variants, visitor, page)?.key
@@ -39,7 +39,7 @@ describe("the places in a page", () => {
     )
     expect(filled("<!doctype html><p>x")).to.equal("<!doctype html><HEAD><p>x")
     expect(filled('<FORM class="a>b" action=""/>')).to.equal('<HEAD><FORM TAG class="a>b" action=""/><FORM>')
-    // Of two attributes of a name the first counts; whatever is not a method of forms would mean GET.
+    // Of two attributes of a name the first counts; what is not a method of forms would mean GET.
     for (const method of ["post", "", "put"])
       expect(filled(`<form method="${method}">`)).to.equal(`<HEAD><form TAG method="${method}"><FORM>`)
     for (const other of [
@@ -100,7 +100,7 @@ describe("the places in a page", () => {
     ])
       expect(filled(`${start}${rest}`)).to.equal(`${start}<HEAD>${rest}`)
   })
-  it("are found in time that grows with the page and no faster, whatever it holds", async () => {
+  it("are found in time that grows with the page and no faster, with any content", async () => {
     const size = 512 * 1_024
     const units = [
       "<a",

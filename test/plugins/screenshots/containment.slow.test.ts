@@ -76,7 +76,7 @@ describe("screenshots: what a page can cost", () => {
     return result.error
   }
 
-  it("ends a render at its deadline, whatever the page does, and leaves no process", async () => {
+  it("ends a render at its deadline, regardless of what the page does, and leaves no process", async () => {
     const host = await startHost({ deadline_ms: 50_000 })
     const errors = Promise.all([failure(host, "/hangs"), failure(host, "/loops")])
     await Promise.all([site.wasAsked("/hangs"), site.wasAsked("/looping")])

@@ -76,7 +76,7 @@ export class Customer {
     return patiently(() => this.#host.api<T>(method, at, body))
   }
 
-  /** Whatever it is answered, also 503. */
+  /** The answer as it is, also 503. */
   register(domain: string, more: object = {}) {
     return this.#host.api<Domain>("POST", path, { domain, ...more })
   }

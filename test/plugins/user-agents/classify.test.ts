@@ -55,7 +55,7 @@ describe("user agents", () => {
     for (const agent of slow) expect(await processorMs(() => classifyUserAgent(agent))).to.be.below(100)
   })
 
-  it("are read from lists in the forms that people keep them in, and not from what is none", () => {
+  it("are read from lists in the forms that people keep them in, and not from other text", () => {
     const folder = mkdtempSync(join(tmpdir(), "millrace-agents-"))
     const read = (name: string, text: string) => {
       const file = join(folder, name)
@@ -73,7 +73,7 @@ describe("user agents", () => {
       ])
       const table = 'User-Agent,Device Type,Browser\r\n"a ""b""",tv,\nc,,Yandex Browser\nd,"",\n'
       const labelled = read("table.csv", table)
-      expect(labelled, "an empty field is no label, and quotes around nothing are").to.deep.equal([
+      expect(labelled, "an empty field is not a label, and quotes around nothing are").to.deep.equal([
         { ua: 'a "b"', device_type: "" },
         { ua: "c", browser: "other" },
         { ua: "d", device_type: "" },

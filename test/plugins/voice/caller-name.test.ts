@@ -1,4 +1,4 @@
-// Caller names (specification 4.15): nothing is registered without a person, one registration whatever happens on the way,
+// Caller names (specification 4.15): nothing is registered without a person, one registration regardless of what fails on the way,
 // and no status that Trust Hub did not tell.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"

@@ -148,7 +148,7 @@ export async function startTrustHub(): Promise<TrustHubServer> {
     const friendly = url.searchParams.get("FriendlyName")
     const status = url.searchParams.get("Status")
     const fit = all.filter((item) => (!friendly || item["friendly_name"] === friendly) && (!status || item["status"] === status))
-    // Pages of two, whatever size is asked for.
+    // Pages of two, regardless of the size that is asked for.
     const page = Number(url.searchParams.get("Page") ?? 0)
     const results = fit.slice(page * 2, page * 2 + 2)
     const next = new URL(url)

@@ -28,7 +28,7 @@ export interface Filed extends Refusal {
   readonly status: string
 }
 
-const longestMoveMs = 600_000
+const maxMoveMs = 600_000
 
 export function voiceEnv(hub: TrustHubServer): NonNullable<TestHostOptions["env"]> {
   return {
@@ -121,7 +121,7 @@ export class Desk {
       still = now === seen ? still + 1 : 0
       seen = now
       if (still > 0 && still % 3 === 0) {
-        movedMs = Math.min(2 * movedMs, longestMoveMs)
+        movedMs = Math.min(2 * movedMs, maxMoveMs)
         this.host.clock.move(movedMs)
       }
       return undefined

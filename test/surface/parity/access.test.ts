@@ -91,7 +91,7 @@ describe("every operation", () => {
     })
   })
 
-  it("is unauthenticated without a key, and with one that is none", async () => {
+  it("is unauthenticated without a key, and with an invalid one", async () => {
     await eachOperation((operation) => unlike(operation, { key: null }, refusedAs("unauthenticated")))
     // How wrong a key is, no surface can tell.
     for (const key of ["nonsense", `mr_api_${"A".repeat(54)}`])
@@ -107,7 +107,7 @@ describe("every operation", () => {
     })
   })
 
-  it("is refused over MCP to a token without the scope mcp, whatever else it has", async () => {
+  it("is refused over MCP to a token without the scope mcp, with any others", async () => {
     const keys = new Map<string, string>()
     await eachOperation(async (operation) => {
       if (!offered(operation, "mcp")) return undefined

@@ -25,7 +25,7 @@ function answersOfAgent({ url }: OutgoingCall): CallResponse | undefined {
 function answersOfModel({ url, body }: OutgoingCall): CallResponse | undefined {
   if (!url.startsWith(fixtureModel.base_url)) return undefined
   const text = body ?? ""
-  // The pages alone, without the question before them and whatever follows.
+  // The pages alone, without the question before them and what follows.
   const [a = "", b = ""] = [...text.matchAll(/Page [AB]:[^<]*<page>(.*?)<\/page>/g)].map(([, page = ""]) => page)
   const verdict = { reasoning: "Longer.", winner: a.length > b.length ? "A" : "B", confidence: 0.5 }
   const passes = { reasoning: "As expected.", verdict: "pass" }

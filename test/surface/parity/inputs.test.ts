@@ -1,4 +1,4 @@
-// Whatever is sent to any operation, right or broken, over any surface, is answered as the contract says: never a 5xx,
+// All that is sent to any operation, right or broken, over any surface, is answered as the contract says: never a 5xx,
 // never a stack trace, never another organization's data, never a code outside the closed set or outside what the
 // operation declares.
 import { expect } from "chai"

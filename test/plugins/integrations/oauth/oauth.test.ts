@@ -134,7 +134,7 @@ describe("integrations by OAuth 2", () => {
     expect(await browser.open(`${service.host.url}/v1/integrations/oauth/authorize?ticket=unknown`)).to.include({ status: 400 })
   })
 
-  it("answers that the authorization server is down, to be tried again", async () => {
+  it("answers that the authorization server is down, to be retried", async () => {
     const begun = await service.begin("Down")
     const { browser, back } = await service.grant(begun)
     service.server.fails = 503

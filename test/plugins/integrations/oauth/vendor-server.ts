@@ -1,4 +1,4 @@
-// A vendor on loopback whose authorization server grants to whoever asks and answers as a test says: for what vendors do
+// A vendor on loopback whose authorization server grants to every client and answers as a test says: for what vendors do
 // beside the standard. Codes, PKCE, client secrets and refresh tokens are checked; each grant has tokens of its own.
 import { createHash } from "node:crypto"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"

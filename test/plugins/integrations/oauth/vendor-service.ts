@@ -1,4 +1,4 @@
-// A service with apps of a vendor on loopback (vendor-server.ts), which grants to whoever asks.
+// A service with apps of a vendor on loopback (vendor-server.ts), which grants to every client.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -124,7 +124,7 @@ export const hostileQueries: readonly HostileQuery[] = [
   ...tells("events", "SHOW TABLES", "SHOW ALL TABLES", "SELECT table_name FROM information_schema.tables"),
   ...tells("current_query", "SELECT current_query()"),
 
-  // Statements that are no SELECT, and more than one.
+  // Statements that are not a SELECT, and more than one.
   ...changes(
     hasTable("made"),
     "CREATE TABLE made AS SELECT 1",
