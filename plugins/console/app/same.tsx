@@ -44,7 +44,7 @@ const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stri
 const shell = (value: unknown) => (/^[\w.@:/-]+$/.test(plain(value)) ? plain(value) : quoted(plain(value)))
 
 /** Fields of the path are arguments; lists, objects and the like go in as a file. */
-export function commandOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
+function commandOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
   const inPath = pathFields(operation)
   const given = Object.entries(input).filter(([field]) => !inPath.includes(field))
   const isFlag = ([, value]: [string, unknown]) => typeof value === "string" || typeof value === "number"
@@ -56,7 +56,7 @@ export function commandOf(operation: Operation, input: Readonly<Record<string, u
   return `echo ${quoted(JSON.stringify(Object.fromEntries(rest)))} | ${words.join(" ")} --file -`
 }
 
-export function curlOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
+function curlOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
   const { method, path } = operation
   const inPath = pathFields(operation)
   const rest = Object.entries(input).filter(([name]) => !inPath.includes(name))

@@ -85,7 +85,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
           Read again
         </button>
       </p>
-      {isApart && apart.answer && !one && <p role="status">The row of this address is there no more.</p>}
+      {isApart && apart.answer && !one && <p role="status">The row of this address no longer exists.</p>}
       {isComplete && rows.length === 0 && <Nothing>{filter === "" ? "No rows yet." : "No row is like this."}</Nothing>}
       {!isRefused && !(isComplete && rows.length === 0) && (
         <div class={one ? "split" : ""}>

@@ -36,7 +36,7 @@ describe("the console over HTTP", () => {
     const policy = here?.headers.get("content-security-policy")
     expect(policy).to.include("default-src 'none'").and.include("script-src 'self'").and.include("frame-ancestors 'none'")
     expect(policy).to.not.include("unsafe")
-    // A place that is no text, too.
+    // Nor does a place that is not text take it away.
     const broken = await fetch(`${host.url}/console/%E0%A4%A`)
     expect(broken.status).to.equal(400)
     expect(broken.headers.get("content-security-policy")).to.equal(policy)

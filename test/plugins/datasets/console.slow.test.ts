@@ -139,7 +139,7 @@ describe("the screens of datasets", () => {
     await page.getByText("No row is like this").waitFor()
     expect(await count()).to.equal(0)
     await page.goto(link)
-    await page.getByText("The row of this address is there no more.").waitFor()
+    await page.getByText("The row of this address no longer exists.").waitFor()
   })
 
   it("insert rows that are written as JSON, and say at which row one is refused", async () => {
