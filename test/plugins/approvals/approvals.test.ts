@@ -20,7 +20,12 @@ interface Approval {
   readonly digest: string
   readonly asked_digest: string | null
   readonly note: string
-  readonly receipt: { ok: boolean; digest: string; result: unknown; error: { code: string; message: string } | null } | null
+  readonly receipt: {
+    ok: boolean
+    digest: string
+    result: unknown
+    error: { code: string; message: string; reason?: string } | null
+  } | null
 }
 interface Refusal {
   readonly code: string
@@ -158,6 +163,19 @@ describe("approvals", () => {
     expect((await decide(late.id, { decision: "approve" })).body.details.reason).to.equal("already_decided")
     expect((await ended(late.entry)).steps["thank"]?.error?.message).to.contain("expired")
     expect(mails()).to.have.length(before)
+  })
+
+  it("tell in the receipt why an action failed, also by an error that is not one of the service's", async () => {
+    const one = await pipeline("Broken", mail())
+    const { entry, id } = await sent(one, { email: "ada@example.com", name: "Ada" })
+    host.outgoing.onMail = () => {
+      throw new TypeError("mails is not iterable")
+    }
+    await decide(id, { decision: "approve" })
+    await ended(entry)
+    host.outgoing.onMail = undefined
+    const { state, receipt } = await until("the receipt", async () => ((await approval(id)).receipt ? approval(id) : undefined))
+    expect([state, receipt?.error]).to.deep.equal(["failed", { code: "unknown", message: "mails is not iterable", reason: "action_error" }])
   })
 
   it("let through what the organization does not gate, and refuse a gate that does not exist", async () => {
