@@ -35,31 +35,31 @@ export class Claims {
     return (await this.#store.open(JobCollection).count(this.#isDue({ type: { $in: [...types] } }), { limit: 1 })) > 0
   }
 
-  /** At most `room` jobs of the type that nobody holds and whose time has come. */
-  async due(type: string, room: number): Promise<DueJobs> {
-    const oldest = await this.#find({ type }, room)
-    if (oldest.length < room) return { jobs: oldest, more: false }
+  /** At most `capacity` jobs of the type that nobody holds and whose time has come. */
+  async due(type: string, capacity: number): Promise<DueJobs> {
+    const oldest = await this.#find({ type }, capacity)
+    if (oldest.length < capacity) return { jobs: oldest, more: false }
     const organizations = await this.#inTurn(`${type}/`, this.#lastOrganization, maxOrganizations)
-    const share = Math.ceil(room / Math.max(1, organizations.length))
+    const share = Math.ceil(capacity / Math.max(1, organizations.length))
     const jobs: JobDocument[] = []
     for (const organization of organizations) {
-      if (jobs.length >= room) break
+      if (jobs.length >= capacity) break
       this.#lastOrganization.set(`${type}/`, organization)
-      jobs.push(...(await this.#ofOrganization(`${type}/${organization}/`, Math.min(share, room - jobs.length))))
+      jobs.push(...(await this.#ofOrganization(`${type}/${organization}/`, Math.min(share, capacity - jobs.length))))
     }
     // Where the lanes that were looked at have nothing due, or jobs have none.
     return { jobs: jobs.length > 0 ? jobs : oldest, more: true }
   }
 
-  async #ofOrganization(prefix: string, room: number): Promise<JobDocument[]> {
+  async #ofOrganization(prefix: string, capacity: number): Promise<JobDocument[]> {
     if (this.#lastLane.size > 10_000) this.#lastLane.clear()
     const keys = await this.#inTurn(prefix, this.#lastLane, maxKeys)
     const jobs: JobDocument[] = []
     for (const [at, key] of keys.entries()) {
-      if (jobs.length >= room) break
+      if (jobs.length >= capacity) break
       this.#lastLane.set(prefix, key)
       // What one key leaves, the next may have.
-      jobs.push(...(await this.#find({ lane: `${prefix}${key}` }, Math.ceil((room - jobs.length) / (keys.length - at)))))
+      jobs.push(...(await this.#find({ lane: `${prefix}${key}` }, Math.ceil((capacity - jobs.length) / (keys.length - at)))))
     }
     return jobs
   }

@@ -19,7 +19,7 @@ export interface Slots {
 
 interface TypeOfJob {
   readonly scheduler: FairScheduler<JobDocument>
-  readonly room: number
+  readonly capacity: number
   /** Jobs that wait or run, by organization. */
   readonly organizations: Map<string, number>
   held: number
@@ -60,9 +60,9 @@ export class HeldJobs {
   }
 
   /** How many more jobs of the type it has room for. */
-  room(type: string): number {
-    const { room, held } = this.#type(type)
-    return Math.max(0, room - held)
+  capacity(type: string): number {
+    const { capacity, held } = this.#type(type)
+    return Math.max(0, capacity - held)
   }
 
   hasRoom(type: string, organization: string | null): boolean {
@@ -74,10 +74,10 @@ export class HeldJobs {
     const planned = new Set<string>()
     const fit: J[] = []
     for (const job of jobs) {
-      const { room, held, organizations } = this.#type(job.type)
+      const { capacity, held, organizations } = this.#type(job.type)
       const organization = job.organization ?? ""
-      const reserved = organizations.has(organization) || planned.has(organization) ? Math.floor(room / 4) : 0
-      if (held + fit.length >= room - reserved) continue
+      const reserved = organizations.has(organization) || planned.has(organization) ? Math.floor(capacity / 4) : 0
+      if (held + fit.length >= capacity - reserved) continue
       planned.add(organization)
       fit.push(job)
     }
@@ -86,7 +86,7 @@ export class HeldJobs {
 
   /** Whether there is room enough for a look into the store to be worth it. */
   wantsMore(type: string): boolean {
-    return this.room(type) >= this.#type(type).room / 2
+    return this.capacity(type) >= this.#type(type).capacity / 2
   }
 
   add(doc: JobDocument): void {
@@ -162,7 +162,7 @@ export class HeldJobs {
         refuse: () => undefined,
         now: this.#now,
       })
-      type = { scheduler, room: Math.max(slots, Math.min(maxHeld, slots * heldPerSlot)), organizations: new Map(), held: 0 }
+      type = { scheduler, capacity: Math.max(slots, Math.min(maxHeld, slots * heldPerSlot)), organizations: new Map(), held: 0 }
       this.#types.set(name, type)
     }
     return type

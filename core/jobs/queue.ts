@@ -239,19 +239,19 @@ export class DurableQueue implements JobQueue {
 
   /** Claims what is due and fits; resolves to whether there is room for more that is. */
   async #claimDue(): Promise<boolean> {
-    const types = [...this.#args.jobs.keys()].filter((type) => this.#held.room(type) > 0)
+    const types = [...this.#args.jobs.keys()].filter((type) => this.#held.capacity(type) > 0)
     // Before the look, so that what is committed meanwhile is looked for again.
     for (const type of types) this.#backlog.delete(type)
     if (!(await this.#claims.any(types))) return this.#wantsMore()
     for (const type of types) {
-      const room = this.#held.room(type)
+      const capacity = this.#held.capacity(type)
       if (this.#stopped) return false
-      if (room <= 0) {
+      if (capacity <= 0) {
         this.#backlog.add(type)
         continue
       }
       this.#backlog.delete(type)
-      const { jobs, more } = await this.#claims.due(type, room)
+      const { jobs, more } = await this.#claims.due(type, capacity)
       const free = jobs.filter(({ id }) => !this.#held.has(id))
       const fitting = this.#held.fitting(free)
       // What an organization has beyond its share waits until something of its own ends.

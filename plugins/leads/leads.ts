@@ -181,8 +181,8 @@ export class Leads {
     const missing = identities.filter((_, index) => leads[index] === undefined)
     if (!lead) return this.#create(work, organization, { name, time_zone: time_zone ?? "", at, until, identities })
     for (const other of others) if (other) this.#records.suspect(work, organization, lead, other)
-    const room = maxIdentities - lead.emails.length - lead.phones.length
-    const added = missing.slice(0, Math.max(0, room))
+    const left = maxIdentities - lead.emails.length - lead.phones.length
+    const added = missing.slice(0, Math.max(0, left))
     for (const identity of added) this.#records.attach(work, organization, lead.id, identity)
     const $set: Partial<StoredLead> = {
       ...(until > lead.last_seen_at ? { last_seen_at: until } : {}),

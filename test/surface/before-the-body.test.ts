@@ -4,14 +4,14 @@ import { expect } from "chai"
 import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("before the body is read", () => {
-  const houses: SurfaceBench[] = []
+  const benches: SurfaceBench[] = []
   const open = async (options: Parameters<typeof openSurfaceBench>[0] = {}) => {
     const bench = await openSurfaceBench(options)
-    houses.push(bench)
+    benches.push(bench)
     return bench
   }
   afterEach(async () => {
-    for (const bench of houses.splice(0)) await bench.close()
+    for (const bench of benches.splice(0)) await bench.close()
   })
 
   const large = JSON.stringify({ id: "big", text: "x".repeat(1_200_000) })

@@ -6,14 +6,14 @@ import { RunningTime } from "../slowness.ts"
 import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("the HTTP server", () => {
-  const houses: SurfaceBench[] = []
+  const benches: SurfaceBench[] = []
   const open = async (options: Parameters<typeof openSurfaceBench>[0] = {}) => {
     const bench = await openSurfaceBench(options)
-    houses.push(bench)
+    benches.push(bench)
     return bench
   }
   afterEach(async () => {
-    for (const bench of houses.splice(0)) await bench.close()
+    for (const bench of benches.splice(0)) await bench.close()
   })
 
   it("says what to do when the port is taken", async () => {

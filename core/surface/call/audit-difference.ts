@@ -92,10 +92,10 @@ function byField(one: Side, other: Side): Side {
   if (!isRecord(one)) return typeof one === "symbol" ? one : shortText(textOf(one), other === absent ? undefined : textOf(other), maxText)
   const differing = Object.keys(one).filter((name) => !isDeepStrictEqual(one[name], fieldOf(other, name)))
   const shown = differing.slice(0, 50)
-  const room = Math.floor(maxLength / Math.max(1, shown.length) / 2)
+  const each = Math.floor(maxLength / Math.max(1, shown.length) / 2)
   const fields = shown.map((name) => {
     const theirs = fieldOf(other, name)
-    return [name.slice(0, 200), shortText(textOf(one[name] ?? null), theirs === absent ? undefined : textOf(theirs), room)]
+    return [name.slice(0, 200), shortText(textOf(one[name] ?? null), theirs === absent ? undefined : textOf(theirs), each)]
   })
   const left = differing.length - shown.length
   return { truncated: true, ...Object.fromEntries(fields), ...(left > 0 ? { "…": `${left} more` } : {}) }
