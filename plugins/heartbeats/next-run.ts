@@ -37,7 +37,7 @@ export function firstActive(times: HeartbeatTimes, instant: number): number {
 }
 
 /** The window that begins on a local day, given by its midnight as a wall time. One that the clocks skip as a whole begins at their change and has its usual length. */
-export function windowOf(times: HeartbeatTimes, midnight: number): ActiveWindow | undefined {
+function windowOf(times: HeartbeatTimes, midnight: number): ActiveWindow | undefined {
   const { active_days, active_window_start, active_window_end, timezone } = times
   if (!active_days.includes(weekday(midnight))) return undefined
   const start = minutesOf(active_window_start || "00:00") * 60_000

@@ -5,7 +5,7 @@ import { AppError, isRecord, type Json } from "#core"
 import { PageEnvelope } from "#core/engine"
 import { elementName } from "./vocabulary.ts"
 
-export const maxEvents = 200
+const maxEvents = 200
 
 export interface Click {
   /** Milliseconds by the browser's clock. */

@@ -23,7 +23,7 @@ const kindOf = (value: Value): number =>
   kinds.indexOf(value === null || value === undefined ? "null" : Array.isArray(value) ? "array" : typeof value)
 
 /** Order of two values; text by UTF-8 bytes. */
-export function order(a: Value, b: Value): number {
+function order(a: Value, b: Value): number {
   if (kindOf(a) !== kindOf(b)) return kindOf(a) - kindOf(b)
   if (typeof a === "string" && typeof b === "string") return Buffer.compare(Buffer.from(a), Buffer.from(b))
   return typeof a === "number" || typeof a === "boolean" ? Number(a) - Number(b) : 0

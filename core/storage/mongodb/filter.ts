@@ -63,7 +63,7 @@ function isConditions(value: unknown): value is Bson {
   return keys.length > 0 && keys.every((key) => key.startsWith("$"))
 }
 
-export function operand(place: QueryScope, path: string, value: unknown): unknown {
+function operand(place: QueryScope, path: string, value: unknown): unknown {
   if (path === "id") return typeof value === "string" ? keyOf(place.organization, value) : value
   const times: TimeTree | undefined = timesAt(timesOf(place.collection), path)
   if (times?.isTime && typeof value === "string") return comparedTime(value, path)

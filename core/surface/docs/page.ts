@@ -35,7 +35,7 @@ export function docsPage(document: () => JsonObject): ServedDocument {
   }
 }
 
-export function render(document: JsonObject): string {
+function render(document: JsonObject): string {
   const info = document["info"] as { title: string; version: string; description: string }
   const server = (document["servers"] as { url: string }[])[0]?.url ?? ""
   const operations = operationsOf(document)

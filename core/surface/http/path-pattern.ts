@@ -14,7 +14,7 @@ export function patternOf(path: string, flags = ""): RegExp {
 }
 
 /** For express (path-to-regexp 8). */
-export function expressPath(path: string): string {
+function expressPath(path: string): string {
   return segmentsOf(path)
     .map((segment) => `/${parameter.test(segment) ? segment.replace(parameter, ":$1") : segment.replace(/[:*?+!()[\]{}\\]/g, "\\$&")}`)
     .join("")

@@ -6,7 +6,7 @@ import { timestamp } from "../../kernel/clock.ts"
 import { idAt, timeOfId } from "../../kernel/ids.ts"
 import { LiveMessages, roomOf, type WireMessage, wireMessage } from "./messages.ts"
 
-export const overlapMs = 10_000
+const overlapMs = 10_000
 
 export interface Backlog {
   /** Oldest first. */

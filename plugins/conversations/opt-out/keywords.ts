@@ -15,7 +15,7 @@ export function keywordIn(text: string, channel: Channel): "opt_out" | "opt_in" 
 }
 
 /** Lower case, without punctuation, symbols, emoji and what nobody sees (marks of direction, of width zero); letters that stand alone, as in S.T.O.P., are one word. */
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
     .toLowerCase()

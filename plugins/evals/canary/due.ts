@@ -2,7 +2,7 @@
 import type { CheckVerdict, StoredCanary } from "./collection.ts"
 
 /** After which a check counts as unfinished, and a check that should have begun as late. */
-export const graceMs = 5 * 60_000
+const graceMs = 5 * 60_000
 
 type Watched = Pick<StoredCanary, "running_since" | "last_started_at" | "interval_minutes">
 

@@ -8,7 +8,7 @@ import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
 import { addMinute, bucketOf, type Counts, emptyMinute, none, outcomes, sumOf } from "./counts.ts"
 
 const writtenEveryMs = 5_000
-export const keptMinutes = 24 * 60
+const keptMinutes = 24 * 60
 /** Minutes of organizations with unwritten counts; of further ones nothing is counted until these are written. */
 const maxPending = 5_000
 const ones: readonly Counts[] = outcomes.map((_, at) => [at === 0 ? 1 : 0, at === 1 ? 1 : 0, at === 2 ? 1 : 0])

@@ -47,7 +47,7 @@ export function observe(sketch: Sketch, payload: Json, sighting: Sighting, hash:
   new Walk(sketch, sighting, hash).event(payload)
 }
 
-export function note(tally: Tally | null | undefined, { at, execution, rejected, weight }: Sighting, n: number): Tally {
+function note(tally: Tally | null | undefined, { at, execution, rejected, weight }: Sighting, n: number): Tally {
   if (!tally)
     return {
       events: weight,
@@ -171,7 +171,7 @@ class Walk {
   }
 }
 
-export function typeOf(value: Json): JsonType {
+function typeOf(value: Json): JsonType {
   if (value === null) return "null"
   if (Array.isArray(value)) return "array"
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number"
@@ -181,6 +181,6 @@ export function typeOf(value: Json): JsonType {
 const namePattern = /^[@#$_]?[\p{L}_][\p{L}\p{N}_.:$ -]*$/u
 
 /** Names that are data themselves (mail addresses, numbers, ids) are not kept. */
-export function isName(name: string): boolean {
+function isName(name: string): boolean {
   return name.length <= limits.nameLength && namePattern.test(name) && !/\d{5}|[0-9a-f]{8}-?[0-9a-f]{4}/i.test(name)
 }

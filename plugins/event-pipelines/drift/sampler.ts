@@ -9,7 +9,7 @@ const perNode = 200
 /** Characters of their bodies. */
 const perNodeText = 1_048_576
 /** A longer body is not looked at. */
-export const maxText = 262_144
+const maxText = 262_144
 const maxPipelines = 10_000
 const windowMs = 1_000
 

@@ -11,7 +11,7 @@ import { maxAddresses, mergeUses } from "./merge.ts"
 export type ShownAddresses = "full" | "network" | "none"
 
 /** Also what another node's counts lag behind by. */
-export const writtenEveryMs = 5_000
+const writtenEveryMs = 5_000
 /** Of one secret between two writes; of those beyond, one in some has its address looked at. */
 const addressesLookedAt = 64
 const addressEvery = 32

@@ -21,7 +21,7 @@ export interface Share {
   readonly too_few: boolean
 }
 
-export const enough = 30
+const enough = 30
 
 /**
  * Wilson's interval with as many observations as the clusters are worth (Kish's effective sample size), and Student's quantile

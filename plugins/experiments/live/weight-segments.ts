@@ -26,7 +26,7 @@ export function weightSegments(
   return segments.filter(({ shares }, place) => place === 0 || !same(shares, segments[place - 1]?.shares ?? []))
 }
 
-export function sharesOf(variants: readonly ExperimentVariant[], weights: Readonly<Record<string, number>>): number[] {
+function sharesOf(variants: readonly ExperimentVariant[], weights: Readonly<Record<string, number>>): number[] {
   const own = variants.map(({ page_variant }) => weights[page_variant] ?? 0)
   const total = own.reduce((sum, weight) => sum + weight, 0)
   return own.map((weight) => (total > 0 ? weight / total : 0))

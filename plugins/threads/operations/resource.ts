@@ -60,7 +60,7 @@ export function shownMessage({ organization_id: _organization, ...shown }: Store
   return shown
 }
 
-export const HandleResource = z.object({ resource_type: z.string(), resource_id: z.string(), revision_ref: z.string() })
+const HandleResource = z.object({ resource_type: z.string(), resource_id: z.string(), revision_ref: z.string() })
 
 export const runStates = Object.keys(runMachine.states) as [RunState, ...RunState[]]
 

@@ -5,7 +5,7 @@ import type { ProcessTree } from "../service/cpu.ts"
 import { type Row, rowOf } from "../table.ts"
 import { days, emailOf, type Full, orderOf, pageOf, pipelines, rareWordOf, requestIdOf } from "./full-store.ts"
 
-export const goalMs = 100
+const goalMs = 100
 const warm = 10
 const runs = 60
 const dayMs = 86_400_000

@@ -37,7 +37,7 @@ function keeperOf(pid: number, file: string, tables: { readonly rows: string; re
   }
 }
 
-export const handler = "express handler"
+const handler = "express handler"
 
 export async function startHandler(body: RequestSpec["body"]): Promise<KeepingPeer> {
   const folder = benchFolder()
@@ -51,7 +51,7 @@ export async function startHandler(body: RequestSpec["body"]): Promise<KeepingPe
 
 /** Names the binary; without it PocketBase is left out. */
 export const pocketBaseVariable = "BENCH_POCKETBASE"
-export const pocketBase = "PocketBase"
+const pocketBase = "PocketBase"
 
 const startMs = 30_000
 

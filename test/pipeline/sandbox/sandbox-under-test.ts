@@ -5,7 +5,7 @@ import { createLog } from "../../../core/kernel/log.ts"
 import { createSandbox, type SandboxOptions } from "../../../core/pipeline/sandbox/create-sandbox.ts"
 import type { Program, Sandbox, SandboxCall } from "../../../core/pipeline/sandbox/sandbox.ts"
 
-export const sandboxConfig: CoreConfig["sandbox"] = {
+const sandboxConfig: CoreConfig["sandbox"] = {
   processes: 1,
   memory_mb: 32,
   timeout_ms: 50,

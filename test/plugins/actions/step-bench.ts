@@ -10,10 +10,10 @@ import { compileConfig } from "../../../core/pipeline/compile/config.ts"
 import { CommonActionFields } from "../../../core/pipeline/document.ts"
 
 const common = Object.keys(CommonActionFields.shape)
-export const ids = timeOrderedIds(systemClock)
+const ids = timeOrderedIds(systemClock)
 export const executionId = ids.uuid()
 
-export function fieldsOf(yaml: string): { [key: string]: Json } {
+function fieldsOf(yaml: string): { [key: string]: Json } {
   const given = parse(yaml) as { [key: string]: Json }
   return Object.fromEntries(Object.entries(given).filter(([name]) => !common.includes(name)))
 }
@@ -31,7 +31,7 @@ export function rendered(action: AnyAction, yaml: string, event: Json = {}, more
   return evaluate(scope)
 }
 
-export function stepContext(change: Partial<StepContext> = {}): StepContext {
+function stepContext(change: Partial<StepContext> = {}): StepContext {
   return {
     organization: { id: "0190a000-0000-7000-8000-000000000001", slug: "acme" },
     pipeline: { id: "0190a000-0000-7000-8000-000000000002", slug: "source", name: "Source", endpoint_id: "in_1" },

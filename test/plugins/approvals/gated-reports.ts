@@ -10,7 +10,7 @@ interface Report extends Document {
   api_key: string
 }
 
-export const ReportCollection = defineCollection<Report>()({ name: "gated_reports", scope: "organization", times: [], indexes: [] })
+const ReportCollection = defineCollection<Report>()({ name: "gated_reports", scope: "organization", times: [], indexes: [] })
 
 /** What is done before a report is kept, and what runs were told in the end. */
 export const reports = { before: () => {}, refused: [] as unknown[] }

@@ -29,7 +29,7 @@ if (!s3Available) {
   console.warn("\n!!! NO S3 SERVER: its tests are SKIPPED. Set MILLRACE_TEST_S3_SERVER to the versitygw binary.\n")
 }
 
-export const bucket = "millrace-test"
+const bucket = "millrace-test"
 const accessKey = "millraceTestKey"
 const secret = "millrace-test-S3-SECRET-91c4"
 

@@ -3,8 +3,8 @@ import { createHmac } from "node:crypto"
 import type { TestHost } from "#core/testing"
 import { patiently } from "../../waiting.ts"
 
-export const appSecret = "meta-app-secret"
-export const authToken = "twilio-auth-token"
+const appSecret = "meta-app-secret"
+const authToken = "twilio-auth-token"
 export const phoneNumberId = "106540352242922"
 /** The service's own number, and as Meta writes it. */
 export const own = "+493012345678"

@@ -2,7 +2,7 @@
 import { createCipheriv, createHash } from "node:crypto"
 import { deflateSync } from "node:zlib"
 
-export function pdfOf(objects: readonly (string | Buffer)[], trailer = ""): Buffer {
+function pdfOf(objects: readonly (string | Buffer)[], trailer = ""): Buffer {
   const parts: Buffer[] = [Buffer.from("%PDF-1.7\n")]
   const places: number[] = []
   let length = parts[0]?.length ?? 0

@@ -7,11 +7,11 @@ import { Integrations } from "../../../../plugins/integrations/index.ts"
 import { type AuthorizationServer, client, type ServerOptions, startAuthorizationServer } from "./authorization-server.ts"
 import { Browser, type Seen } from "./browser.ts"
 
-export const callbackPath = "/v1/integrations/oauth/callback/contacts"
+const callbackPath = "/v1/integrations/oauth/callback/contacts"
 export const returnUrl = "https://app.example.com/done?tab=2"
 
 /** Settings of a service whose folder of apps has one document, of the app `contacts`. */
-export function settingsOf({ issuer }: Pick<AuthorizationServer, "issuer">, folder: string): Record<string, string> {
+function settingsOf({ issuer }: Pick<AuthorizationServer, "issuer">, folder: string): Record<string, string> {
   const oauth2 = {
     issuer,
     authorization_url: `${issuer}/auth`,
