@@ -32,7 +32,8 @@ class Stretched {
   /** What an offset of the browser stands for. Short ways are as long as they seem. */
   offset(of: number, { scrollHeight, clientHeight }: HTMLElement): number {
     const range = scrollHeight - clientHeight
-    const isFar = Math.abs(of - this.#last) > clientHeight || of <= 0 || of >= range
+    // Where it is scrolled to is a fraction, its heights are rounded.
+    const isFar = Math.abs(of - this.#last) > clientHeight || of < 1 || of > range - 1
     if (isFar) this.shift = range > 0 ? Math.min(1, Math.max(0, of / range)) * this.#hidden : 0
     this.#last = of
     return of + this.shift
