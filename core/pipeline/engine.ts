@@ -4,6 +4,7 @@ import type { Reply } from "../contract/action.ts"
 import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
+import type { LogLine } from "../contract/sandbox.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
 import type { Proof } from "./event/proof.ts"
@@ -57,6 +58,8 @@ export interface DryRun {
   readonly schema_errors: readonly Json[]
   /** What of the event was left out. */
   readonly warnings: readonly Json[]
+  /** What the transform wrote by `console`. */
+  readonly logs: readonly LogLine[]
   readonly transformed: Json
   readonly steps: readonly Json[]
   readonly effects: {

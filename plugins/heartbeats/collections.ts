@@ -1,5 +1,5 @@
 // Heartbeats, and the record of their runs.
-import { type Document, defineCollection, type Json } from "#core"
+import { type Document, defineCollection, type Json, type LogLine } from "#core"
 import type { HeartbeatTimes } from "./next-run.ts"
 
 export const heartbeatKinds = ["script", "instructions"] as const
@@ -94,6 +94,8 @@ export interface StoredRun extends Document {
   reason: string
   message: string
   result: Json
+  /** Of a script that wrote any. */
+  logs?: LogLine[]
   /** Of the event that the result became. */
   execution_id: string | null
   steps: RunStep[]

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Json } from "../../contract/collection.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
-import { noteTransformed } from "../journal/draft.ts"
+import { noteLogs, noteTransformed } from "../journal/draft.ts"
 import type { EntryWarning } from "../journal/entry.ts"
 import { wantsContext } from "../sandbox/program.ts"
 import type { MappedResult, Sandbox, SandboxCall, SandboxResult } from "../sandbox/sandbox.ts"
@@ -36,7 +36,10 @@ export function transform(event: EventContext, services: TransformServices): Pro
   }
   const mapped = services.sandbox.map(call)
   if (mapped) return accepted(event, mapped, services.stamp)
-  return services.sandbox.run(call).then((result) => (result.ok ? accepted(event, result, services.stamp) : result))
+  return services.sandbox.run(call).then((result) => {
+    if (result.logs) noteLogs(event.entry, result.logs)
+    return result.ok ? accepted(event, result, services.stamp) : result
+  })
 }
 
 function accepted(event: EventContext, result: MappedResult, stamp: Stamper): Promise<undefined> | undefined {

@@ -4,6 +4,7 @@ import type { Verdict } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import { timestamp } from "../../kernel/clock.ts"
+import { logLines, type WrittenLine } from "../sandbox/log-lines.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { EntryStatus, JournalEntry } from "./entry.ts"
 import { previewOfText, previewOfValue } from "./preview.ts"
@@ -46,6 +47,7 @@ export function draftEntry({ id, stored, digest, receivedAtMs, entriesDays, dept
     dedupe: null,
     schema_errors: [],
     warnings: [],
+    logs: [],
     transformed: null,
     steps: {},
     timings: {},
@@ -79,6 +81,10 @@ export function notePayload(entry: JournalEntry, text: string): void {
 export function noteTransformed(entry: JournalEntry, event: Json, eventText: string, envelope: Envelope): void {
   entry.transformed = previewOfValue(event, eventText)
   entry.envelope = envelope as unknown as Json
+}
+
+export function noteLogs(entry: JournalEntry, logs: readonly WrittenLine[]): void {
+  entry.logs = logLines(logs)
 }
 
 /** Milliseconds of a stage, to the microsecond. */

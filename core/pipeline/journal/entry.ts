@@ -1,6 +1,7 @@
 // The journal's entry: one an event, telling its whole story.
 import type { Document, Json } from "../../contract/collection.ts"
 import type { WrittenRow } from "../../contract/row-result.ts"
+import type { LogLine } from "../../contract/sandbox.ts"
 
 export type EntryStatus = "accepted" | "rejected" | "failed"
 
@@ -63,6 +64,8 @@ export interface JournalEntry extends Document {
   dedupe: { key: string; outcome: "first" | "repeat" } | null
   schema_errors: { pointer: string; message: string }[]
   warnings: EntryWarning[]
+  /** What the transform wrote by `console`, without the values of fields named like secrets. */
+  logs: LogLine[]
   transformed: Json
   /** By step id, in the order of the graph. */
   steps: Record<string, StepRecord>

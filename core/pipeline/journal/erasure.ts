@@ -137,7 +137,8 @@ export class PayloadErasure {
       if (!holdsPayload(entry)) continue
       if (entry.status === "failed") discardWork(work, entry.id)
       const answer = entry.response ? { $set: { "response.body": "" } } : {}
-      journal.update(entry.id, { $unset: { payload_preview: true, transformed: true, request: true }, ...answer }, { optional: true })
+      const held = { payload_preview: true, transformed: true, logs: true, request: true } as const
+      journal.update(entry.id, { $unset: held, ...answer }, { optional: true })
       // Still there where payloads were to be kept for longer when it came.
       if (!entry.request) payloads.remove(entry.id, { optional: true })
     }

@@ -4,9 +4,9 @@ import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import { isSecretName } from "../../kernel/secret-names.ts"
+import { redactedText } from "../../kernel/text-redaction.ts"
 import { PayloadCollection } from "./collections.ts"
 import type { JournalEntry } from "./entry.ts"
-import { redactedText } from "./preview.ts"
 
 const dayMs = 86_400_000
 
@@ -56,15 +56,15 @@ function isOver({ received_at }: JournalEntry, days: number, now: number): boole
 }
 
 /** Whether an entry holds something of what its event carried; its answer may, where anything else does. */
-export function holdsPayload({ payload_preview, transformed, request }: JournalEntry): boolean {
-  return payload_preview !== "" || transformed !== null || request !== null
+export function holdsPayload({ payload_preview, transformed, request, logs }: JournalEntry): boolean {
+  return payload_preview !== "" || transformed !== null || request !== null || logs.length > 0
 }
 
 /** An entry as it may be shown: what it holds of the event goes when the payload does, if not yet from the disk. */
 export function retainedEntry(entry: JournalEntry, days: number, now: number): JournalEntry {
   if (!isOver(entry, days, now) || !holdsPayload(entry)) return entry
   const { response } = entry
-  return { ...entry, payload_preview: "", transformed: null, request: null, response: response && { ...response, body: "" } }
+  return { ...entry, payload_preview: "", transformed: null, logs: [], request: null, response: response && { ...response, body: "" } }
 }
 
 /** A header named like a secret is not stored, for any auth mode; most events have none. */

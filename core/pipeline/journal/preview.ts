@@ -2,7 +2,7 @@
 // long texts are capped. Most payloads name no secret, and pass without being parsed again.
 import type { Json } from "../../contract/collection.ts"
 import { mayNameSecret, redactSecrets } from "../../kernel/secret-names.ts"
-import { textWithoutSecrets } from "./text-redaction.ts"
+import { textWithoutSecrets } from "../../kernel/text-redaction.ts"
 
 const maxText = 2_000
 const maxResult = 4_000
@@ -13,11 +13,6 @@ export function previewOfText(text: string, maxLength = maxText): string {
   const head = text.length <= maxLength ? text : text.slice(0, maxLength)
   const shown = mayNameSecret(head) ? textWithoutSecrets(text, maxLength) : text
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength)}… (${text.length} characters)`
-}
-
-/** JSON text without the values of fields named like secrets; the text itself where there are none. */
-export function redactedText(text: string): string {
-  return mayNameSecret(text) ? textWithoutSecrets(text, Number.POSITIVE_INFINITY) : text
 }
 
 /** Of a value that has its JSON text at hand: the value itself when it is small and names no secret. */

@@ -50,6 +50,7 @@ function storeRare(stored: Stored, entry: JournalEntry): void {
   if (entry.first_at !== entry.received_at) stored.first_at = entry.first_at
   if (entry.last_at !== entry.received_at) stored.last_at = entry.last_at
   if (entry.warnings.length > 0) stored.warnings = entry.warnings
+  if (entry.logs.length > 0) stored.logs = entry.logs
   if (entry.depth !== 0) stored.depth = entry.depth
 }
 
@@ -102,6 +103,7 @@ export function restoredEntry(document: JournalEntry): JournalEntry {
     dedupe: null,
     schema_errors: [],
     warnings: [],
+    logs: [],
     transformed: null,
     timings: {},
     rows: rowsOf(steps),

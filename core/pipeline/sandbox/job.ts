@@ -1,4 +1,5 @@
 // One call to the sandbox while it waits and runs, and the text it travels as.
+import type { WrittenLine } from "./log-lines.ts"
 import { wantsContext } from "./program.ts"
 import type { Program, SandboxCall, SandboxResult } from "./sandbox.ts"
 import { pack } from "./wire.ts"
@@ -28,11 +29,16 @@ export function batchOf(program: Program, jobs: readonly Job[]): string {
   return pack(parts)
 }
 
-export const fieldsOut = 4
+export const fieldsOut = 5
 
-/** One event's four strings, as the isolate gave them (isolate/runner.ts). */
-export function resultOf(call: SandboxCall, meta: string, event: string, payload: string, envelope: string): SandboxResult {
-  if (meta.charAt(0) !== "o") return failureFrom(event)
+/** One event's five strings, as the isolate gave them (isolate/runner.ts). */
+export function resultOf(call: SandboxCall, strings: readonly string[]): SandboxResult {
+  const [meta = "", event = "", payload = "", envelope = "", lines = ""] = strings
+  const result = meta.charAt(0) === "o" ? successFrom(call, meta, event, payload, envelope) : failureFrom(event)
+  return lines === "" ? result : { ...result, logs: JSON.parse(lines) as WrittenLine[] }
+}
+
+function successFrom(call: SandboxCall, meta: string, event: string, payload: string, envelope: string): SandboxResult {
   const test = meta.charAt(1)
   const payloadMark = meta.charAt(3)
   return {

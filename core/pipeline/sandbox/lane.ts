@@ -164,7 +164,7 @@ export class Lane {
     const done = parts.length / fieldsOut
     group.jobs.slice(0, done).forEach((job, i) => {
       const at = i * fieldsOut
-      const result = resultOf(job.call, parts[at] ?? "", parts[at + 1] ?? "", parts[at + 2] ?? "", parts[at + 3] ?? "")
+      const result = resultOf(job.call, parts.slice(at, at + fieldsOut))
       if (!result.ok && result.kind === "memory") this.#options.onMisstep(job, smallStrike)
       job.resolve(result)
     })

@@ -3,6 +3,7 @@
 import { token } from "../../kernel/di.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { ProgramSource } from "./compiler.ts"
+import type { WrittenLine } from "./log-lines.ts"
 import type { Mapping } from "./mapping/mapping.ts"
 
 /** A schema and a transform, compiled; the digest names the program. */
@@ -54,7 +55,10 @@ export interface SandboxCall {
   readonly script?: { readonly deadlineMs: number }
 }
 
-export type SandboxResult =
+/** With what the transform wrote by `console`, where it wrote anything. */
+export type SandboxResult = RunResult & { readonly logs?: readonly WrittenLine[] }
+
+export type RunResult =
   /** `event` is JSON text of what the transform returned (of the payload without one); "null" when it returned null or undefined. `envelope` and `isTest` are what the body carried. */
   | {
       readonly ok: true

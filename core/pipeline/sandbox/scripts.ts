@@ -1,8 +1,16 @@
 // Scripts of plugins, run by the sandbox as calls of their own kind (contract/sandbox.ts).
 import type { Json } from "../../contract/collection.ts"
-import { maxScriptMs, maxScriptResultBytes, type ScriptCall, type ScriptResult, type Scripts } from "../../contract/sandbox.ts"
+import {
+  maxScriptMs,
+  maxScriptResultBytes,
+  type ScriptCall,
+  type ScriptEnd,
+  type ScriptResult,
+  type Scripts,
+} from "../../contract/sandbox.ts"
 import { asAppError } from "../../kernel/errors.ts"
-import type { Sandbox, SandboxResult } from "./sandbox.ts"
+import { logLines } from "./log-lines.ts"
+import type { RunResult, Sandbox, SandboxResult } from "./sandbox.ts"
 
 export function createScripts(sandbox: Sandbox): Scripts {
   const compile = (organization: string, source: string) =>
@@ -55,7 +63,12 @@ function refused(problem: { message: string; line?: number } | undefined): Scrip
   return { ok: false, kind: "refused", message: inWords(message), ...(line === undefined ? {} : { line }) }
 }
 
-function resultOf(result: SandboxResult, maxResultBytes: number): ScriptResult {
+function resultOf({ logs, ...result }: SandboxResult, maxResultBytes: number): ScriptResult {
+  const told = inScriptsWords(result, maxResultBytes)
+  return logs ? { ...told, logs: logLines(logs) } : told
+}
+
+function inScriptsWords(result: RunResult, maxResultBytes: number): ScriptEnd {
   if (result.ok) {
     const bytes = Buffer.byteLength(result.event)
     if (bytes <= maxResultBytes) return { ok: true, value: JSON.parse(result.event) as Json }

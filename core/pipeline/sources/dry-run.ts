@@ -87,7 +87,8 @@ async function reportOf(event: EventContext, sends: Json[], renderer: TemplateRe
     message: "A dry run does not verify; it starts after authentication.",
   }
   const schema_errors = entry.schema_errors as unknown as Json[]
-  const told = { verdict, schema_errors, warnings: entry.warnings as unknown as Json[], transformed: event.event }
+  const { logs } = entry
+  const told = { verdict, schema_errors, warnings: entry.warnings as unknown as Json[], logs, transformed: event.event }
   if (entry.status === "rejected") return { ...told, transformed: null, steps: [], effects: noEffects }
   if (!execution) throw new AppError("failed_precondition", entry.error?.message ?? "", { reason: "transform_failed", cause: entry.cause })
   const steps = Object.entries(execution.steps).map(([id, record]) => ({ id, ...record }) as unknown as Json)

@@ -22,6 +22,7 @@ interface Run {
   readonly verdict: unknown
   readonly schema_errors: readonly { readonly pointer?: string; readonly message?: string }[]
   readonly warnings: readonly { readonly pointer?: string; readonly message?: string }[]
+  readonly logs: readonly { readonly level: string; readonly text: string }[]
   readonly transformed: unknown
   readonly steps: readonly {
     readonly id?: string
@@ -111,7 +112,7 @@ export default function Try({ pipeline: { slug } }: ViewProps) {
   )
 }
 
-function Outcome({ run: { schema_errors, warnings, transformed, steps, effects } }: { readonly run: Run }) {
+function Outcome({ run: { schema_errors, warnings, logs, transformed, steps, effects } }: { readonly run: Run }) {
   const { rows, sends, broadcasts, response } = effects
   const facts: (readonly [string, preact.ComponentChildren])[] = [
     ["rows", rows.length],
@@ -137,6 +138,7 @@ function Outcome({ run: { schema_errors, warnings, transformed, steps, effects }
       <Json label="Effects" value={{ rows, sends, broadcasts }} />
       <Json label="Reply" value={response} />
       <Json label="Transformed" value={transformed} />
+      {logs.length > 0 && <Json label="Log" value={logs.map(({ level, text }) => `${level}: ${text}`)} />}
     </section>
   )
 }

@@ -1,6 +1,6 @@
 // The execution log: what came in, what was made of it, and running it again.
 import { z } from "zod"
-import { AnyJson, Clock, defineOperation, Pager, pageInput, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { AnyJson, Clock, defineOperation, LogLines, Pager, pageInput, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { type JournalEntry, PipelineEngine, PipelineSource, retainedEntry } from "#core/engine"
 import { newestEntries } from "../newest-entries.ts"
 import { EventPipelinesService } from "../pipelines.ts"
@@ -64,6 +64,7 @@ export const ExecutionDetail = Execution.extend({
   dedupe: z.object({ key: z.string(), outcome: z.enum(["first", "repeat"]) }).nullable(),
   schema_errors: z.array(z.object({ pointer: z.string(), message: z.string() })),
   warnings: z.array(z.object({ pointer: z.string(), message: z.string() })).describe("Parts of the event that were dropped."),
+  logs: LogLines,
   forced: z.boolean().describe("Whether an admin ran it on a disabled pipeline by `force`."),
   transformed: AnyJson,
   envelope: AnyJson,
@@ -96,6 +97,7 @@ export function executionDetail(entry: JournalEntry, payloads: boolean): z.input
     ...withoutPayload(entry),
     dedupe: dedupe && { ...dedupe, key: "" },
     schema_errors: entry.schema_errors.map(({ pointer }) => ({ pointer, message: "" })),
+    logs: [],
     transformed: null,
     envelope: null,
     steps,

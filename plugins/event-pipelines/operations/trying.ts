@@ -1,6 +1,6 @@
 // Trying a pipeline without an event from outside: validate a document, run one dry, send an event from inside.
 import { z } from "zod"
-import { AnyJson, defineOperation, SlugOrId, Uuid } from "#core"
+import { AnyJson, defineOperation, LogLines, SlugOrId, Uuid } from "#core"
 import { PipelineDocument, PipelineEngine, PipelineSource } from "#core/engine"
 import { Pages } from "../../pages/index.ts"
 import { Force, refuseForce, requirePipeline } from "../rules.ts"
@@ -62,6 +62,7 @@ export const testPipeline = defineOperation({
     verdict: AnyJson,
     schema_errors: z.array(AnyJson),
     warnings: z.array(AnyJson).describe("Parts of the event that would be dropped."),
+    logs: LogLines,
     transformed: AnyJson,
     steps: z.array(AnyJson),
     effects: z
@@ -79,6 +80,7 @@ export const testPipeline = defineOperation({
       ...run,
       schema_errors: [...run.schema_errors],
       warnings: [...run.warnings],
+      logs: [...run.logs],
       steps: [...run.steps],
       effects: {
         rows: [...run.effects.rows],

@@ -36,6 +36,7 @@ export interface Execution extends Event {
   readonly schema_errors: readonly { readonly pointer: string; readonly message: string }[]
   readonly warnings: readonly { readonly pointer: string; readonly message: string }[]
   readonly forced: boolean
+  readonly logs: readonly { readonly level: "debug" | "info" | "warn" | "error"; readonly text: string }[]
   readonly transformed: unknown
   readonly envelope: unknown
   readonly steps: Readonly<Record<string, Step>>

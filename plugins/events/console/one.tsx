@@ -6,7 +6,7 @@ import { Answered, Copy, Facts, go, hrefOf, mayCall, OperationButton, type Scree
 import { Copies } from "./copies.tsx"
 import { hrefOfEvent, Status } from "./event.tsx"
 import type { Execution, Payload } from "./execution.ts"
-import { CameIn, Linked, Replied, Rows, Transformed, Verified } from "./parts.tsx"
+import { CameIn, Linked, Logged, Replied, Rows, Transformed, Verified } from "./parts.tsx"
 import { Steps, Times } from "./steps.tsx"
 
 const everyMs = 5_000
@@ -45,6 +45,7 @@ function One({ id }: { readonly id: string }) {
           <CameIn payload={stored.answer} execution={execution} />
           <Verified execution={execution} />
           <Transformed payload={stored.answer} execution={execution} />
+          <Logged execution={execution} />
           <Times execution={execution} />
           <Replied execution={execution} />
           <Rows execution={execution} />

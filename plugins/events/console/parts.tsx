@@ -82,6 +82,17 @@ export function Transformed({
   )
 }
 
+/** What the transform wrote. */
+export function Logged({ execution: { logs } }: { readonly execution: Execution }) {
+  if (logs.length === 0) return null
+  return (
+    <section aria-labelledby="logged">
+      <h2 id="logged">Log</h2>
+      <Stranger label="Log" text={logs.map(({ level, text }) => `${level}: ${text}`).join("\n")} />
+    </section>
+  )
+}
+
 export function Replied({ execution: { response } }: { readonly execution: Execution }) {
   return (
     <section aria-labelledby="replied">

@@ -6,7 +6,7 @@ import { type CameIn, visible } from "./came-in.ts"
 
 /** `came`: undefined where it is not stored. */
 export function reportOf(entry: JournalEntry, came: CameIn | undefined): string {
-  const { verdict, response, transformed, schema_errors, warnings } = entry
+  const { verdict, response, transformed, logs, schema_errors, warnings } = entry
   const parts: (string | undefined)[] = [
     `# Event ${entry.id}`,
     list(headOf(entry)),
@@ -20,6 +20,7 @@ export function reportOf(entry: JournalEntry, came: CameIn | undefined): string 
       ...schema_errors.map(({ pointer, message }) => [`schema ${pointer || "/"}`, message] as const),
       ...warnings.map(({ pointer, message }) => [`dropped ${pointer}`, message] as const),
     ]),
+    logs.length === 0 ? undefined : `## Log\n\n${fenced(logs.map(({ level, text }) => `${level}: ${text}`).join("\n"))}`,
     transformed === null ? undefined : `## Transformed\n\n${fenced(jsonOf(transformed))}`,
     stepsOf(entry),
     "## Reply",

@@ -1,6 +1,6 @@
 // Heartbeats and their runs as callers see them (specification 2.7), and the fields that inputs share.
 import { z } from "zod"
-import { AnyJson, Name, Slug, Timestamp, Uuid } from "#core"
+import { AnyJson, LogLines, Name, Slug, Timestamp, Uuid } from "#core"
 import { heartbeatKinds, heartbeatRoles, heartbeatStates, runStates, type StoredHeartbeat, type StoredRun } from "../collections.ts"
 import { isTimeZone } from "../zoned-time.ts"
 
@@ -117,6 +117,7 @@ export const RunResource = z
     reason: z.string().describe("A stable word for why it failed; empty otherwise."),
     message: z.string(),
     result: AnyJson.describe("What the script returned, or what the model said at the end."),
+    logs: LogLines,
     execution_id: z.string().describe("Execution of the event that the result became; empty where there is none."),
     steps: z
       .array(z.object({ tool: z.string(), input: AnyJson, ok: z.boolean().nullable(), answer: z.string() }))
@@ -126,10 +127,10 @@ export const RunResource = z
   .meta({ id: "HeartbeatRun" })
 
 export function shownRun(run: StoredRun): z.input<typeof RunResource> {
-  const { id, heartbeat_id, cause, state: status, due_at, reason, message, result, steps, cost_millicents } = run
+  const { id, heartbeat_id, cause, state: status, due_at, reason, message, result, logs = [], steps, cost_millicents } = run
   const { started_at, finished_at, execution_id } = run
   return {
-    ...{ id, heartbeat_id, cause, status, due_at, reason, message, result, steps, cost_millicents },
+    ...{ id, heartbeat_id, cause, status, due_at, reason, message, result, logs, steps, cost_millicents },
     ...{ started_at: started_at ?? "", finished_at: finished_at ?? "", execution_id: execution_id ?? "" },
   }
 }

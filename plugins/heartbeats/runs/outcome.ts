@@ -1,8 +1,10 @@
 // What came of a run.
-import type { Json } from "#core"
+import type { Json, LogLine } from "#core"
 import type { RunStep } from "../collections.ts"
 
-export type RunOutcome =
+export type RunOutcome = RunEnd & { readonly logs?: readonly LogLine[] }
+
+type RunEnd =
   | {
       readonly ok: true
       readonly result: Json

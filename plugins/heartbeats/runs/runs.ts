@@ -128,12 +128,13 @@ export class Runs {
   }
 
   #endRun(work: UnitOfWork, organization: string, run: StoredRun, state: RunState, outcome: RunOutcome): void {
-    const { steps, cost_millicents, execution_id } = outcome
+    const { steps, logs, cost_millicents, execution_id } = outcome
     const $set: Record<string, Json> = {
       state,
       finished_at: timestamp(this.#deps.clock.now()),
       ...(outcome.ok ? { result: outcome.result } : { reason: outcome.reason, message: outcome.message.slice(0, 2_000) }),
       ...(steps ? { steps: structuredClone(steps) as unknown as Json } : {}),
+      ...(logs ? { logs: logs.map((line) => ({ ...line })) } : {}),
       ...(cost_millicents === undefined ? {} : { cost_millicents }),
       ...(execution_id === undefined ? {} : { execution_id }),
     }

@@ -21,13 +21,22 @@ export async function runScript(deps: ScriptDeps, organization: string, heartbea
   const rows: Record<string, Json> = {}
   for (const declared of heartbeat.datasets) rows[declared.slug] = await rowsOf(deps.datasets, organization, declared)
   const input = { now: run.due_at, heartbeat: { id, name }, run_id: run.id, previous, datasets: rows }
-  const result = await deps.scripts.run({ organization, id, source, input, now: deps.clock.now(), seed: run.id, maxResultBytes })
+  const { logs, ...result } = await deps.scripts.run({
+    organization,
+    id,
+    source,
+    input,
+    now: deps.clock.now(),
+    seed: run.id,
+    maxResultBytes,
+  })
   if (!result.ok) {
     const where = result.line === undefined ? "" : ` (line ${result.line})`
-    return { ok: false, reason: `script_${result.kind}`, message: `${result.message}${where}` }
+    return { ok: false, reason: `script_${result.kind}`, message: `${result.message}${where}`, ...(logs && { logs }) }
   }
-  if (result.value === null || pipeline_slug === "") return { ok: true, result: result.value }
-  return await sent(deps, organization, pipeline_slug, run, result.value)
+  const isSent = result.value !== null && pipeline_slug !== ""
+  const outcome = isSent ? await sent(deps, organization, pipeline_slug, run, result.value) : { ok: true as const, result: result.value }
+  return logs ? { ...outcome, logs } : outcome
 }
 
 async function sent({ engine, source }: ScriptDeps, organization: string, slug: string, run: StoredRun, event: Json): Promise<RunOutcome> {

@@ -17,7 +17,8 @@ describe("a hostile event in the console", () => {
   before(async () => {
     const row = { email: "{{ event.email }}", text: "{{ event.list[0] }}" }
     const save = { id: "save", type: "dataset.write", dataset_slug: "strangers", key: "email", row }
-    const given = { name: "Open", state: "active", auth_mode: "none", pipeline: [save] }
+    const transform_js = "function transform(event) { console.log(event.email); return event }"
+    const given = { name: "Open", state: "active", auth_mode: "none", transform_js, pipeline: [save] }
     const { inbound_url } = await shown.host.invoke<{ inbound_url: string }>("event_pipelines.create", given)
     const event = { [hostile]: hostile, email: hostile, list: [hostile], text: "x".repeat(1_000_000) }
     const url = `${inbound_url}?q=${encodeURIComponent(hostile)}`
@@ -38,6 +39,7 @@ describe("a hostile event in the console", () => {
     await page.getByRole("heading", { name: "Event of open" }).waitFor()
     await page.getByText("Headers").press("Enter")
     await page.getByText(header, { exact: true }).waitFor()
+    await page.getByRole("region", { name: "Log" }).getByText("info: <img src=x").waitFor()
     for (const kind of ["Command", "Test", "Report"]) {
       await page.getByRole("button", { name: kind, exact: true }).press("Enter")
       await page

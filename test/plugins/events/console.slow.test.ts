@@ -14,7 +14,8 @@ describe("the screens of events", () => {
     return body.execution_id
   }
   before(async () => {
-    const transform_js = "function transform(event) { return { email: event.email.toLowerCase(), name: event.name, source: 'web' } }"
+    const transform_js =
+      "function transform(event) { console.log('for', event.name); return { email: event.email.toLowerCase(), name: event.name, source: 'web' } }"
     const save = { id: "save", type: "dataset.write", dataset_slug: "people", key: "email", row: { email: "{{ event.email }}" } }
     for (const given of [
       { name: "People", transform_js, pipeline: [save] },
@@ -64,6 +65,7 @@ describe("the screens of events", () => {
     await output.locator("mark").getByText("grace@example.com").waitFor()
     expect(await output.locator("ins").allTextContents()).to.deep.equal(['  "source": "web"'])
     expect(await input.locator("del").allTextContents()).to.deep.equal(['  "extra": 1'])
+    expect(await page.getByRole("region", { name: "Log" }).last().textContent()).to.equal("info: for Grace")
     await page.getByText("steps up to the reply").waitFor()
     expect(await page.getByRole("region", { name: "Rows" }).getByRole("link").count()).to.be.at.least(2)
     // All steps are settled: it is not read again.

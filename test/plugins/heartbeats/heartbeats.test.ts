@@ -24,6 +24,7 @@ interface Run {
   readonly due_at: string
   readonly reason: string
   readonly message: string
+  readonly logs: { level: string; text: string }[]
   readonly result: unknown
   readonly execution_id: string
 }
@@ -231,7 +232,11 @@ describe("heartbeats", () => {
 
   it("puts a failing one off longer and longer, pauses it after five failures and says so", async () => {
     const { host } = bench
-    const { id } = await bench.made({ name: "Broken", interval_minutes: 1, script_js: "function script() { throw new Error('no luck') }" })
+    const { id } = await bench.made({
+      name: "Broken",
+      interval_minutes: 1,
+      script_js: "function script({ run_id }) { console.warn('unlucky', { password: run_id }); throw new Error('no luck') }",
+    })
     for (let failures = 1; failures <= 5; failures++) {
       const wait = Date.parse((await bench.read(id)).next_run_at) - host.clock.now()
       // A minute, and then two, four, eight and sixteen.
@@ -241,6 +246,7 @@ describe("heartbeats", () => {
       const run = await bench.ended(id, failures)
       expect(run).to.include({ status: "failed", reason: "script_threw", execution_id: "" })
       expect(run.message).to.include("no luck")
+      expect(run.logs).to.deep.equal([{ level: "warn", text: 'unlucky {"password":"[redacted]"}' }])
       await until("the failure being counted", async () => (await bench.read(id)).failures === failures)
     }
     const paused = await bench.read(id)

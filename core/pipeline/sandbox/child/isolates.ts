@@ -11,6 +11,7 @@ export interface Runner {
   readonly digest: string
   readonly run: ivm.Reference<(batch: string) => string>
   readonly finished: ivm.Reference<() => string>
+  readonly lines: ivm.Reference<() => string>
 }
 
 export interface IsolateOptions {
@@ -63,12 +64,13 @@ export class Isolates {
       const runner = (await prepare.apply(undefined, [validators, transform], {
         result: { reference: true },
         timeout: timeoutMs,
-      })) as ivm.Reference<{ run(batch: string): string; finished(): string }>
+      })) as ivm.Reference<{ run(batch: string): string; finished(): string; lines(): string }>
       const made = {
         isolate,
         digest,
         run: await runner.get("run", { reference: true }),
         finished: await runner.get("finished", { reference: true }),
+        lines: await runner.get("lines", { reference: true }),
       }
       this.#runners.set(key, made)
       return made

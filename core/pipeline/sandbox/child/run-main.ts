@@ -100,7 +100,9 @@ async function results(group: Group, runner: Runner): Promise<string[]> {
       const kept = usedMs < timeoutMs * busyShare
       if (finished === "\n" && isTimeout(error) && kept && triesMs + allowedMs * 2 <= maxTotalMs) continue
       // Behind others it had less than its time: it goes back and stands first in its next group.
-      return ["done", group.id, finished === "\n" ? "" : finished, finished === "\n" ? failureOf(error, timeoutMs) : ""]
+      if (finished !== "\n") return ["done", group.id, finished, ""]
+      const lines = await runner.lines.apply(undefined, [], { timeout: maxTotalMs })
+      return ["done", group.id, "", failureOf(error, timeoutMs, lines)]
     }
   }
 }
@@ -109,9 +111,12 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Script execution timed out")
 }
 
-function failureOf(error: unknown, timeoutMs: number): string {
+function failureOf(error: unknown, timeoutMs: number, lines = ""): string {
   const message = error instanceof Error ? error.message : String(error)
-  if (isTimeout(error)) return JSON.stringify({ kind: "timeout", message: `The transform or schema timed out after ${timeoutMs} ms.` })
+  if (isTimeout(error)) {
+    const logs = lines === "" ? {} : { logs: JSON.parse(lines) as unknown }
+    return JSON.stringify({ kind: "timeout", message: `The transform or schema timed out after ${timeoutMs} ms.`, ...logs })
+  }
   if (/disposed|memory limit|allocation failed/i.test(message))
     return JSON.stringify({ kind: "memory", message: "The transform ran out of memory." })
   return JSON.stringify({ kind: "threw", message: message.slice(0, 500) })

@@ -1,5 +1,6 @@
 // Freezes the isolate's world, so that one context serves every event and nothing of one reaches the next: removes what
 // keeps state or runs text as code, mends the override mistake, and freezes every built-in, named or hidden.
+import { installConsole } from "./console.ts"
 import { installDeterminism } from "./determinism.ts"
 
 type Intrinsic = Record<PropertyKey, unknown>
@@ -25,6 +26,7 @@ const regexpStatics = ["input", "lastMatch", "lastParen", "leftContext", "rightC
 
 export function lockdown(): void {
   installDeterminism()
+  installConsole()
   for (const name of removedGlobals) Reflect.deleteProperty(globalThis, name)
   for (const name of regexpStatics) remove(RegExp, name)
   // Recompiles even a frozen regex in place.

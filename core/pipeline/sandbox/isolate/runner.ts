@@ -4,6 +4,7 @@
 import { type Body, MalformedBody, readBody, readInput } from "../text/body.ts"
 import { BadResult, holdsProto, resultText } from "../text/result.ts"
 import { pack, unpack } from "../wire.ts"
+import { forgetLines, linesText } from "./console.ts"
 import { moment } from "./determinism.ts"
 import { lockdown } from "./lockdown.ts"
 import { type Problem, problemsOf, type Validators } from "./schema-problems.ts"
@@ -20,10 +21,14 @@ interface Transform {
 export interface Runner {
   run(batch: string): string
   finished(): string
+  /** What the event in hand has written so far (console.ts). */
+  lines(): string
 }
 
 /** Strings of an event in a batch: flags and time, body, context, seed. */
 const fieldsIn = 4
+/** Strings of a result. */
+const fieldsOut = 5
 const maxMessageLength = 500
 
 let hand: Int32Array
@@ -53,12 +58,14 @@ export function prepare(makeValidators: ((require: unknown) => Validators) | nul
         moment.now = Number(flags.slice(1))
         moment.seed = parts[at + 3] ?? ""
         moment.draw = undefined
+        forgetLines()
         const [meta, event, payload, envelope] = answer(parts[at + 1] ?? "", parts[at + 2] ?? "", flags.charAt(0), validators, transform)
-        out.push(meta, event, payload, envelope)
+        out.push(meta, event, payload, envelope, linesText())
       }
       return pack(out)
     },
-    finished: () => pack(out.slice(0, out.length - (out.length % 4))),
+    finished: () => pack(out.slice(0, out.length - (out.length % fieldsOut))),
+    lines: linesText,
   }
 }
 

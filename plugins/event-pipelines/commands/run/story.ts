@@ -41,13 +41,14 @@ export function storyOf(
 function understood(sent: SentEvent, { entry }: EventOutcome): string[] {
   const problems = entry.schema_errors.map(({ pointer, message }) => `    ${bad(`${pointer || "/"}: ${message}`)}`)
   const schema = problems.length > 0 ? [stage("schema", bad("does not fit")), ...problems] : [stage("schema", good("fits"))]
-  if (problems.length > 0 || entry.cause.startsWith("transform_")) return schema
+  const logs = entry.logs.map(({ level, text }) => stage("log", level === "error" ? bad(oneLine(text)) : oneLine(text)))
+  if (problems.length > 0 || entry.cause.startsWith("transform_")) return [...schema, ...logs]
   const body = sent.headers["content-type"] === "application/x-www-form-urlencoded" ? formOf(sent) : asJson(sent.body.toString("utf8"))
   // Cut as the entry is, so that the difference is the transform's alone.
   const before = previewOfValue(body, JSON.stringify(body))
-  if (entry.transformed === null) return [...schema, stage("transform", "null: accepted, no step runs", entry.timings["sandbox"])]
+  if (entry.transformed === null) return [...schema, ...logs, stage("transform", "null: accepted, no step runs", entry.timings["sandbox"])]
   const diff = lineDiff(yamlLines(before), yamlLines(entry.transformed)).map((line) => `    ${line}`)
-  return [...schema, stage("transform", "", entry.timings["sandbox"]), ...diff]
+  return [...schema, ...logs, stage("transform", "", entry.timings["sandbox"]), ...diff]
 }
 
 function formOf(sent: SentEvent): Json {
@@ -113,6 +114,11 @@ function total(timings: Readonly<Record<string, number>>): number {
 function shown(value: Json): string {
   const text = typeof value === "string" ? value : JSON.stringify(value)
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}
+
+/** A script's text, without what a terminal would take for a command. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, " ")
 }
 
 function good(text: string): string {

@@ -1,6 +1,6 @@
 // Cuts the values of fields named like secrets out of text, JSON or not, in one pass over it: a preview of a megabyte
 // that a stranger sent must cost no more than a look at it, and what is malformed is shown in previews as well.
-import { isSecretName, redacted } from "../../kernel/secret-names.ts"
+import { isSecretName, mayNameSecret, redacted } from "./secret-names.ts"
 
 /** A name with or without quotes, and the sign behind it. A name begins where no letter stands before it: one place to begin for each, or a long one would be tried from each of its letters. */
 const bareName = /(?<![\w-])([\w-]+)(["']?\s*[:=]\s*)/g
@@ -8,6 +8,11 @@ const lastBareName = /(?<![\w-])([\w-]+)\s*[:=]\s*$/
 /** A bare value's end. */
 const afterBare = /[\s,&}]/g
 const spaces = /\s*/y
+
+/** JSON text without the values of fields named like secrets; the text itself where there are none. */
+export function redactedText(text: string): string {
+  return mayNameSecret(text) ? textWithoutSecrets(text, Number.POSITIVE_INFINITY) : text
+}
 
 /** The text less those values, read no further than `maxLength` characters of the result need. */
 export function textWithoutSecrets(text: string, maxLength: number): string {

@@ -1,0 +1,57 @@
+// What transforms write by `console`, as it comes out of the sandbox.
+import { expect } from "chai"
+import type { Sandbox } from "../../../core/pipeline/sandbox/sandbox.ts"
+import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
+
+describe("lines that a transform writes", () => {
+  let sandbox: Sandbox
+  before(async () => {
+    sandbox = sandboxUnderTest()
+    await sandbox.start()
+  })
+  after(() => sandbox.stop())
+
+  const run = async (body: string, payload: unknown = {}) =>
+    sandbox.run(callOf(await programOf(sandbox, `function transform(event) { ${body} }`), payload, { pipelineId: body }))
+  const written = async (body: string, payload: unknown = {}) => (await run(body, payload)).logs
+
+  it("have their level, and values as text, objects as JSON", async () => {
+    const body = "console.log('a', event, 1, null, undefined); console.warn(new TypeError('b')); console.error(); return {}"
+    expect(await written(body, { n: 1 })).to.deep.equal([
+      { level: "info", values: ["a", '{"n":1}', "1", "null", "undefined"] },
+      { level: "warn", values: ["TypeError: b"] },
+      { level: "error", values: [] },
+    ])
+    expect(await written("console.debug('d'); console.info('i'); return null")).to.deep.equal([
+      { level: "debug", values: ["d"] },
+      { level: "info", values: ["i"] },
+    ])
+  })
+
+  it("are those of this event alone, also where it throws or takes too long", async () => {
+    const body = "if (event.say) console.log(event.say); if (event.loop) for (;;); if (event.fail) throw new Error('no'); return {}"
+    const line = (text: string) => [{ level: "info", values: [text] }]
+    const kept = async (payload: object) => {
+      const { ok, logs } = await run(body, payload)
+      return [ok, logs]
+    }
+    expect(await kept({ say: "first" })).to.deep.equal([true, line("first")])
+    expect(await kept({})).to.deep.equal([true, undefined])
+    expect(await kept({ say: "second", fail: true })).to.deep.equal([false, line("second")])
+    expect(await kept({ say: "third", loop: true })).to.deep.equal([false, line("third")])
+    expect(await kept({})).to.deep.equal([true, undefined])
+    const events = [{ say: "x" }, {}, { say: "y" }, {}]
+    expect(await Promise.all(events.map(kept))).to.deep.equal(events.map(({ say }) => [true, say && line(say)]))
+  })
+
+  it("stay within bounds, regardless of what a value does", async () => {
+    const many = await written("for (let n = 0; n < 25; n++) console.log(n); return {}")
+    expect(many).to.have.length(21)
+    expect(many?.at(-1)).to.deep.equal({ level: "warn", values: ["5 more lines were left out."] })
+    const wide = await written("console.log('x'.repeat(2000), ...Array(20).fill(1)); return {}")
+    expect(wide?.[0]?.values).to.deep.equal(["x".repeat(1_000), ...Array(9).fill("1")])
+    const hostile = "console.log({ toJSON() { throw 1 } }, 1n, { n: 1n }, Symbol('s'), { get a() { return 2 } }); return {}"
+    const unshown = "(a value that cannot be shown)"
+    expect((await written(hostile))?.[0]?.values).to.deep.equal([unshown, "1", unshown, "Symbol(s)", '{"a":2}'])
+  })
+})
