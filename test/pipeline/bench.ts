@@ -6,6 +6,7 @@ import type { TestHost } from "#core/testing"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
 import { EntryCollection, IntentCollection, PayloadCollection, SeenCollection } from "../../core/pipeline/journal/collections.ts"
 import type { JournalEntry } from "../../core/pipeline/journal/entry.ts"
+import { deferredJob } from "../../core/pipeline/run/deferred.ts"
 import { LiveMessages } from "../../core/surface/live/messages.ts"
 import { RowsCollection } from "../../plugins/datasets/collections.ts"
 
@@ -100,8 +101,8 @@ export class Bench {
       this.#store.open(RowsCollection, id).count({}),
       this.#store.open(PayloadCollection, id).count({}),
       this.#store.open(EntryCollection, id).count({ request: { $ne: null } }),
-      // What makes leads of rows, and what warns of events that differ, comes a moment later, and is not the event's.
-      this.#store.open(JobCollection).count({ type: { $ne: "leads.follow_rows" } }),
+      // Jobs of schedules and of what follows rows come and go at times of their own, as warnings of events that differ do.
+      this.#store.open(JobCollection).count({ type: deferredJob.type }),
       this.#store.open(LiveMessages, id).count({ channel: { $ne: "schema_drift" } }),
       this.#store.open(SeenCollection, id).count({}),
       this.#store.open(IntentCollection, id).count({}),

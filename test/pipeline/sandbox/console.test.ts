@@ -6,7 +6,8 @@ import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 describe("lines that a transform writes", () => {
   let sandbox: Sandbox
   before(async () => {
-    sandbox = sandboxUnderTest()
+    // A process that ends over an event takes along what it wrote, as on a busy machine one would that loops.
+    sandbox = sandboxUnderTest({ settings: { hard_deadline_ms: 10_000 } })
     await sandbox.start()
   })
   after(() => sandbox.stop())

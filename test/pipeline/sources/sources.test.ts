@@ -51,7 +51,8 @@ onStoresInTurn("an event that", ({ start }) => {
   let outside: Made
   let page: Made
   before(async () => {
-    host = await start({ env: { MILLRACE_JOBS_POLL_MS: "20" } })
+    // A busy machine's transform would be ended by its process once in a while, which is told of in other words.
+    host = await start({ env: { MILLRACE_JOBS_POLL_MS: "20", MILLRACE_SANDBOX_HARD_DEADLINE_MS: "10000" } })
     bench = new Bench(host)
     outside = await bench.make({ ...document, name: "Outside" })
     await bench.make({ ...document, name: "Inside", source_kind: "internal" })
