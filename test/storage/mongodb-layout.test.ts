@@ -1,14 +1,15 @@
 // Collections and indexes on MongoDB, laid out as declarations change, and while the set elects another primary.
 import { expect } from "chai"
 import { type Db, MongoClient, MongoServerError } from "mongodb"
-import { type CollectionSpec, type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
+import { type CollectionSpec, defineCollection } from "../../core/contract/collection.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
 import { createLog } from "../../core/kernel/log.ts"
-import { createMongoDriver, type MongoDriver, type MongoDriverOptions } from "../../core/storage/mongodb/driver.ts"
+import { createMongoDriver, type MongoDriver } from "../../core/storage/mongodb/driver.ts"
 import { layOut } from "../../core/storage/mongodb/layout.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { refusalOf } from "../refusal.ts"
+import { opened, type Thing, things } from "./mongodb-opened.ts"
 
 const specs = ["things", "others"].map((name) =>
   defineCollection<{ id: string; slug: string }>()({ name, scope: "global", times: [], indexes: [{ fields: ["slug"] }] }),
@@ -31,23 +32,6 @@ function interrupted(db: Db, code: number, failed = new Set<string>()): Db {
 
 const log = createLog("silent")
 const acme = "0199aaaa-0000-7000-8000-000000000001"
-
-interface Thing extends Document {
-  [field: string]: Json | undefined
-}
-const things = defineCollection<Thing>()({
-  name: "things",
-  scope: "organization",
-  times: ["at", "tries.at"],
-  expires: "expires_at",
-  indexes: [{ fields: ["slug"], unique: true, sparse: true }, { fields: ["-at"] }],
-})
-
-async function opened(collections: readonly CollectionSpec[], more: Partial<MongoDriverOptions> = {}): Promise<MongoDriver> {
-  const driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock: systemClock, log, ...more })
-  await driver.start(collections)
-  return driver
-}
 
 const suite = mongoAvailable ? describe : describe.skip
 

@@ -1,13 +1,12 @@
 // The MongoDB driver against a real replica set: the contract every driver keeps, and what only this one promises.
 import { expect } from "chai"
 import { MongoClient, type Timestamp } from "mongodb"
-import { type CollectionSpec, type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
 import type { Commit, Write } from "../../core/contract/store.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
 import { createLog } from "../../core/kernel/log.ts"
 import { appName } from "../../core/storage/mongodb/connect.ts"
-import { createMongoDriver, type MongoDriver, type MongoDriverOptions } from "../../core/storage/mongodb/driver.ts"
+import { createMongoDriver, type MongoDriver } from "../../core/storage/mongodb/driver.ts"
 import { keyOf } from "../../core/storage/mongodb/keys.ts"
 import { createStore } from "../../core/storage/store.ts"
 import { mongoAvailable, mongoStartable, sharedMongo, startStandalone } from "../mongodb-server.ts"
@@ -16,27 +15,11 @@ import { runningMs } from "../slowness.ts"
 import { byTier } from "../tier.ts"
 import { untilAvailable } from "../waiting.ts"
 import { storageContract } from "./contract.ts"
+import { opened, type Thing, things } from "./mongodb-opened.ts"
 
 const log = createLog("silent")
 const acme = "0199aaaa-0000-7000-8000-000000000001"
 const rival = "0199aaaa-0000-7000-8000-000000000002"
-
-interface Thing extends Document {
-  [field: string]: Json | undefined
-}
-const things = defineCollection<Thing>()({
-  name: "things",
-  scope: "organization",
-  times: ["at", "tries.at"],
-  expires: "expires_at",
-  indexes: [{ fields: ["slug"], unique: true, sparse: true }, { fields: ["-at"] }],
-})
-
-async function opened(collections: readonly CollectionSpec[], more: Partial<MongoDriverOptions> = {}): Promise<MongoDriver> {
-  const driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock: systemClock, log, ...more })
-  await driver.start(collections)
-  return driver
-}
 
 const suite = mongoAvailable ? describe : describe.skip
 

@@ -2,10 +2,19 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { CollectionSpec } from "../../core/contract/collection.ts"
+import { type CollectionSpec, defineCollection } from "../../core/contract/collection.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { createSqliteDriver, type SqliteDriver, type SqliteOptions } from "../../core/storage/sqlite/driver.ts"
 import { createStore, type StartedStore, type StoreOptions } from "../../core/storage/store.ts"
+import type { Note } from "./contract.ts"
+
+export const events = defineCollection<Note>()({
+  name: "events",
+  scope: "global",
+  times: ["until"],
+  indexes: [{ fields: ["kind"] }],
+  expires: "until",
+})
 
 export interface OpenedFile {
   readonly store: StartedStore

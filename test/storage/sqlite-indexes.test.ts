@@ -7,16 +7,8 @@ import { shapeOf } from "../../core/storage/sqlite/shape.ts"
 import { byTier } from "../tier.ts"
 import { type Note, notes } from "./contract.ts"
 import { filter, scalar } from "./contract-queries.ts"
-import { type OpenedFile, openFile } from "./opened.ts"
+import { events, type OpenedFile, openFile } from "./opened.ts"
 import { matchesReference } from "./reference.ts"
-
-const events = defineCollection<Note>()({
-  name: "events",
-  scope: "global",
-  times: ["until"],
-  indexes: [{ fields: ["kind"] }],
-  expires: "until",
-})
 
 describe("storage: indexes of the sqlite file", () => {
   let opened: OpenedFile

@@ -3,24 +3,15 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import type { Worker } from "node:worker_threads"
 import { expect } from "chai"
-import { defineCollection } from "../../core/contract/collection.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { keepStoreThreads } from "../../core/storage/sqlite/thread.ts"
 import { refusalOf } from "../refusal.ts"
 import { until } from "../waiting.ts"
-import { type Note, storageContract } from "./contract.ts"
-import { type OpenedFile, openFile } from "./opened.ts"
+import { storageContract } from "./contract.ts"
+import { events, type OpenedFile, openFile } from "./opened.ts"
 
 storageContract("sqlite", (collections) => openFile(collections))
-
-const events = defineCollection<Note>()({
-  name: "events",
-  scope: "global",
-  times: ["until"],
-  indexes: [{ fields: ["kind"] }],
-  expires: "until",
-})
 
 describe("storage: sqlite file", () => {
   let opened: OpenedFile

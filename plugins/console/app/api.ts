@@ -18,7 +18,7 @@ export interface Me {
 
 /** undefined: not known yet; null: nobody has signed in. */
 export const me = signal<Me | null | undefined>(undefined)
-/** Why there is no session; shown with the sign-in form. */
+/** Reason that a session is missing; shown with the sign-in form. */
 export const parting = signal("")
 /** The session has ended by itself: what is open stays, out of sight, for who signs in again. */
 export const away = signal(false)

@@ -1,37 +1,10 @@
 // What a sandbox makes of a body: read as JSON, and checked against the pipeline's schema.
 import { expect } from "chai"
 import fc from "fast-check"
-import type { Sandbox, SandboxCall, SandboxResult } from "../../../core/pipeline/sandbox/sandbox.ts"
-import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
+import { callOf, programOf, sandboxOfSuite } from "./sandbox-under-test.ts"
 
 describe("sandbox", () => {
-  let sandbox: Sandbox
-
-  before(async () => {
-    sandbox = sandboxUnderTest()
-    await sandbox.start()
-  })
-  after(() => sandbox.stop())
-
-  async function run(
-    transform: string | null,
-    body: unknown,
-    more: Partial<SandboxCall> = {},
-    schema: unknown = null,
-  ): Promise<SandboxResult> {
-    return sandbox.run(callOf(await programOf(sandbox, transform, schema), body, { pipelineId: transform ?? "none", ...more }))
-  }
-
-  async function eventOf(
-    transform: string | null,
-    body: unknown,
-    more: Partial<SandboxCall> = {},
-    schema: unknown = null,
-  ): Promise<unknown> {
-    const result = await run(transform, body, more, schema)
-    if (!result.ok) throw new Error(JSON.stringify(result))
-    return JSON.parse(result.event)
-  }
+  const { sandbox, run, eventOf } = sandboxOfSuite()
 
   describe("reads a body", () => {
     it("says where a text stops being JSON, without quoting it", async () => {

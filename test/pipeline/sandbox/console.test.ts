@@ -1,20 +1,12 @@
 // What transforms write by `console`, as it comes out of the sandbox.
 import { expect } from "chai"
-import type { Sandbox } from "../../../core/pipeline/sandbox/sandbox.ts"
-import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
+import { sandboxOfSuite } from "./sandbox-under-test.ts"
 
 describe("lines that a transform writes", () => {
-  let sandbox: Sandbox
-  before(async () => {
-    // A process that ends over an event takes along what it wrote, as on a busy machine one would that loops.
-    sandbox = sandboxUnderTest({ settings: { hard_deadline_ms: 10_000 } })
-    await sandbox.start()
-  })
-  after(() => sandbox.stop())
-
-  const run = async (body: string, payload: unknown = {}) =>
-    sandbox.run(callOf(await programOf(sandbox, `function transform(event) { ${body} }`), payload, { pipelineId: body }))
-  const written = async (body: string, payload: unknown = {}) => (await run(body, payload)).logs
+  // A process that ends over an event takes along what it wrote, as on a busy machine one would that loops.
+  const { run } = sandboxOfSuite({ settings: { hard_deadline_ms: 10_000 } })
+  const inTransform = (body: string) => `function transform(event) { ${body} }`
+  const written = async (body: string, payload: unknown = {}) => (await run(inTransform(body), payload)).logs
 
   it("have their level, and values as text, objects as JSON", async () => {
     const body = "console.log('a', event, 1, null, undefined); console.warn(new TypeError('b')); console.error(); return {}"
@@ -33,7 +25,7 @@ describe("lines that a transform writes", () => {
     const body = "if (event.say) console.log(event.say); if (event.loop) for (;;); if (event.fail) throw new Error('no'); return {}"
     const line = (text: string) => [{ level: "info", values: [text] }]
     const kept = async (payload: object) => {
-      const { ok, logs } = await run(body, payload)
+      const { ok, logs } = await run(inTransform(body), payload)
       return [ok, logs]
     }
     expect(await kept({ say: "first" })).to.deep.equal([true, line("first")])

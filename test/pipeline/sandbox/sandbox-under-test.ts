@@ -3,7 +3,7 @@ import { systemClock } from "../../../core/kernel/clock.ts"
 import type { CoreConfig } from "../../../core/kernel/config.ts"
 import { createLog } from "../../../core/kernel/log.ts"
 import { createSandbox, type SandboxOptions } from "../../../core/pipeline/sandbox/create-sandbox.ts"
-import type { Program, Sandbox, SandboxCall } from "../../../core/pipeline/sandbox/sandbox.ts"
+import type { Program, Sandbox, SandboxCall, SandboxResult } from "../../../core/pipeline/sandbox/sandbox.ts"
 
 const sandboxConfig: CoreConfig["sandbox"] = {
   processes: 1,
@@ -37,4 +37,23 @@ export function callOf(program: Program, body: unknown, more: Partial<SandboxCal
     seed: "0197-execution",
     ...more,
   }
+}
+
+/** One for all tests of a suite, started before them, and what each of them asks of it. */
+export function sandboxOfSuite(options: Parameters<typeof sandboxUnderTest>[0] = {}) {
+  const sandbox = sandboxUnderTest(options)
+  before(() => sandbox.start())
+  after(() => sandbox.stop())
+
+  type Asked = [transform: string | null, body: unknown, more?: Partial<SandboxCall>, schema?: unknown]
+  async function run(...[transform, body, more = {}, schema = null]: Asked): Promise<SandboxResult> {
+    return sandbox.run(callOf(await programOf(sandbox, transform, schema), body, { pipelineId: transform ?? "none", ...more }))
+  }
+
+  async function eventOf(...asked: Asked): Promise<unknown> {
+    const result = await run(...asked)
+    if (!result.ok) throw new Error(JSON.stringify(result))
+    return JSON.parse(result.event)
+  }
+  return { sandbox, run, eventOf }
 }

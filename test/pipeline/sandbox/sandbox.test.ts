@@ -3,38 +3,11 @@ import { mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
-import type { Sandbox, SandboxCall, SandboxResult } from "../../../core/pipeline/sandbox/sandbox.ts"
 import { refusalOf } from "../../refusal.ts"
-import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
+import { callOf, programOf, sandboxOfSuite, sandboxUnderTest } from "./sandbox-under-test.ts"
 
 describe("sandbox", () => {
-  let sandbox: Sandbox
-
-  before(async () => {
-    sandbox = sandboxUnderTest()
-    await sandbox.start()
-  })
-  after(() => sandbox.stop())
-
-  async function run(
-    transform: string | null,
-    body: unknown,
-    more: Partial<SandboxCall> = {},
-    schema: unknown = null,
-  ): Promise<SandboxResult> {
-    return sandbox.run(callOf(await programOf(sandbox, transform, schema), body, { pipelineId: transform ?? "none", ...more }))
-  }
-
-  async function eventOf(
-    transform: string | null,
-    body: unknown,
-    more: Partial<SandboxCall> = {},
-    schema: unknown = null,
-  ): Promise<unknown> {
-    const result = await run(transform, body, more, schema)
-    if (!result.ok) throw new Error(JSON.stringify(result))
-    return JSON.parse(result.event)
-  }
+  const { sandbox, run, eventOf } = sandboxOfSuite()
 
   describe("transforms", () => {
     it("gives the second argument only to those that take one", async () => {
