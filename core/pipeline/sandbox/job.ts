@@ -29,8 +29,6 @@ export function batchOf(program: Program, jobs: readonly Job[]): string {
   return pack(parts)
 }
 
-export const fieldsOut = 5
-
 /** One event's five strings, as the isolate gave them (isolate/runner.ts). */
 export function resultOf(call: SandboxCall, strings: readonly string[]): SandboxResult {
   const [meta = "", event = "", payload = "", envelope = "", lines = ""] = strings

@@ -6,10 +6,10 @@ import type { CoreConfig } from "../../kernel/config.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { Loss } from "./child-link.ts"
 import { CallGroups, type Group } from "./groups.ts"
-import { batchOf, failureFrom, fieldsOut, type Job, resultOf } from "./job.ts"
+import { batchOf, failureFrom, type Job, resultOf } from "./job.ts"
 import { type Offenders, smallStrike } from "./offenders.ts"
 import { RunChild } from "./run-child.ts"
-import { unpack } from "./wire.ts"
+import { fieldsOut, unpack } from "./wire.ts"
 
 export interface LaneOptions {
   /** Whether a child that may be lost soon has its successor started before. */

@@ -1,6 +1,9 @@
 // How this process and its sandbox children talk: frames of a four-byte length and UTF-8 text, each text a list of
 // strings. Lists are packed as their lengths and then all of them joined, so that one event costs a slice, no parsing.
 
+/** Strings of one event's result. */
+export const fieldsOut = 5
+
 /** Strings as one: `3,0,12` (lengths in UTF-16 units), a newline, and then the strings themselves. */
 export function pack(parts: readonly string[]): string {
   let lengths = ""

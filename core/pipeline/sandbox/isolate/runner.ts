@@ -3,7 +3,7 @@
 
 import { type Body, MalformedBody, readBody, readInput } from "../text/body.ts"
 import { BadResult, holdsProto, resultText } from "../text/result.ts"
-import { pack, unpack } from "../wire.ts"
+import { fieldsOut, pack, unpack } from "../wire.ts"
 import { forgetLines, linesText } from "./console.ts"
 import { moment } from "./determinism.ts"
 import { lockdown } from "./lockdown.ts"
@@ -27,8 +27,6 @@ export interface Runner {
 
 /** Strings of an event in a batch: flags and time, body, context, seed. */
 const fieldsIn = 4
-/** Strings of a result. */
-const fieldsOut = 5
 const maxMessageLength = 500
 
 let hand: Int32Array
