@@ -8,6 +8,7 @@ import { expect } from "chai"
 import type { Browser } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
 import { launchChromium } from "../chromium.ts"
+import { until } from "../waiting.ts"
 
 describe("the OpenAPI document, to others", () => {
   let host: TestHost
@@ -57,7 +58,7 @@ describe("the OpenAPI document, to others", () => {
       await page.fill("#key", host.adminKey)
       const article = page.locator("[id='me.get']")
       await article.locator("details.try > summary").click()
-      const command = await article.locator(".command").textContent()
+      const command = await until("the command", async () => (await article.locator(".command").textContent()) || undefined)
       expect(command).to.include(`curl '${host.url}/v1/me'`).and.include("$MILLRACE_KEY").and.not.include(host.adminKey)
       await article.locator("button").click()
       await article.getByText(/^200 OK/).waitFor()
