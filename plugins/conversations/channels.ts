@@ -35,6 +35,8 @@ export interface StoredConversation extends Document {
   idle_closed_at: string | null
   /** Whether a job waits to close it. */
   closing?: boolean
+  /** How often leads were told of its author: they are not where it was removed. */
+  told?: number
   contact: Contact
   summary: string
   topics: string[] | null

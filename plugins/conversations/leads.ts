@@ -1,9 +1,15 @@
 // Who a person is among the organization's leads. A plugin that keeps leads answers; without one nobody is known.
-import { token } from "#core"
+import { token, type UnitOfWork } from "#core"
 
 export interface LeadOfAddress {
   readonly canonical_lead_id: string
   readonly lead_reference: string
+}
+
+export interface SeenPerson {
+  readonly address: string
+  readonly name: string
+  readonly at: string
 }
 
 export interface LeadDirectory {
@@ -13,8 +19,8 @@ export interface LeadDirectory {
   timeZoneOf?(organization: string, address: string): Promise<string>
   /** Every number of a lead, by its UUID or 22-character reference; none for an unknown lead. */
   addressesOf(organization: string, lead: string): Promise<readonly string[]>
-  /** Told of a person who wrote; the same may be told again. */
-  seen?(organization: string, person: { readonly address: string; readonly name: string; readonly at: string }): Promise<void>
+  /** Told of a person who wrote; the same may be told again. `stage` adds to the commit, which it may have refused. */
+  seen?(organization: string, person: SeenPerson, stage: (work: UnitOfWork) => void): Promise<void>
 }
 
 export interface ConversationLeads extends Required<LeadDirectory> {
@@ -30,7 +36,7 @@ export function createConversationLeads(): ConversationLeads {
     ofAddresses: async (organization, addresses) => (await directory?.ofAddresses(organization, addresses)) ?? new Map(),
     timeZoneOf: async (organization, address) => (await directory?.timeZoneOf?.(organization, address)) ?? "",
     addressesOf: async (organization, lead) => (await directory?.addressesOf(organization, lead)) ?? [],
-    seen: async (organization, person) => directory?.seen?.(organization, person),
+    seen: async (organization, person, stage) => directory?.seen?.(organization, person, stage),
     use: (given) => {
       directory = given
     },

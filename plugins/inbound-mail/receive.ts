@@ -1,6 +1,7 @@
 // A received mail that no handler claims: a message of a conversation.
 import type { UnitOfWork } from "#core"
 import type { MailAuthors } from "./authors.ts"
+import { InboundMailCollection } from "./collections.ts"
 import type { StoredMessage } from "./conversations/collections.ts"
 import type { Conversations } from "./conversations/conversations.ts"
 import type { Feeding } from "./feeding/feed.ts"
@@ -36,7 +37,9 @@ export async function receive(
   }
   const forward = await forwarding.plan(work, mail, { from, inbound })
   await feeding.plan(work, mail, { inbound })
-  if (!inbound.quarantined && !inbound.automatic) await authors.seen(route.organization, { ...from, at: received_at })
+  // A person who is erased meanwhile is not made a lead again.
+  const stage = (staged: UnitOfWork) => staged.in(InboundMailCollection, route.organization).update(id, { $inc: { told: 1 } })
+  if (!inbound.quarantined && !inbound.automatic) await authors.seen(route.organization, { ...from, at: received_at }, stage)
   await conversations.add(work, route.organization, {
     id,
     direction: "inbound",

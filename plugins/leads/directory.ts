@@ -19,7 +19,7 @@ export function leadDirectory(leads: Leads): LeadDirectory {
     },
     timeZoneOf: async (organization, address) =>
       (await leads.ofIdentities(organization, [{ kind: "phone", value: address }]))[0]?.time_zone ?? "",
-    seen: (organization, { address, name, at }) => leads.seen(organization, { phone: address, name, at }),
+    seen: (organization, { address, name, at }, stage) => leads.seen(organization, { phone: address, name, at, stage }),
     addressesOf: async (organization, ref) => (await leads.find(organization, ref))?.phones ?? [],
   }
 }

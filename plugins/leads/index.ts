@@ -90,7 +90,9 @@ export default definePlugin({
     registrar.run("mail", {
       inject: { authors: MailAuthors, history: MailHistory, leads: LeadsToken, timeline: LeadTimeline },
       create({ authors, history, leads, timeline }) {
-        authors.use((organization, { address, name, at }) => leads.seen(organization, { email: normalEmail(address), name, at }))
+        authors.use((organization, { address, name, at }, stage) =>
+          leads.seen(organization, { email: normalEmail(address), name, at, stage }),
+        )
         timeline.use(history)
       },
     })

@@ -130,6 +130,11 @@ export class Folds {
     announce(isClosed ? "idle" : "open")
   }
 
+  /** Stages that leads are told of the author: refused where the conversation was removed, and a removal at the same time waits. */
+  stageTold(work: UnitOfWork, organization: string, channel: Channel, id: string): void {
+    work.in(collections[channel].conversations, organization).update(id, { $inc: { told: 1 } })
+  }
+
   /** The person of a conversation, as their newest message names them; undefined where they have not written, or not since it was removed. */
   async author(organization: string, channel: Channel, id: string): Promise<{ address: string; name: string; at: string } | undefined> {
     const stored = await this.#store.open(collections[channel].conversations, organization).get(id)

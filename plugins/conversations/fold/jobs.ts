@@ -1,5 +1,5 @@
 // Bringing conversations and sent messages up to date, after what changed them is on disk.
-import { defineJob, UnitsOfWork } from "#core"
+import { defineJob, type UnitOfWork, UnitsOfWork } from "#core"
 import { foldJob, settleJob } from "../fold-jobs.ts"
 import { ConversationLeads } from "../leads.ts"
 import { RemovalsToken } from "../removal/removals.ts"
@@ -18,7 +18,9 @@ export const foldConversation = defineJob({
     if (ends && sent !== undefined) await removals.removeLate(organization, channel, sent, ends)
     await works.run((work) => folds.stage(work, organization, channel, conversation_id, ends))
     const author = await folds.author(organization, channel, conversation_id)
-    if (author) await leads.seen(organization, author)
+    // A person who is erased meanwhile is not made a lead again.
+    const stage = (work: UnitOfWork) => folds.stageTold(work, organization, channel, conversation_id)
+    if (author) await leads.seen(organization, author, stage)
   },
 })
 

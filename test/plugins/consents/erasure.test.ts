@@ -4,6 +4,7 @@ import { JobQueue, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { Collections } from "../../../core/contract/collection.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { eraseTraces } from "../../../plugins/consents/erasure.ts"
 import { OutboundVetoes } from "../../../plugins/conversations/index.ts"
 import { removeOldMessages } from "../../../plugins/conversations/removal/jobs.ts"
 import { LeadRowCollection } from "../../../plugins/leads/collections.ts"
@@ -198,6 +199,35 @@ onBothStores("what is left of people", ({ start }) => {
     const kept = ["audit_log", "execution_payloads", "executions"]
     expect((await holding(person.slice(1))).filter((name) => !kept.includes(name))).to.deep.equal([])
     expect(meta.asked.length).to.equal(called)
+  })
+
+  it("of who is erased just before leads are told that they wrote is nothing", async () => {
+    const [phone, email] = ["+4915166600007", "told@elsewhere.test"]
+    const leads = host.get(LeadsToken)
+    const { seen } = leads
+    const told: string[] = []
+    leads.seen = async (organization, given) => {
+      const person = given.phone ? { phone: given.phone } : { email: given.email }
+      if (told.push(Object.keys(person)[0] ?? "") <= 2) {
+        await call("POST", "/v1/consents/erase", { reason: "Article 17", ...person })
+        await until("their traces being erased", async () => !(await host.get(Store).open(JobCollection).first({ type: eraseTraces.type })))
+      }
+      return seen.call(leads, organization, given)
+    }
+    try {
+      await says("wamid.t1", phone, { body: "Begun" })
+      await until("leads being told", async () => told.length > 0)
+      await idle()
+      const mail = message({ From: email, To: "team@example.com", "Message-ID": "<told@elsewhere.test>", Subject: "Begun" })
+      await service.send(email, "team@example.com", mail)
+      await until("leads being told", async () => told.includes("email"))
+      await idle()
+    } finally {
+      leads.seen = seen
+    }
+    expect(told).to.deep.equal(["phone", "email"])
+    const kept = ["audit_log", "execution_payloads", "executions"]
+    for (const text of [phone.slice(1), email]) expect((await holding(text)).filter((name) => !kept.includes(name))).to.deep.equal([])
   })
 
   it("of an erased person is a digest, on every channel, and rows as long as nobody deletes them", async () => {

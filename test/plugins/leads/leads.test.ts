@@ -126,7 +126,7 @@ onBothStores("leads", ({ start }) => {
     expect(await directory.addressesOf(id, body.canonical_lead_id)).to.deep.equal(["+4930901830"])
     expect(await directory.addressesOf(id, "nobody")).to.deep.equal([])
     const at = new Date(host.clock.now()).toISOString()
-    for (const name of ["Bob", "Bobby"]) await directory.seen(id, { address: "+4930901831", name, at })
+    for (const name of ["Bob", "Bobby"]) await directory.seen(id, { address: "+4930901831", name, at }, () => {})
     expect((await leadOf({ phone: "+4930901831" })).name).to.equal("Bob")
   })
 
@@ -178,7 +178,7 @@ onBothStores("leads", ({ start }) => {
     const { body } = await call<Lead>("POST", "/v1/leads", { phone: dialled, email: "ana@example.com" })
     const directory = host.get(ConversationLeads)
     const { id } = host.organization
-    await directory.seen(id, { address: chat, name: "Ana", at: new Date(host.clock.now()).toISOString() })
+    await directory.seen(id, { address: chat, name: "Ana", at: new Date(host.clock.now()).toISOString() }, () => {})
     expect((await directory.ofAddresses(id, [chat])).get(chat)?.lead_reference).to.equal(body.lead_reference)
     const found = (await list(`phone=${encodeURIComponent(chat)}`)).map(({ lead_reference, phones }) => ({ lead_reference, phones }))
     expect(found).to.deep.equal([{ lead_reference: body.lead_reference, phones: [dialled] }])
