@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { MongoClient, type Timestamp } from "mongodb"
 import type { Commit, Write } from "../../core/contract/store.ts"
-import { systemClock } from "../../core/kernel/clock.ts"
+import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
 import { createLog } from "../../core/kernel/log.ts"
 import { appName } from "../../core/storage/mongodb/connect.ts"
@@ -26,7 +26,7 @@ const suite = mongoAvailable ? describe : describe.skip
 if (mongoAvailable) {
   storageContract("mongodb", async (collections) => {
     const driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock: systemClock, log })
-    const store = createStore({ driver, collections, clock: systemClock })
+    const store = createStore({ driver, collections, clock: systemClock, readDeadlineMs: 60_000 })
     await store.start()
     return {
       store,
@@ -61,7 +61,7 @@ suite("storage: mongodb, its own promises", () => {
         sort: [["id", 1]],
         limit: 1,
         after: undefined,
-        deadlineMs: 5_000,
+        deadlineMs: 60_000,
       })
       .then((found) => found[0])
 
@@ -301,7 +301,7 @@ suite("storage: mongodb, its own promises", () => {
       if (commandName === "commitTransaction" || commandName === "find") seen.push((reply as { operationTime: Timestamp }).operationTime)
     })
     const look = () =>
-      watched.find({ collection: things, organization: acme, filter: {}, sort: [], limit: 1, after: undefined, deadlineMs: 5_000 })
+      watched.find({ collection: things, organization: acme, filter: {}, sort: [], limit: 1, after: undefined, deadlineMs: 60_000 })
     await watched.commitGroup([commit(insert({ id: draw("row") }))])
     await look()
     await look()
@@ -328,7 +328,7 @@ suite("storage: mongodb, its own promises", () => {
     const write: Write = { kind: "update", collection: things, organization: acme, id, update: { $set: { kind: "mine" } }, where }
     const [refused] = await watched.commitGroup([commit(write)])
     expect(refused).to.be.instanceOf(AppError).with.property("code", "aborted")
-    const options = { organization: acme, filter: { id }, sort: [], limit: 1, after: undefined, deadlineMs: 5_000 }
+    const options = { organization: acme, filter: { id }, sort: [], limit: 1, after: undefined, deadlineMs: 60_000 }
     expect((await watched.find({ collection: things, ...options }))[0]).to.deep.include({ kind: "theirs" })
     expect(refusedAt && asked?.greaterThanOrEqual(refusedAt)).to.equal(true)
     await watched.stop()
@@ -341,7 +341,12 @@ suite("storage: mongodb, its own promises", () => {
     await driver.commitGroup([commit(...docs)])
     const filter = { $or: Array.from({ length: 400 }, (_, index) => ({ "list.index": { $lt: -index - 1 } })) }
     const query = { collection: things, organization: acme, filter, limit: 10, deadlineMs: 5 }
-    const error = await driver.count(query).then(String, (thrown: unknown) => thrown)
+    // The server is to say so itself, however late it gets to it.
+    const clock: Clock = { ...systemClock, after: (milliseconds, run) => systemClock.after(milliseconds + 60_000, run) }
+    const patient = createMongoDriver({ url: urlOf(driver), clock, log })
+    await patient.start([things])
+    const error = await patient.count(query).then(String, (thrown: unknown) => thrown)
+    await patient.stop()
     expect(error).to.be.instanceOf(AppError).with.property("code", "deadline_exceeded")
     expect((error as AppError).details.reason).to.equal("read_timeout")
     await stored().deleteMany({ _id: { $regex: "/slow-" } })

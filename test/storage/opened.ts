@@ -32,7 +32,7 @@ export async function openFile(
   const folder = mkdtempSync(join(tmpdir(), "millrace-sqlite-"))
   const file = options.file ?? join(folder, "data.db")
   const driver = createSqliteDriver({ clock: systemClock, ...options, file })
-  const store = createStore({ driver, collections, clock: systemClock, ...above })
+  const store = createStore({ driver, collections, clock: systemClock, readDeadlineMs: 60_000, ...above })
   const close = async () => {
     await store.stop()
     rmSync(folder, { recursive: true, force: true })

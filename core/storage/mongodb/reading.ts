@@ -103,7 +103,9 @@ export class Reading {
   async #race<T>(read: Promise<T>, left: number, collection: string): Promise<T> {
     let cancel = () => {}
     const late = new Promise<never>((_, reject) => {
-      cancel = this.#clock.after(left + 500, () => reject(unavailable(`MongoDB timed out on a read of ${collection}.`)))
+      const giveUp = () => reject(unavailable(`MongoDB timed out on a read of ${collection}.`))
+      // After a pause of the machine this timer runs before what has arrived meanwhile is read.
+      cancel = this.#clock.after(left + 500, () => setImmediate(() => setImmediate(giveUp)))
     })
     try {
       return await Promise.race([read, late])
