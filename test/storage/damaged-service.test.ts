@@ -1,13 +1,13 @@
 // A service whose data file is damaged, cut short, deleted or moved, as its senders and its load balancer see it: 503 with
 // the reason, or no start at all; and never is what is left of the file written over.
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Bench, post } from "../pipeline/bench.ts"
 import { until } from "../waiting.ts"
+import { carryLogOver, scribbleOn } from "./damaging.ts"
 
 const page = 8_192
 
@@ -44,17 +44,7 @@ describe("a service over a data file", () => {
     const { status, body } = await post(url, { text: "x".repeat(400) })
     return [status, body.details?.reason]
   }
-  /** As a crash between two commits would leave it: everything in the file, nothing in the log. */
-  const checkpoint = () => {
-    const raw = new DatabaseSync(file)
-    raw.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-    raw.close()
-  }
-  const scribble = (at: number, bytes: number) => {
-    const content = readFileSync(file)
-    content.fill(0xa5, at, at + bytes)
-    writeFileSync(file, content)
-  }
+  const scribble = (at: number, bytes: number) => scribbleOn(file, at, bytes)
   const refusal = () =>
     start().then(
       () => "started",
@@ -65,11 +55,13 @@ describe("a service over a data file", () => {
     const running = await start()
     const { inbound_url } = await make(running)
     for (let n = 0; n < 150; n++) expect((await post(inbound_url, { text: "x".repeat(4_000) })).status).to.equal(200)
-    checkpoint()
+    await carryLogOver(file)
     const pages = readFileSync(file).length / page
     scribble(40 * page, (pages - 50) * page)
     // What reads it comes upon it.
     await until("the damage was met", async () => (await running.api("GET", "/v1/datasets/kept/rows?limit=200")).status === 503)
+    // Behind what the writer was at meanwhile.
+    expect(await sent(inbound_url)).to.deep.equal([503, "storage_corrupt"])
     const left = readFileSync(`${file}-wal`)
     for (let n = 0; n < 5; n++) {
       expect(await ready(running)).to.deep.equal([503, "storage_corrupt"])

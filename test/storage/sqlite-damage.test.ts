@@ -26,6 +26,7 @@ import type { FileFault, LostCommits } from "../../core/storage/sqlite/wire.ts"
 import { failureOf, refusalOf } from "../refusal.ts"
 import { sampleOf } from "../tier.ts"
 import type { Note } from "./contract.ts"
+import { carryLogOver, scribbleOn } from "./damaging.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
 
 const notes = defineCollection<Note>()({ name: "notes", scope: "global", times: [], indexes: [{ fields: ["n"] }] })
@@ -61,12 +62,7 @@ describe("data file", () => {
     await opened?.store.stop()
     opened = undefined
   }
-  /** Overwrites with what no page begins with. */
-  const scribble = (at: number, bytes: number) => {
-    const content = readFileSync(file)
-    content.fill(0xa5, at, at + bytes)
-    writeFileSync(file, content)
-  }
+  const scribble = (at: number, bytes: number) => scribbleOn(file, at, bytes)
 
   describe("at start", () => {
     beforeEach(async () => {
@@ -199,9 +195,7 @@ describe("data file", () => {
     it("in which a page turns out to be damaged is not written again", async () => {
       const { store } = await watched()
       await fill(2_000)
-      const raw = new DatabaseSync(file)
-      raw.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-      raw.close()
+      await carryLogOver(file)
       // Pages of documents in the middle; what is in memory is found there.
       scribble(60 * 8_192, 40 * 8_192)
       const read = await refusalOf(store.open(notes).find({ text: "nothing" }))
