@@ -31,7 +31,12 @@ describe("the job queue", () => {
   const plugin = definePlugin({ id: "test-jobs", config: z.strictObject({}), register: (registrar) => registrar.jobs(job) })
   let dataDir: string
   let host: TestHost
-  const boot = () => testHost({ dataDir, plugins: [plugin as never], env: { MILLRACE_JOBS_POLL_MS: "20", MILLRACE_JOBS_CONCURRENCY: "2" } })
+  const boot = () =>
+    testHost({
+      dataDir,
+      plugins: [plugin as never],
+      env: { MILLRACE_JOBS_POLL_MS: "20", MILLRACE_JOBS_CONCURRENCY: "2", MILLRACE_SERVER_DRAIN_MS: "600000" },
+    })
   before(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "millrace-jobs-"))
     host = await boot()
@@ -199,6 +204,7 @@ describe("the job queue", () => {
     for (let n = 0; n < 5; n++) await enqueue(n)
     await until(() => ran.length === 2)
     const stopping = host.stop()
+    await until("what waits being given back", async () => (await jobs()).filter(({ held_by }) => held_by === "").length === 3)
     letGo()
     await stopping
     expect(ran).to.have.length(2)

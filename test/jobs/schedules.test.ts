@@ -76,6 +76,7 @@ onBothStores("schedules", ({ start, storage }) => {
   it("run what a plugin declares, each time once", async () => {
     const ran: string[] = []
     const host = await start({ plugins: [noting(ran).plugin] })
+    host.clock.set(host.clock.now())
     moveTo(host, daily)
     await until("the first run", () => ran.length === 1)
     moveTo(host, daily)
@@ -87,6 +88,8 @@ onBothStores("schedules", ({ start, storage }) => {
     const ran: string[] = []
     const { job, plugin } = noting(ran)
     const host = await start({ plugins: [plugin] })
+    // No time of theirs comes by itself, while they are set.
+    host.clock.set(host.clock.now())
     const [works, scheduler, organization] = [host.get(UnitsOfWork), host.get(Scheduler), host.organization.id]
     const hourly = { cron: "0 * * * *", timezone: "Asia/Kolkata" }
     const set = (id: string, note: string, timing: Timing) =>
@@ -99,11 +102,13 @@ onBothStores("schedules", ({ start, storage }) => {
       .run((work) => void scheduler.set(work, { id: "three", job, payload: { note: "x" }, cron: "x" }))
       .catch((e) => e)
     expect(refused).to.be.instanceOf(AppError)
+    // The plugin's own may come in between, and first.
+    const ofSet = () => ran.filter((one) => one !== "daily")
     moveTo(host, hourly)
-    await until("the run of the hour", () => ran.length > 0)
+    await until("the run of the hour", () => ofSet().length > 0)
     moveTo(host, hourly)
-    await until("the run of the next hour", () => ran.filter((one) => one !== "daily").length > 1)
-    expect(ran.filter((one) => one !== "daily")).to.deep.equal([`hourly of ${organization}`, `hourly of ${organization}`])
+    await until("the run of the next hour", () => ofSet().length > 1)
+    expect(ofSet()).to.deep.equal([`hourly of ${organization}`, `hourly of ${organization}`])
   })
 
   it("make one late run of all that were missed while no service was up", async () => {
