@@ -5,6 +5,7 @@ import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
 import { listen, type Peer } from "../plugins/outgoing-http/loopback-peer.ts"
+import { ShiftedClock } from "../shifted-clock.ts"
 import { patiently, until } from "../waiting.ts"
 
 interface Made {
@@ -17,6 +18,8 @@ const dayMs = 86_400_000
 
 describe("settings of a service", () => {
   let host: TestHost
+  /** Whose clock stands, and whose calls end soon: a machine that pauses refills no quota of it, and ends no call of the other one. */
+  let hurried: TestHost
   let peer: Peer
   /** Answers that the peer holds back. */
   const held: (() => void)[] = []
@@ -34,9 +37,20 @@ describe("settings of a service", () => {
         MILLRACE_LIVE_KEEP_MESSAGES: "3",
         MILLRACE_LIVE_ANONYMOUS_PER_ADDRESS: "1",
         MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}`,
-        MILLRACE_RATE_LIMITS_ADDRESS_PER_MINUTE: "4",
+        MILLRACE_OUTGOING_MAX_RESPONSE_BYTES: "2000",
         MILLRACE_RETENTION_ENTRIES_DAYS: "2",
         MILLRACE_RETENTION_PAYLOADS_DAYS: "1",
+      },
+    })
+    const clock = new ShiftedClock()
+    clock.stand()
+    hurried = await testHost({
+      capture: false,
+      clock,
+      env: {
+        MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}`,
+        MILLRACE_OUTGOING_TIMEOUT_MS: "300",
+        MILLRACE_RATE_LIMITS_ADDRESS_PER_MINUTE: "4",
       },
     })
   })
@@ -45,6 +59,7 @@ describe("settings of a service", () => {
   })
   after(async () => {
     await host.stop()
+    await hurried.stop()
     await peer.close()
   })
 
@@ -91,29 +106,17 @@ describe("settings of a service", () => {
     expect((await Promise.all(inFlight)).map(({ status }) => status)).to.deep.equal([200, 200, 200])
   })
 
-  it("outgoing.timeout_ms and outgoing.max_response_bytes end calls that take longer, or whose answer is", async () => {
-    const own = await testHost({
-      capture: false,
-      env: {
-        MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}`,
-        MILLRACE_OUTGOING_TIMEOUT_MS: "300",
-        MILLRACE_OUTGOING_MAX_RESPONSE_BYTES: "2000",
-      },
-    })
-    try {
-      const [never, large, small] = [
-        await make("Unanswered", [call("/never")], own.adminKey, own),
-        await make("Large", [call("/large")], own.adminKey, own),
-        await make("Small", [call("/small")], own.adminKey, own),
-      ]
-      expect((await own.send(never, {})).status).to.equal(500)
-      expect(await failure(never, own)).to.include("deadline_exceeded")
-      expect((await own.send(large, {})).status).to.equal(500)
-      expect(await failure(large, own)).to.include("2000 bytes")
-      expect((await own.send(small, {})).status).to.equal(200)
-    } finally {
-      await own.stop()
-    }
+  it("outgoing.timeout_ms ends a call that takes longer", async () => {
+    const never = await make("Unanswered", [call("/never")], hurried.adminKey, hurried)
+    expect((await hurried.send(never, {})).status).to.equal(500)
+    expect(await failure(never, hurried)).to.include("deadline_exceeded")
+  })
+
+  it("outgoing.max_response_bytes ends a call whose answer is longer", async () => {
+    const [large, small] = [await make("Large", [call("/large")]), await make("Small", [call("/small")])]
+    expect((await host.send(large, {})).status).to.equal(500)
+    expect(await failure(large)).to.include("2000 bytes")
+    expect((await host.send(small, {})).status).to.equal(200)
   })
 
   it("live.anonymous_per_address refuses a second socket without a credential, and none with one", async () => {
@@ -159,13 +162,11 @@ describe("settings of a service", () => {
   })
 
   it("rate_limits.address_per_minute bounds refused credentials, and no key that holds", async () => {
-    // What other tests have taken is refilled.
-    host.clock.move(60_000)
-    const ask = (key: string) => host.api("GET", "/v1/me", undefined, { key })
+    const ask = (key: string) => hurried.api("GET", "/v1/me", undefined, { key })
     const answers = [await ask("none"), await ask("none"), await ask("none"), await ask("none"), await ask("none")]
     expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429])
     expect(answers.map(details).at(-1)).to.include({ reason: "rate_limited", quota: "address", limit: 4 })
-    expect((await ask(host.adminKey)).status).to.equal(200)
+    expect((await ask(hurried.adminKey)).status).to.equal(200)
   })
 
   it("retention.payloads_days and retention.entries_days remove payloads, then entries", async () => {
