@@ -63,3 +63,19 @@ export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal):
     signal?.addEventListener("abort", end, { once: true })
   })
 }
+
+/** Resolves once what had arrived by sockets and from threads has been taken. */
+export async function arrivals(): Promise<void> {
+  // After a pause of the machine a turn runs its timers first; the second is for what the first only began to read.
+  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+}
+
+/** As `clock.after`, for giving something up: what has arrived meanwhile goes first. */
+export function giveUpAfter(clock: Clock, milliseconds: number, run: () => void): () => void {
+  let isOver = false
+  const cancel = clock.after(milliseconds, () => void arrivals().then(() => isOver || run()))
+  return () => {
+    isOver = true
+    cancel()
+  }
+}

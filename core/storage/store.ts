@@ -2,7 +2,7 @@
 // streaming, the same for every driver. A `find` without a limit returns 1,000 documents at most.
 import type { CollectionSpec, Document } from "../contract/collection.ts"
 import type { Collection, Commit, CommitResult, Filter, FindOptions, Scalar, Store } from "../contract/store.ts"
-import type { Clock } from "../kernel/clock.ts"
+import { arrivals, type Clock } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import { GroupCommit, type GroupCommitLimits, type GroupObserver } from "./commit.ts"
 import type { DriverQuery, StorageDriver } from "./driver.ts"
@@ -79,6 +79,7 @@ export function createStore(options: StoreOptions): StartedStore {
     },
     async ready() {
       started(declared)
+      if (group.stalledMs > maxStallMs) await arrivals()
       const stalled = Math.round(group.stalledMs)
       if (stalled > maxStallMs)
         throw new AppError(

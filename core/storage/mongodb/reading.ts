@@ -2,7 +2,7 @@
 // while the deadline allows. What this node has committed or read is in all that it reads afterwards.
 import type { ClientSession, Db } from "mongodb"
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
-import { type Clock, sleep } from "../../kernel/clock.ts"
+import { type Clock, giveUpAfter, sleep } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { DriverQuery } from "../driver.ts"
 import { pathOf, toAfter, toFilter } from "./filter.ts"
@@ -103,9 +103,7 @@ export class Reading {
   async #race<T>(read: Promise<T>, left: number, collection: string): Promise<T> {
     let cancel = () => {}
     const late = new Promise<never>((_, reject) => {
-      const giveUp = () => reject(unavailable(`MongoDB timed out on a read of ${collection}.`))
-      // After a pause of the machine this timer runs before what has arrived meanwhile is read.
-      cancel = this.#clock.after(left + 500, () => setImmediate(() => setImmediate(giveUp)))
+      cancel = giveUpAfter(this.#clock, left + 500, () => reject(unavailable(`MongoDB timed out on a read of ${collection}.`)))
     })
     try {
       return await Promise.race([read, late])

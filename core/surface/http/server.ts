@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
 import type { Store } from "../../contract/store.ts"
-import type { Clock } from "../../kernel/clock.ts"
+import { type Clock, giveUpAfter } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -162,7 +162,7 @@ async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ sta
   if (draining) throw new AppError("unavailable", "The service is stopping.", { reason: "draining" })
   let cancel = () => {}
   const late = new Promise<never>((_resolve, reject) => {
-    cancel = deps.clock.after(readyTimeoutMs, () =>
+    cancel = giveUpAfter(deps.clock, readyTimeoutMs, () =>
       reject(new AppError("unavailable", `Storage did not answer within ${readyTimeoutMs} ms.`, { reason: "storage_timeout" })),
     )
   })

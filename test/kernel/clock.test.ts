@@ -1,0 +1,24 @@
+// Giving up by a clock: not what is there already when a machine that stood still goes on.
+import { expect } from "chai"
+import { giveUpAfter, systemClock } from "../../core/kernel/clock.ts"
+import { until } from "../waiting.ts"
+
+describe("giving up after a while", () => {
+  const stopped = new Int32Array(new SharedArrayBuffer(4))
+
+  it("comes behind what arrived in that time, and not at all where that ends the wait", async () => {
+    const seen: string[] = []
+    // As what comes by a socket: taken after timers that are due.
+    const answer = () =>
+      setImmediate(() => {
+        seen.push("answered")
+        answered.cancel()
+      })
+    const answered = { cancel: giveUpAfter(systemClock, 1, () => seen.push("given up, with an answer")) }
+    answer()
+    giveUpAfter(systemClock, 1, () => seen.push("given up"))
+    Atomics.wait(stopped, 0, 0, 20)
+    await until("the one without an answer", () => seen.includes("given up"))
+    expect(seen).to.deep.equal(["answered", "given up"])
+  })
+})
