@@ -231,7 +231,7 @@ describe("the contract of action types", () => {
     const held = action({
       inject,
       async run({ deps, context: { signal } }) {
-        Atomics.wait(stopped, 0, 0, 4_500)
+        Atomics.wait(stopped, 0, 0, 10_500)
         await httpOf(deps).fetch({ url, signal })
         return { ok: true }
       },

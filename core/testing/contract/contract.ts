@@ -22,7 +22,7 @@ export interface TestRunner {
   after(body: () => Promise<void>): unknown
 }
 
-/** For one test: services start and stop in it. */
+/** For one test, at least: services start and stop in it. */
 const timeoutMs = 120_000
 
 /**
@@ -91,7 +91,12 @@ function crashTitle({ idempotency }: AnyAction): string {
 /** With the time that it takes, where the runner asks for it as mocha does. */
 function patient(body: () => Promise<void>): () => Promise<void> {
   return function (this: { timeout?: unknown } | undefined) {
-    if (typeof this?.timeout === "function") (this.timeout as (milliseconds: number) => void)(timeoutMs)
+    if (typeof this?.timeout === "function") {
+      const timeout = this.timeout.bind(this) as (milliseconds?: number) => unknown
+      const given = timeout()
+      // 0 is none at all.
+      if (!(given === 0 || Number(given) > timeoutMs)) timeout(timeoutMs)
+    }
     return body()
   }
 }

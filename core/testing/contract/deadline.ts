@@ -8,7 +8,7 @@ import { violation } from "./violation.ts"
 
 const deadlineMs = 300
 /** What an action that is told to stop may take to do so, on a machine that is busy. */
-const graceMs = 4_000
+const graceMs = 10_000
 const stepMs = 20
 
 export async function obeysDeadline(fixture: ContractFixture, example: ActionExample): Promise<void> {

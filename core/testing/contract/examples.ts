@@ -16,7 +16,7 @@ export async function runsExample(fixture: ContractFixture, example: ActionExamp
   if (step["type"] !== action.type) violation(`The example is one of "${String(step["type"])}", not of "${action.type}".`)
   const site = await fixture.site()
   const pipeline = await site.make(step)
-  const before = await site.everything()
+  const before = await site.everythingAtRest()
   fixture.answerCalls()
   await site.dryRun(pipeline)
   const touched = differing(before, await site.everything())

@@ -11,7 +11,7 @@ import { violation } from "./violation.ts"
 type Held = ReadonlyMap<string, number>
 
 /** What sockets and processes that are ending may take. */
-const patienceMs = 5_000
+const patienceMs = 10_000
 const restMs = 200
 const stepMs = 20
 
