@@ -9,6 +9,7 @@ import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { MongoClient } from "mongodb"
 import { MongoMemoryReplSet, MongoMemoryServer } from "mongodb-memory-server-core"
+import { lastingPort } from "./ports.ts"
 import { afterTests } from "./setup.ts"
 import { until } from "./waiting.ts"
 
@@ -45,8 +46,8 @@ if (!mongoAvailable) {
   console.warn("\n!!! MILLRACE_TEST_MONGODB_URL is given: tests that stop or kill members are SKIPPED.\n")
 }
 
-/** For a server on a busy machine to start; milliseconds. */
-const launchTimeout = 60_000
+/** For a server on a busy machine to start: as long as `until`; milliseconds. */
+const launchTimeout = 300_000
 
 let shared: Promise<MongoSet> | undefined
 
@@ -161,10 +162,15 @@ export async function startStandalone(): Promise<{ url: string; stop(): Promise<
 }
 
 async function replicaSet(folder: string, members: number): Promise<MongoMemoryReplSet> {
-  const folders = await Promise.all(Array.from({ length: members }, (_, index) => mkdtemp(join(folder, `member-${index}-`))))
+  const places = await Promise.all(
+    Array.from({ length: members }, async (_, index) => ({
+      dbPath: await mkdtemp(join(folder, `member-${index}-`)),
+      port: await lastingPort(),
+    })),
+  )
   return MongoMemoryReplSet.create({
     binary: binaryOptions(),
-    instanceOpts: folders.map((dbPath) => ({ dbPath, storageEngine: "wiredTiger", launchTimeout })),
+    instanceOpts: places.map((place) => ({ ...place, storageEngine: "wiredTiger", launchTimeout })),
     replSet: {
       count: members,
       storageEngine: "wiredTiger",

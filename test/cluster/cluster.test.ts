@@ -186,8 +186,8 @@ suite("cluster: nodes on one replica set", () => {
       return busy.opened
     }
     // Renews every 250 ms of its long lease.
-    const often: Clock = { ...systemClock, after: (milliseconds, run) => systemClock.after(milliseconds / 60, run) }
-    await node(drop, { leaseMs: 60_000, clock: often })
+    const often: Clock = { ...systemClock, after: (milliseconds, run) => systemClock.after(milliseconds / 600, run) }
+    await node(drop, { leaseMs: longLeaseMs, clock: often })
     let done = false
     const work = announce(store, first, "p1", true).then(() => {
       done = true
@@ -196,7 +196,7 @@ suite("cluster: nodes on one replica set", () => {
     // For the one that waits far more than one lease passes, and never a whole one between two renewals.
     for (let moves = 0; moves < 6; moves++) {
       const before = await renewals()
-      passed += 40_000
+      passed += 400_000
       await until("a renewal", async () => {
         expect(done).to.equal(false)
         return (await renewals()) > before
@@ -216,6 +216,8 @@ suite("cluster: nodes on one replica set", () => {
     await node((key) => (key === "p9" ? seen.open() : undefined), { leaseMs: longLeaseMs })
     await announce(store, first, "p9", false)
     await seen.opened
+    // A node that has confirmed this one is through with the one before.
+    await announce(store, first, "p10", true)
     expect(await store.open(changes).find({ key: "p9", confirmed: { $ne: [] } })).to.deep.equal([])
   })
 

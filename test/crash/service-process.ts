@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import { socketFolderOf } from "../cluster/worker-sockets.ts"
 import { projectRoot } from "../import-graph.ts"
 import { outputUntil } from "../processes.ts"
 import { patiently } from "../waiting.ts"
@@ -82,6 +83,9 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
     async kill() {
       killGroup(child)
       await ended
+      // What it could not remove, and a later process of that number would be taken to have left.
+      const sockets = socketFolderOf(child.pid ?? 0)
+      if (sockets !== undefined) rmSync(sockets, { recursive: true, force: true })
     },
     ended: () => ended,
     signal: (signal) => void child.kill(signal),

@@ -2,6 +2,7 @@
 import { expect } from "chai"
 import { socketFolderOf } from "../cluster/worker-sockets.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
+import { lastingPort } from "../ports.ts"
 import { runningMs } from "../slowness.ts"
 import { expectWithin, isSoak } from "../tier.ts"
 import { until } from "../waiting.ts"
@@ -36,7 +37,7 @@ onMongo("two workers under load (mongodb)", function () {
         expect(await bothOf(service))
           .to.have.length(2)
           .and.not.include(victim)
-        expect(await metric(service.url, "millrace_worker_restarts_total")).to.equal(1)
+        expect(await until("a scrape", () => metric(service.url, "millrace_worker_restarts_total"))).to.equal(1)
         await acknowledged(load, 200)
       },
     })
@@ -78,12 +79,12 @@ onMongo("two workers under load (mongodb)", function () {
   })
 
   it("with the primary killed its workers end, and no start finds the port taken, not even after one that was broken off", async () => {
+    const port = String(await lastingPort())
     const { sender, findings } = await underLoad({
-      env: await env(),
+      env: { ...(await env()), PORT: port },
       keepsOn: true,
       restMs,
       async happens(service, load, _endpoint, again) {
-        const { port } = new URL(service.url)
         const orphans = await bothOf(service)
         await hurry(load)
         service.signal("SIGKILL")
@@ -91,14 +92,14 @@ onMongo("two workers under load (mongodb)", function () {
         await service.ended()
         await until(() => orphans.every((pid) => !isAlive(pid)))
         // A start that does not come up leaves nothing behind either.
-        const second = await again({ PORT: port })
+        const second = await again()
         const more = childrenOf(second.pid)
         second.signal("SIGKILL")
         await second.ended()
-        const broken = await again({ PORT: port })
+        const broken = await again()
         broken.signal("SIGTERM")
         expect(await broken.ended()).to.equal(0)
-        await again({ PORT: port, MILLRACE_WORKERS: "1" })
+        await again({ MILLRACE_WORKERS: "1" })
         await acknowledged(load, 300)
         expect(more.filter(isAlive)).to.deep.equal([])
       },
@@ -121,12 +122,13 @@ async function bothOf({ pid, url }: ServiceProcess): Promise<number[]> {
 }
 
 /** A scrape that hits a worker on its way out fails; the next one tells. */
-async function metric(url: string, name: string): Promise<number> {
+async function metric(url: string, name: string): Promise<number | undefined> {
   const text = await fetch(`${url}/metrics`).then(
     (answer) => answer.text(),
     () => "",
   )
-  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1])
+  const found = new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]
+  return found === undefined ? undefined : Number(found)
 }
 
 function isAlive(pid: number): boolean {

@@ -31,7 +31,7 @@ describe("inside a running service under load", () => {
       await acknowledged(sender, 100)
       await happens(host.get(Driver).driver as SqliteDriver, sender)
       await sender.stop()
-      const troubles = await jobsSettled(api, 20_000)
+      const troubles = await jobsSettled(api)
       const { problems } = await checkBooks(api, shelves, sender, peer)
       return { problems: [...troubles, ...problems], sender }
     } finally {

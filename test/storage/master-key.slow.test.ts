@@ -11,11 +11,13 @@ import { frameworkRoot } from "../../core/bootstrap/runtime.ts"
 import { Opened } from "../../core/bootstrap/storage.ts"
 import { rotateMasterKey } from "../../core/cli/rotate-master-key.ts"
 import { type CollectionSpec, Collections } from "../../core/contract/collection.ts"
+import type { Clock } from "../../core/kernel/clock.ts"
 import { loadConfig } from "../../core/kernel/config.ts"
 import { createVault } from "../../core/kernel/vault.ts"
 import { MasterKeysCollection, resealAll } from "../../core/storage/master-key.ts"
 import type { StartedStore } from "../../core/storage/store.ts"
 import { onBothStores } from "../pipeline/stores.ts"
+import { ShiftedClock } from "../shifted-clock.ts"
 
 interface Made {
   readonly slug: string
@@ -38,8 +40,8 @@ onBothStores("master key of a store", ({ storage }) => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const start = async (more: Record<string, string> = {}, dataDir = folder) => {
-    host = await testHost({ dataDir, env: { ...env, ...more } })
+  const start = async (more: Record<string, string> = {}, dataDir = folder, clock?: Clock) => {
+    host = await testHost({ dataDir, env: { ...env, ...more }, ...(clock && { clock }) })
     return host
   }
   const stop = async () => {
@@ -93,7 +95,10 @@ onBothStores("master key of a store", ({ storage }) => {
 
   it("that a secret was not sealed under has its events refused aloud, and not asked for again", async () => {
     env = { ...env, MILLRACE_LOG_LEVEL: "error" }
-    const running = await start()
+    const clock = new ShiftedClock()
+    const running = await start({}, folder, clock)
+    // The next line would come after a while.
+    clock.stand()
     const [one, other] = [await pipeline("One"), await pipeline("Two")]
     const sealed = createVault(randomBytes(32)).seal("lost", "elsewhere")
     const collection = running.runtime.registry.get(Collections, "event_pipelines") as CollectionSpec

@@ -10,7 +10,7 @@ import { createLog } from "../../core/kernel/log.ts"
 import { createMongoDriver } from "../../core/storage/mongodb/driver.ts"
 import { createStore, type StartedStore } from "../../core/storage/store.ts"
 import { type MongoSet, mongoStartable, startSet } from "../mongodb-server.ts"
-import { until } from "../waiting.ts"
+import { until, untilAvailable } from "../waiting.ts"
 
 const log = createLog("silent")
 const acme = "0199aaaa-0000-7000-8000-000000000001"
@@ -21,9 +21,12 @@ const entries = defineCollection<Thing>()({ name: "entries", scope: "organizatio
 const rows = defineCollection<Thing>()({ name: "rows", scope: "organization", times: [], indexes: [] })
 const ids = timeOrderedIds(systemClock)
 
+/** Longer than servers take to come up again, on any machine. */
+const outageMs = 300_000
+
 async function openStore(set: MongoSet, commitWithinMs: number, uncertainMs = 40_000): Promise<StartedStore> {
   const driver = createMongoDriver({ url: set.freshUrl(), clock: systemClock, log, commitWithinMs, uncertainMs })
-  const store = createStore({ driver, collections: [entries, rows], clock: systemClock })
+  const store = createStore({ driver, collections: [entries, rows], clock: systemClock, readDeadlineMs: 60_000 })
   await store.start()
   return store
 }
@@ -129,13 +132,14 @@ suite("storage: mongodb when servers die", () => {
       const url = set.freshUrl()
       await set.killPrimary()
       const lines: string[] = []
-      const driver = createMongoDriver({ url, clock: systemClock, log: createLog("warn", { write: (line) => void lines.push(line) }) })
+      const told = createLog("warn", { write: (line) => void lines.push(line) })
+      const driver = createMongoDriver({ url, clock: systemClock, log: told, startWithinMs: outageMs })
       const store = createStore({ driver, collections: [entries], clock: systemClock })
       const started = store.start()
       await until(() => lines.some((line) => line.includes("Waiting for one")))
       await set.startAll()
       await started
-      await store.ready()
+      await untilAvailable(() => store.ready())
       await store.stop()
       expect(lines.filter((line) => line.includes("Waiting for one")).length).to.equal(1)
 
@@ -152,7 +156,7 @@ suite("storage: mongodb when servers die", () => {
 
   it("keeps every acknowledged commit once when the only member dies and comes back, and is unavailable meanwhile", async () => {
     const set = await startSet(1)
-    const store = await openStore(set, 60_000)
+    const store = await openStore(set, outageMs)
     const impatient = await openStore(set, 1_000)
     const write = (): Promise<unknown> => {
       const doc = entryOf(ids.uuid(), 0)
@@ -175,7 +179,7 @@ suite("storage: mongodb when servers die", () => {
       await load.end()
       expect(load.refused).to.deep.equal([])
       await verify(store, load)
-      await impatient.ready()
+      await untilAvailable(() => impatient.ready())
       expect(await impatient.open(entries, acme).count({}), "a refused commit was made").to.equal(1)
     } finally {
       await store.stop()
@@ -204,7 +208,7 @@ suite("storage: mongodb when servers die", () => {
 
   it("goes on through an election when the primary of three dies", async () => {
     const set = await startSet(3)
-    const store = await openStore(set, 60_000)
+    const store = await openStore(set, outageMs)
     try {
       const load = new Load(store, 24)
       await load.more(200)
