@@ -36,7 +36,7 @@ export class RunningTime {
   /** Milliseconds of running time, since it was made. */
   now(): number {
     this.#tick()
-    return performance.now() - this.#stoodMs
+    return this.#tickedAt - this.#stoodMs
   }
 
   stop(): void {

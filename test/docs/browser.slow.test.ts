@@ -45,7 +45,7 @@ describe("docs/browser.md", function () {
     try {
       const origin = `http://localhost:${(site.address() as AddressInfo).port}/`
       const [writer, reader] = [await browser.newPage(), await browser.newPage()]
-      const connected = reader.waitForEvent("websocket", { timeout: 60_000 })
+      const connected = reader.waitForEvent("websocket")
       await Promise.all([writer.goto(origin), reader.goto(origin)])
       await connected
       await writer.fill("[name=name]", "Ada")

@@ -97,7 +97,7 @@ export class Reader {
     await this.#stopService()
     const exported = `[ ! -f "$STATE" ] || . "$STATE"; exec ${script}`
     this.#service = spawn("bash", ["-c", exported], { cwd: this.#cwd, env: this.#env })
-    const said = await outputUntil(this.#service, /http:\/\/127\.0\.0\.1:\d+/)
+    const said = await outputUntil(this.#service, /http:\/\/127\.0\.0\.1:\d+\D/)
     this.#address = /127\.0\.0\.1:\d+/.exec(said)?.[0] ?? shownAddress
     return said
   }
@@ -129,7 +129,7 @@ function makeProject(folder: string): void {
   }
   writeFileSync(join(modules, "millrace/package.json"), JSON.stringify({ name: "millrace", type: "module", exports }))
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "leads", type: "module", dependencies: { millrace: "*" } }))
-  writeFileSync(join(folder, ".mocharc.yaml"), "extension: [ts]\ntimeout: 60000\nreporter: spec\n")
+  writeFileSync(join(folder, ".mocharc.yaml"), "extension: [ts]\ntimeout: 600000\nreporter: spec\n")
   // The package is sources here, which each run of tsc would check again.
   const compilerOptions = { incremental: true, tsBuildInfoFile: "node_modules/.cache/tsc.tsbuildinfo" }
   const tsconfig = { extends: join(projectRoot, "tsconfig.json"), compilerOptions, include: ["*.ts", "plugins", "test"] }

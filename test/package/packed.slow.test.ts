@@ -82,7 +82,7 @@ describe("the package", function () {
     const service = user.start("npm", ["start"], { PORT: "0" })
     const ended = new Promise((resolve) => service.once("close", resolve))
     try {
-      const said = await outputUntil(service, /curl .* http:\S+/)
+      const said = await outputUntil(service, /curl .* http:\S+\s/)
       const [, body = "", url = ""] = /-d '(\{.*?\})' (http:\S+)/.exec(said) ?? []
       const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
       expect([answer.status, await answer.json()]).to.deep.equal([201, { ok: true, points: 70 }])
