@@ -19,7 +19,7 @@ import type { LiveMessageDocument } from "../surface/live/messages.ts"
 import { provideRunner, provideWork } from "./engine.ts"
 import { ListeningHooks } from "./listening.ts"
 import { loadPlugins, registerPlugins } from "./plugins.ts"
-import { provideStorage } from "./storage.ts"
+import { provideStorage, type StoragePatience } from "./storage.ts"
 import { provideCalls, provideServer } from "./surface.ts"
 import { provideVault } from "./vault.ts"
 
@@ -44,6 +44,8 @@ export interface BuildArgs {
   readonly sandbox?: Sandbox | undefined
   /** False: the sandbox's process starts with the first program that runs, which saves it where none does. */
   readonly warmSandbox?: boolean
+  /** In place of a service's own limits. */
+  readonly storagePatience?: StoragePatience
 }
 
 export interface Runtime {
@@ -75,7 +77,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.value(Outgoing, { capture: args.capture })
   container.provide(Metrics, { create: () => metricsRegistry() })
   provideVault(container, production)
-  await provideStorage(container, registry, config)
+  await provideStorage(container, registry, config, args.storagePatience)
   provideWork(container, registry, ids.uuid(), args)
   provideCalls(container, registry, listening, args)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })

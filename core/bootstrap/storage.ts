@@ -44,15 +44,35 @@ export const Driver = token<Chosen>("StorageDriver")
 export const Opened = token<StartedStore>("StartedStore")
 const CheckedMasterKey = token<unknown>("CheckedMasterKey")
 
+/** How long storage is waited for, in milliseconds. */
+export interface StoragePatience {
+  /** A node that has not heard from the store for so long refuses work. */
+  readonly leaseMs: number
+  /** A read takes no longer, unless it says so itself. */
+  readonly readMs: number
+}
+
 /** Throws BootError where `storage.url` names none. */
-export async function provideStorage(container: Container, registry: Registry, config: CoreConfig): Promise<void> {
+export async function provideStorage(
+  container: Container,
+  registry: Registry,
+  config: CoreConfig,
+  patience?: StoragePatience,
+): Promise<void> {
   for (const collection of clusterCollections) registry.add(Collections, collection, "cluster")
   const choose = isEmbedded(config) ? embedded : await byUrl(config.storage.url ?? "")
   container.provide(Driver, { inject: { config: Settings, clock: Clock, log: Log }, create: choose })
   container.provide(Opened, {
     inject: { chosen: Driver, clock: Clock, metrics: Metrics },
     create: ({ chosen, clock, metrics }) =>
-      createStore({ driver: chosen.driver, collections: declaredIn(registry), clock, observe: observer(metrics), limits: chosen.limits }),
+      createStore({
+        driver: chosen.driver,
+        collections: declaredIn(registry),
+        clock,
+        observe: observer(metrics),
+        limits: chosen.limits,
+        ...(patience && { readDeadlineMs: patience.readMs }),
+      }),
     start: (store) => store.start(),
     stop: (store) => store.stop(),
   })
@@ -70,7 +90,9 @@ export async function provideStorage(container: Container, registry: Registry, c
   container.provide(CacheInvalidation, {
     inject: { chosen: Driver, store: Store, clock: Clock, ids: Ids, log: Log },
     create: ({ chosen: { feed }, ...deps }) =>
-      feed ? createClusterInvalidation({ ...deps, feed: feed() }) : createLocalInvalidation(deps),
+      feed
+        ? createClusterInvalidation({ ...deps, feed: feed(), ...(patience && { leaseMs: patience.leaseMs }) })
+        : createLocalInvalidation(deps),
     start: async (invalidation) => {
       if ("start" in invalidation) await (invalidation as { start(): Promise<void> }).start()
     },

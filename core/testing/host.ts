@@ -94,6 +94,9 @@ export interface Broadcast {
   readonly data: Json
 }
 
+/** A machine that runs tests may stand still for seconds: what a service would answer 503 then is not what they are about. */
+const storagePatience = { leaseMs: 30_000, readMs: 30_000 }
+
 /** Boots a service on a free port; to be stopped by the caller. */
 export async function testHost(options: TestHostOptions = {}): Promise<TestHost> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-test-"))
@@ -114,6 +117,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     onBroadcast: broadcasts.hear,
     warmSandbox: false,
     sandbox,
+    storagePatience,
     ...(options.capture === false ? {} : { capture: outgoing }),
   })
   const { url } = runtime.listening
