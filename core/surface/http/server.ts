@@ -18,7 +18,7 @@ import { originForm } from "./origin-form.ts"
 import { requestIdOf } from "./request-id.ts"
 
 /** For answers to events that are broken off at the drain deadline. */
-const breakOffMs = 500
+export const breakOffMs = 500
 
 export interface HttpServerDeps {
   readonly host: string
