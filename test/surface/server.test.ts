@@ -114,13 +114,14 @@ describe("the HTTP server", () => {
 })
 
 function exchange({ port }: { port: number }, text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     let answer = ""
     const socket = connect(port, "127.0.0.1", () => socket.write(text))
     socket.on("data", (chunk) => {
       answer += String(chunk)
     })
+    // What comes after a request that was refused may be answered with a reset.
+    socket.on("error", () => undefined)
     socket.on("close", () => resolve(answer))
-    socket.on("error", reject)
   })
 }

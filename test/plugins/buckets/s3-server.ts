@@ -1,12 +1,11 @@
 // A real S3-compatible server on loopback, started from the binary that MILLRACE_TEST_S3_SERVER names, on a temporary
 // folder. Where the variable is not set, the tests that need it are skipped, and a line says so once.
 import { type ChildProcess, spawn } from "node:child_process"
-import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { freePort } from "../../free-port.ts"
 
 export interface S3Server {
   /** Settings of the buckets plugin for it, under `s3`. */
@@ -83,20 +82,4 @@ async function answering(server: ChildProcess, url: string): Promise<void> {
     }
   }
   await Promise.race([asked(), failed])
-}
-
-/** None that the system gives out by itself: until the server listens, it could give it to somebody else. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 30_000)
-    const server = createServer().listen(port, "127.0.0.1")
-    const taken = await once(server, "listening").then(
-      () => false,
-      () => true,
-    )
-    if (taken) continue
-    server.close()
-    await once(server, "close")
-    return port
-  }
 }

@@ -1,8 +1,7 @@
 // Two workers on one SMTP port: both take mail, and each message is kept once.
-import { once } from "node:events"
-import { type AddressInfo, createServer } from "node:net"
 import { expect } from "chai"
 import { apiOf, freshFolder, startService } from "../../crash/service-process.ts"
+import { freePort } from "../../free-port.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
@@ -11,15 +10,6 @@ import { message } from "./receiving.ts"
 import { SmtpClient } from "./smtp-client.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, "close")
-  return port
-}
 
 onMongo("mail on two workers (mongodb)", () => {
   it("is taken by both on one port, and kept once", async function () {
