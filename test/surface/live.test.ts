@@ -46,6 +46,8 @@ describe("live updates", () => {
       defineChannel({ name: "datasets:*", summary: "Rows of a dataset." }),
     ]
     bench = await openSurfaceBench({ channels, keepMessages: 20, endpointOrganization: orgA.id })
+    // What is caught up on goes back for ten seconds, however long a test takes.
+    bench.clock.stand()
   })
   afterEach(() => {
     for (const socket of clients.splice(0)) socket.close()
@@ -292,6 +294,7 @@ describe("live updates of a node that died", () => {
     bench = await openSurfaceBench()
     // Its own room looks for such nodes too, every few seconds, and might be first.
     await bench.live.stop()
+    bench.clock.stand()
   })
   after(() => bench.close())
 

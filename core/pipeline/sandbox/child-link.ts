@@ -39,7 +39,8 @@ export interface LinkHandlers {
 }
 
 const stderrKept = 4_096
-const prlimitMs = 5_000
+/** A busy machine may take seconds to start a process; without its limit the child is ended. */
+const prlimitMs = 20_000
 const require = createRequire(import.meta.url)
 
 /** The folders a child may read: the program itself and the packages it loads. Never the data folder. */

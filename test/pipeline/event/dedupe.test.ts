@@ -125,10 +125,11 @@ onBothStores("deduplication", ({ start }) => {
   })
 
   it("makes a repeat wait for the first, which is still in progress", async () => {
+    const call = { id: "call", type: "http.request", await: true, url: `${peer.origin}/{{ payload.id }}`, timeout_ms: 600_000 }
     const made = await bench.make({
       name: "Slow",
       dedupe: { key: "{{ payload.id }}" },
-      pipeline: [{ id: "call", type: "http.request", await: true, url: `${peer.origin}/{{ payload.id }}`, retry: { max_attempts: 1 } }],
+      pipeline: [{ ...call, retry: { max_attempts: 1 } }],
     })
     const first = post(made.inbound_url, { id: 1 })
     await until("the first call", () => arrived.length === 1)

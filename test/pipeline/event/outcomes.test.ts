@@ -335,7 +335,8 @@ describe("an overloaded service", () => {
     const released = Promise.withResolvers<Json>()
     world.answer = () => released.promise
     const host = await testHost({ dataDir, plugins: [world.plugin], env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "1" } })
-    const made = await new Bench(host).make({ name: "Busy", pipeline: [{ id: "act", type: "world.act", says: "hello", await: true }] })
+    const act = { id: "act", type: "world.act", says: "hello", await: true, timeout_ms: 600_000 }
+    const made = await new Bench(host).make({ name: "Busy", pipeline: [act] })
     const taken = post(made.inbound_url, { n: 1 })
     await until("the one event that is taken being in flight", () => world.acts.length === 1)
     const refused = await Promise.all(Array.from({ length: 40 }, () => post(made.inbound_url, { n: 1 })))
