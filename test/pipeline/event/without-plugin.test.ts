@@ -66,6 +66,8 @@ describe("what a plugin left behind that is not loaded", () => {
       return jobs[0]
     })
     expect(job.last_error).to.include("no longer compiles with the loaded plugins")
+    // Told once it is kept.
+    await until("the reason being logged", () => reasons().length > 0)
     expect(reasons()).to.deep.equal(["execution_gone"])
     const { body } = await host.api<{ executions: { status: string }[] }>("GET", "/v1/event-pipelines/turned/executions")
     expect(body.executions.map(({ status }) => status)).to.deep.equal(["failed"])

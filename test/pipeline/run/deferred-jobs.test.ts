@@ -3,6 +3,7 @@
 import { expect } from "chai"
 import { JobQueue, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { deferredJob } from "../../../core/pipeline/run/deferred.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
 
@@ -41,8 +42,9 @@ describe("jobs of deferred steps", () => {
     const queue = host.get(JobQueue)
     const { enqueue } = queue
     let asked = 0
+    // Of steps alone: schedules make jobs at times of their own.
     queue.enqueue = function (this: JobQueue, ...given) {
-      asked++
+      if (given[1].type === deferredJob.type) asked++
       return enqueue.apply(this, given as never)
     } as JobQueue["enqueue"]
     try {

@@ -82,8 +82,9 @@ describe("a sandbox that cannot start", () => {
     process.execPath = broken
     // The process at work, and the one that may stand by.
     for (const { inbound_url } of bombs) await post(inbound_url, { bomb: true })
-    const before = await bench.books()
+    let before = await bench.books()
     const refused = await until("a refusal", async () => {
+      before = await bench.books()
       const answer = await post(made.inbound_url, { n: 2 })
       return answer.status === 503 ? answer : undefined
     })

@@ -92,9 +92,12 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
     expect(await of("zoe@private.test")).to.deep.equal([])
     await delivered("zoe@private.test", message({ ...headers, "Message-ID": "<r2@private.test>", "In-Reply-To": "<r1@private.test>" }))
     await grown(lead, 3)
-    const told = (await service.host.broadcasts("email_conversations")).map(
-      ({ data }) => (data as { conversation_id: string }).conversation_id,
-    )
+    // Told once they are kept.
+    const broadcasts = await until("both being told", async () => {
+      const all = await service.host.broadcasts("email_conversations")
+      return all.length >= 2 && all
+    })
+    const told = broadcasts.map(({ data }) => (data as { conversation_id: string }).conversation_id)
     expect(told).to.deep.equal([begun.conversation.id, begun.conversation.id])
   })
 

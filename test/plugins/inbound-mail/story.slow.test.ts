@@ -92,7 +92,12 @@ onBothStores("a lead of a page", ({ start }) => {
     const failed = await api<Domain>("GET", path)
     expect([failed.status, failed.from_email]).to.deep.equal(["failed", ""])
     expect(failed.error_reason).to.contain("dkim")
-    expect((await host.broadcasts("sending_domains")).map(({ event }) => event)).to.deep.equal(["active", "failed"])
+    // Told once it is kept.
+    const told = await until("both being told", async () => {
+      const all = await host.broadcasts("sending_domains")
+      return all.length >= 2 && all
+    })
+    expect(told.map(({ event }) => event)).to.deep.equal(["active", "failed"])
     const count = mailbox.received.length
     expect((await submit()).status).to.equal(200)
     const after = await until("the next mail", () => mailbox.received[count])
