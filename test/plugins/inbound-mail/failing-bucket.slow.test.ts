@@ -31,6 +31,8 @@ onS3("mail while the bucket fails", () => {
   })
 
   const send = (id: string) => service.send(lead, both, message({ "Message-ID": `<${id}@elsewhere.test>` }, `Said once: ${id}.\r\n`))
+  /** Sent again while it is put off, as a sender is told to: on a busy machine the bucket may take longer than its deadline. */
+  const take = (id: string) => until(`${id} being taken`, async () => /^250 /.test(await send(id)))
   const organizations = () => [service.host.organization.id, other.id]
   const keptOf = async (organization: string) =>
     (await service.host.get(Store).open(InboundMailCollection, organization).find({}, { limit: 100 })).length
@@ -66,8 +68,8 @@ onS3("mail while the bucket fails", () => {
       expect(await send(how), "again").to.match(/^451 4\.3\.0 /)
       expect(await kept()).to.deep.equal([count, count])
       await end()
-      expect(await send(how)).to.match(/^250 /)
-      expect(await send(how), "once more").to.match(/^250 /)
+      await take(how)
+      await take(how)
       taken.push(how)
       await said(...taken)
       expect(await kept()).to.deep.equal([taken.length, taken.length])
@@ -75,7 +77,7 @@ onS3("mail while the bucket fails", () => {
 
     it(`is not lost where it was taken just before the bucket is ${how}`, async () => {
       const id = `before-${how}`
-      expect(await send(id)).to.match(/^250 /)
+      await take(id)
       await begin()
       expect(await send(`${id}-late`)).to.match(/^451 /)
       await end()
