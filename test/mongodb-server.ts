@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { MongoClient } from "mongodb"
 import { MongoMemoryReplSet, MongoMemoryServer } from "mongodb-memory-server-core"
-import { lastingPort } from "./ports.ts"
+import { freePort } from "./free-port.ts"
 import { afterTests } from "./setup.ts"
 import { until } from "./waiting.ts"
 
@@ -165,7 +165,7 @@ async function replicaSet(folder: string, members: number): Promise<MongoMemoryR
   const places = await Promise.all(
     Array.from({ length: members }, async (_, index) => ({
       dbPath: await mkdtemp(join(folder, `member-${index}-`)),
-      port: await lastingPort(),
+      port: await freePort(),
     })),
   )
   return MongoMemoryReplSet.create({

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { socketFolderOf } from "../cluster/worker-sockets.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
-import { lastingPort } from "../ports.ts"
+import { freePort } from "../free-port.ts"
 import { runningMs } from "../slowness.ts"
 import { expectWithin, isSoak } from "../tier.ts"
 import { until } from "../waiting.ts"
@@ -79,7 +79,7 @@ onMongo("two workers under load (mongodb)", function () {
   })
 
   it("with the primary killed its workers end, and no start finds the port taken, not even after one that was broken off", async () => {
-    const port = String(await lastingPort())
+    const port = String(await freePort())
     const { sender, findings } = await underLoad({
       env: { ...(await env()), PORT: port },
       keepsOn: true,

@@ -1,7 +1,10 @@
 // An approved email step and a mail server that fails between the decision and the end, in each way it can: sent once or
 // not at all, and where not, with a reason on the approval.
 import { expect } from "chai"
+import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { SuppressionsToken } from "../../../plugins/suppressions/index.ts"
+import { freePort } from "../../free-port.ts"
 import { until } from "../../waiting.ts"
 import { type Fault, type FaultyMailServer, faultyMailServer } from "../email/faulty-mail-server.ts"
 
@@ -39,13 +42,16 @@ describe("an approved email step, where the mail server", () => {
   let key: string
   let inbound: { slug: string; inbound_url: string }
   before(async () => {
-    server = await faultyMailServer()
+    server = await faultyMailServer(await freePort())
     const email = { transport: "smtp", url: server.url }
     host = await testHost({
       capture: false,
       env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ email }), MILLRACE_JOBS_POLL_MS: "20" },
     })
     key = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second", role: "admin" })).body.secret
+    // At the end of a minute the admins would be told of what waits then, by the same server.
+    const owner = { address: "owner@localhost", reason: "hard_bounce", source: "smtp", evidence: {} } as const
+    await host.get(UnitsOfWork).run((work) => host.get(SuppressionsToken).add(work, host.organization.id, owner))
     const mail = { id: "thank", type: "email.send", gate: true, to: "{{ event.email }}", heading: "Thanks" }
     const retry = { max_attempts: 4, initial_delay_ms: 10, factor: 1 }
     const document = { name: "Thank", state: "active", auth_mode: "none", pipeline: [{ ...mail, retry }] }

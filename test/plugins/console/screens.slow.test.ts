@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
+import { freePort } from "../../free-port.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
@@ -102,8 +103,13 @@ describe("screens of plugins", () => {
 
 describe("the console while its service is away", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-console-"))
-  const options = { env: { MILLRACE_PLUGINS_PATHS: paths }, dataDir }
-  const shown = consoleUnderTest(options)
+  /** Its port is nobody else's while it is away. */
+  const optionsAt = (port: number) => ({ env: { MILLRACE_PLUGINS_PATHS: paths, PORT: String(port) }, dataDir })
+  let options: ReturnType<typeof optionsAt>
+  const shown = consoleUnderTest(async () => {
+    options = optionsAt(await freePort())
+    return options
+  })
   after(() => rmSync(dataDir, { recursive: true }))
 
   it("says so, goes on by itself, and loses no live message", async () => {
@@ -121,10 +127,9 @@ describe("the console while its service is away", () => {
     await page.getByText("listening:").waitFor()
     await send("early")
     await page.getByText("listening: early").waitFor()
-    const { port } = new URL(shown.host.url)
     await shown.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
-    await shown.startService({ ...options, env: { ...options.env, PORT: port } })
+    await shown.startService(options)
     await send("meanwhile")
     await page.getByText("listening: early, meanwhile").waitFor()
     await page.getByText("Connection lost").waitFor({ state: "detached" })
