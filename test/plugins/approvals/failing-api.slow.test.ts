@@ -17,12 +17,15 @@ const deadPort = 1
 
 const passing: Record<string, Answer> = {
   "closes without an answer": (response) => response.destroy(),
-  "does not answer": () => undefined,
-  "stops within the answer": (response) => response.writeHead(200, { "content-length": "99" }).write("{"),
   "closes within the answer": (response) => response.writeHead(200, { "content-length": "99" }).write("{", () => response.destroy()),
   "answers 500 with a page": (response) => response.writeHead(500, { "content-type": "text/html" }).end(`<p>${secret}`),
   "answers 503 and nothing": (response) => response.writeHead(503).end(),
   "answers what is not HTTP": (response) => response.socket?.end("220 mail.example.com ESMTP\r\n"),
+}
+/** Ended by the time limit of calls alone. */
+const silent: Record<string, Answer> = {
+  "does not answer": () => undefined,
+  "stops within the answer": (response) => response.writeHead(200, { "content-length": "99" }).write("{"),
 }
 const lasting: Record<string, [Answer, string]> = {
   "answers 400": [(response) => response.writeHead(400).end(secret), "unexpected_status"],
@@ -35,7 +38,8 @@ const lasting: Record<string, [Answer, string]> = {
   "answers too much": [(response) => response.end("x".repeat(3_000_000)), "response_too_large"],
 }
 
-describe("an approved call of an app, whose API", () => {
+/** Registers the hooks of a describe, which has a service and an API of its own. */
+function callsOf(env: Readonly<Record<string, string>> = {}) {
   let api: Peer
   let host: TestHost
   let key: string
@@ -51,9 +55,9 @@ describe("an approved call of an app, whose API", () => {
       capture: false,
       env: {
         MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${api.port},127.0.0.1:${deadPort}`,
-        MILLRACE_OUTGOING_TIMEOUT_MS: "1500",
         MILLRACE_OUTGOING_MAX_RESPONSE_BYTES: "1000000",
         MILLRACE_JOBS_POLL_MS: "20",
+        ...env,
       },
     })
     key = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second", role: "admin" })).body.secret
@@ -96,38 +100,66 @@ describe("an approved call of an app, whose API", () => {
       return body.state === state && body.receipt ? body.receipt : undefined
     })
 
-  for (const [what, answer] of Object.entries(passing))
-    it(`${what}, is asked again under the same key`, async () => {
-      first = answer
-      const { id } = await approved("crm")
-      const { result } = await ended(id, "done")
-      expect(result?.body).to.deep.equal({ id: "c-1" })
-      expect(api.asked.length).to.be.greaterThan(1)
-      expect(new Set(api.asked.map(({ headers, body }) => `${headers["idempotency-key"]} ${body}`)).size).to.equal(1)
-    })
+  const failFirst = (answer: Answer) => {
+    first = answer
+  }
+  const isAskedAgain = async (answer: Answer) => {
+    failFirst(answer)
+    const { id } = await approved("crm")
+    const { result } = await ended(id, "done")
+    expect(result?.body).to.deep.equal({ id: "c-1" })
+    expect(api.asked.length).to.be.greaterThan(1)
+    expect(new Set(api.asked.map(({ headers, body }) => `${headers["idempotency-key"]} ${body}`)).size).to.equal(1)
+  }
+  return {
+    approved,
+    ended,
+    failFirst,
+    isAskedAgain,
+    calls: () => api.asked.length,
+    stepAt: async (path: string) => JSON.stringify((await host.api<{ steps: Record<string, unknown> }>("GET", path)).body.steps["make"]),
+    logged: () => host.logged.join("\n"),
+  }
+}
+
+describe("an approved call of an app, whose API", () => {
+  const { approved, ended, failFirst, isAskedAgain, calls, stepAt, logged } = callsOf()
+
+  for (const [what, answer] of Object.entries(passing)) it(`${what}, is asked again under the same key`, () => isAskedAgain(answer))
 
   for (const [what, [answer, reason]] of Object.entries(lasting))
     it(`${what}, is not asked again, and the approval says why`, async () => {
-      first = answer
+      failFirst(answer)
       const { error } = await ended((await approved("crm")).id, "failed")
-      expect([error?.reason, api.asked.length]).to.deep.equal([reason, 1])
+      expect([error?.reason, calls()]).to.deep.equal([reason, 1])
     })
 
   it("answers JSON that ends early, is asked once, and the result has the text", async () => {
-    first = (response) => response.setHeader("content-type", "application/json").end('{"id": "c-')
+    failFirst((response) => response.setHeader("content-type", "application/json").end('{"id": "c-'))
     const { result } = await ended((await approved("crm")).id, "done")
-    expect([result?.body, api.asked.length]).to.deep.equal(['{"id": "c-', 1])
+    expect([result?.body, calls()]).to.deep.equal(['{"id": "c-', 1])
   })
 
   it("is not there, is given up with a reason", async () => {
     const { id, path } = await approved("down", 2)
     const { error } = await ended(id, "failed")
     expect(error?.reason).to.equal("connection_failed")
-    const { steps } = (await host.api<{ steps: Record<string, unknown> }>("GET", path)).body
-    expect(JSON.stringify(steps["make"])).to.contain("ECONNREFUSED").and.not.to.contain(secret)
+    expect(await stepAt(path))
+      .to.contain("ECONNREFUSED")
+      .and.not.to.contain(secret)
   })
 
   it("is told no secret of in any log", () => {
-    expect(host.logged.join("\n")).not.to.contain(secret)
+    expect(logged()).not.to.contain(secret)
+  })
+})
+
+describe("an approved call of an app, whose API keeps silent and", () => {
+  const { isAskedAgain, logged } = callsOf({ MILLRACE_OUTGOING_TIMEOUT_MS: "1500" })
+
+  for (const [what, answer] of Object.entries(silent)) it(`${what}, is asked again under the same key`, () => isAskedAgain(answer))
+
+  it("is told no secret of in any log", () => {
+    expect(logged()).not.to.contain(secret)
   })
 })

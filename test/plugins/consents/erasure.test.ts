@@ -28,6 +28,8 @@ import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 const picture = Buffer.from("89504e470d0a1a0a0000", "hex")
 const day = 86_400_000
 const key = "erasure-test"
+/** When people said what is not told otherwise: the same however often it is delivered, and before anything is removed. */
+const said = Date.now() - 60_000
 
 interface Erased {
   readonly rows: { dataset: string; row_id: string }[]
@@ -70,10 +72,10 @@ onBothStores("what is left of people", ({ start }) => {
     return answer.body
   }
   const says = async (id: string, from: string, more: { at?: number; body?: string | object; type?: string }) => {
-    const value = chatMessage(id, from, { at: Date.now() - 60_000, name: `Name of ${key}`, ...more })
+    const value = chatMessage(id, from, { at: said, name: `Name of ${key}`, ...more })
     expect((await patiently(() => postMeta(urls.meta, value))).status).to.equal(200)
   }
-  const sendsPicture = async (id: string, from: string, at = Date.now() - 60_000) => {
+  const sendsPicture = async (id: string, from: string, at = said) => {
     await says(id, from, { at, type: "image", body: { id: "media-1", mime_type: "image/png", caption: `Look, ${key}` } })
     const stored = await until("the file", async () =>
       (await messagesOf(host, "chatapp", from)).flatMap(({ media }) => media).find(({ state }) => state === "stored"),
@@ -129,10 +131,11 @@ onBothStores("what is left of people", ({ start }) => {
     await says("wamid.o2", both, { at: Date.now() - 31 * day, body: "Old" })
     await says("wamid.o3", both, { at: Date.now() - 29 * day, body: "Young" })
     await idle()
-    const sweep = () => host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, removeOldMessages, {}))
-    await sweep()
-    await until("it being gone", async () => (await conversationOf(host, "chatapp", old)) === undefined)
+    const sweep = await host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, removeOldMessages, {}))
+    // It is of no organization, and begins the jobs that are waited for below.
+    await until("the sweep", async () => (await host.get(Store).open(JobCollection).get(sweep)) === undefined)
     await idle()
+    expect(await conversationOf(host, "chatapp", old)).to.equal(undefined)
     expect((await fetch(file)).status).to.equal(404)
     expect((await messagesOf(host, "chatapp", both)).map(({ text }) => text)).to.deep.equal(["Young"])
     const left = await conversationOf(host, "chatapp", both)
@@ -158,10 +161,9 @@ onBothStores("what is left of people", ({ start }) => {
 
   it("of who is erased amid a conversation is nothing that was said until then, and nothing is sent to them", async () => {
     const person = "+4915166600005"
-    const at = Date.now() - 60_000
-    await says("wamid.a0", person, { at, body: "Begun" })
+    await says("wamid.a0", person, { body: "Begun" })
     const send = () => host.api<Erased>("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to: person, text: "Hello" })
-    const write = (n: number) => says(`wamid.a${n}`, person, { at, body: `Amid ${n}` })
+    const write = (n: number) => says(`wamid.a${n}`, person, { body: `Amid ${n}` })
     const erase = () => call("POST", "/v1/consents/erase", { reason: "Article 17", phone: person })
     await Promise.all([write(1), send(), write(2), erase(), send(), write(3)])
     await idle()

@@ -198,15 +198,20 @@ describe("the one way out", () => {
     for (const to of people) await says(to, "Hi")
     host.clock.move(2 * minute)
     const before = providers.sent.length
+    const began = host.clock.monotonic()
     for (const to of people) expect((await send(to, "Many")).status).to.equal(200)
     const sent = () => providers.sent.length - before
     await until("as many as a minute takes", () => sent() >= perMinute)
     for (const to of people.slice(0, 2)) await settled(to)
-    expect(sent()).to.equal(perMinute)
-    await until("the others, as time goes on", () => {
-      host.clock.move(5_000)
-      return sent() === people.length
-    })
+    // On a busy machine the minute goes on meanwhile, and may take another.
+    const more = Math.floor((host.clock.monotonic() - began) / (minute / perMinute))
+    expect(sent()).to.be.within(perMinute, perMinute + more)
+    // One by one: a call in flight would time out by a clock that is moved far.
+    while (sent() < people.length) {
+      const present = sent()
+      host.clock.move(20_000)
+      await until("another one, as time goes on", () => sent() > present)
+    }
     for (const to of people) {
       await settled(to)
       expect(sentTo(to)).to.have.length(1)

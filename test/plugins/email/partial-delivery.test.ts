@@ -11,7 +11,11 @@ onBothStores("email to several recipients", ({ start }) => {
 
   it("is retried for those whom the server put off, and for none who has it", async () => {
     const answers: Record<string, string | undefined> = { busy: "451 4.7.1 greylisted", gone: "550 5.7.1 no" }
-    mailbox = await listenForMail((recipient) => answers[recipient.split("@")[0] ?? ""])
+    let asked = 0
+    mailbox = await listenForMail((recipient) => {
+      if (recipient.startsWith("busy")) asked++
+      return answers[recipient.split("@")[0] ?? ""]
+    })
     const host = await start({ env: pluginSettings({ email: { transport: "smtp", url: mailbox.url } }) })
     const made = await patiently(() =>
       host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
@@ -39,7 +43,8 @@ onBothStores("email to several recipients", ({ start }) => {
     expect(first.error?.message).to.contain("took the message for 1 of 3 recipients").and.contain("451 4.7.1 greylisted")
     answers["busy"] = undefined
     const finished = async () => {
-      host.clock.move(5_000)
+      // The second try would time out, or lose its lease, by the moved clock.
+      if (asked < 2) host.clock.move(5_000)
       const now = await step()
       return now?.state === "done" ? now : undefined
     }

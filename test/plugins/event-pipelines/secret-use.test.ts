@@ -97,7 +97,7 @@ onStoresInTurn("the use of secrets", ({ start }) => {
     expect((await secretsOf(slug))[1]).to.deep.include({ quiet_since: null })
     expect(await send(inbound_url, fresh)).to.equal(200)
     expect((await secretsOf(slug))[1], "five pauses of four minutes are not over").to.deep.include({ quiet_since: null })
-    clock.step(10 * minuteMs)
+    clock.step(12 * minuteMs)
     const quiet = (await secretsOf(slug))[1]
     expect(quiet?.quiet_since).to.equal(quiet?.last_verified_at)
     expect(quiet).to.deep.include({ may_end: false, verified_last_hour: 4 })

@@ -32,15 +32,19 @@ const pageOf = (colour: string, merit: number) => `<!doctype html>
 describe("what models are shown of variants, with Chromium", () => {
   let server: ModelServer
   let host: TestHost
-  before(async () => {
-    server = await modelServer()
+  const start = async (deadline_ms: number) => {
     const model = { base_url: server.url, prices: { input: 1, output: 1 }, images: true }
     const settings = {
       models: { judge: { ...model, model: "judge-1" }, persona: { ...model, model: "persona-1", protocol: "anthropic" } },
-      screenshots: { browser_folder: browserFolder, deadline_ms: 20_000 },
+      screenshots: { browser_folder: browserFolder, deadline_ms },
       experiments: { sync_deadline_ms: 110_000 },
     }
     host = await testHost({ capture: false, env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) } })
+  }
+  before(async () => {
+    server = await modelServer()
+    // As long as a busy machine may take.
+    await start(100_000)
   })
   beforeEach(() => server.forget())
   after(async () => {
@@ -122,6 +126,9 @@ describe("what models are shown of variants, with Chromium", () => {
   })
 
   it("reads all of a run's variants from their HTML where the browser cannot render one, and says so", async () => {
+    await host.stop()
+    await start(10_000)
+    await host.api("POST", "/v1/personas", { name: "Founder" })
     server.answer(() => ({ json: { answer: "Fine.", likelihood: 3 } }))
     const slug = await experiment("fallback", [
       { key: "fine", html: "<h1>Plain</h1><script>document.body.append('After scripts.')</script>" },
