@@ -127,7 +127,7 @@ const leading = `(() => {
 
 /** Operations behind what can be pressed here: calls of its parts, forms that its links open, files that it gives. */
 async function offeredOn(page: Page): Promise<string[]> {
-  const calls = String(await page.evaluate("document.documentElement.dataset.offers ?? ''"))
+  const calls = String(await page.evaluate(offers))
   const links = (await page.evaluate(`[...document.querySelectorAll("main a")].map((link) => link.href)`)) as string[]
   const opened = links.flatMap((href) => {
     const url = new URL(href)
@@ -135,6 +135,11 @@ async function offeredOn(page: Page): Promise<string[]> {
   })
   return [...calls.split(" "), ...opened].filter((name): name is string => name !== undefined && name !== "")
 }
+
+/** Told once what is shown has been drawn. */
+const offers = `new Promise((resolve) => {
+  requestAnimationFrame(() => setTimeout(() => resolve(document.documentElement.dataset.offers ?? "")))
+})`
 
 /** Notes what has had the focus, and what shows no outline then. */
 const watchFocus = `(() => {

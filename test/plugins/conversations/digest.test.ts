@@ -28,12 +28,15 @@ describe("idle conversations", () => {
   })
 
   let count = 0
+  const said = new Map<string, number>()
   const say = async (person: string, body: string) => {
+    const messages = (said.get(person) ?? 0) + 1
+    said.set(person, messages)
     const value = chatMessage(`wamid.d${++count}`, person, { at: host.clock.now(), body })
     expect((await patiently(() => postMeta(urls.meta, value))).status).to.equal(200)
     await until("it being counted", async () => {
       const found = await conversationOf(host, "chatapp", person)
-      return found?.last_inbound_at !== null && found?.message_count !== undefined
+      return found?.message_count === messages
     })
   }
   const closed = (person: string) =>

@@ -138,7 +138,8 @@ describe("opt-out links", () => {
     const accepted = { channel: "text_conversations", event: "message", data: { session_id, message_id, state: "accepted" } }
     await until("the message", async () => (await told()).some((one) => JSON.stringify(one) === JSON.stringify(accepted)))
     await host.api("POST", "/v1/voice/opt-outs", { channel: "sms", address: someone, wording: "A third secret" })
-    expect((await told()).at(-1)).to.include({ event: "opt_out" })
+    // The conversation may be told of after it: it is brought up to date with the message by a job of its own.
+    expect((await told()).map(({ event }) => event)).to.include("opt_out")
     await host.api("DELETE", `/v1/voice/text-conversations/${session_id}`)
     await until("the removal", async () =>
       (await told()).some(({ data }) => JSON.stringify(data) === JSON.stringify({ session_id, state: "removed" })),

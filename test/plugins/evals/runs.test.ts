@@ -46,8 +46,11 @@ describe("runs of eval suites", () => {
     expect(bench.judge.asked.length).to.be.within(2, 4)
     expect(JSON.stringify(bench.judge.asked)).to.not.match(/desk|agent-secret/)
     expect(run.cost_millicents).to.be.greaterThan(0)
-    const news = (await bench.host.broadcasts("evals")).filter(({ data }) => (data as { run_id: string }).run_id === run.id)
-    expect(news.map(({ event }) => event)).to.include.members(["run_started", "run_finished"])
+    // Told once the commit has come back, which a reader may have seen before.
+    await until("news of its start and its end", async () => {
+      const news = (await bench.host.broadcasts("evals")).filter(({ data }) => (data as { run_id: string }).run_id === run.id)
+      return ["run_started", "run_finished"].every((wanted) => news.some(({ event }) => event === wanted))
+    })
   })
 
   it("speak chat completions, and count their tokens", async () => {
@@ -155,7 +158,7 @@ describe("runs of eval suites", () => {
     let isDown = true
     bench.agent.answer(({ input }) => (isDown && input.includes("two") ? { status: 503 } : "It is right."))
     const { body } = await bench.start(suite, 1)
-    await until("both cases being asked", () => bench.agent.asked.length === 2)
+    await until("both cases being asked", () => new Set(bench.agent.asked.map(({ input }) => input)).size === 2)
     isDown = false
     expect((await bench.finishedByRetries(suite, body.id)).verdict).to.equal("passed")
     expect(bench.agent.asked.filter(({ input }) => input.startsWith("Question one"))).to.have.length(1)

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import type { Page, WebSocketRoute } from "playwright-core"
+import { freePort } from "../../ports.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
@@ -12,8 +13,13 @@ const keepMessages = 10
 
 describe("the list of events as they come", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-events-"))
-  const options = { dataDir, env: { MILLRACE_LIVE_KEEP_MESSAGES: String(keepMessages) } }
-  const shown = consoleUnderTest(options)
+  /** Its port is nobody else's while it is away. */
+  const optionsAt = (port: number) => ({ dataDir, env: { MILLRACE_LIVE_KEEP_MESSAGES: String(keepMessages), PORT: String(port) } })
+  let options: ReturnType<typeof optionsAt>
+  const shown = consoleUnderTest(async () => {
+    options = optionsAt(await freePort())
+    return options
+  })
   after(() => rmSync(dataDir, { recursive: true }))
   before(async () => {
     for (const name of ["Orders", "Others"]) {
@@ -31,6 +37,16 @@ describe("the list of events as they come", () => {
   const table = (page: Page) => page.getByRole("region", { name: "Events" })
   const timesShown = (page: Page, orders: readonly string[]) =>
     Promise.all(orders.map((order) => table(page).getByText(`"${order}"`).count()))
+  /** From a place that neither reads the list nor listens, to the list once it listens; resolves to the times it is read. */
+  async function listening(page: Page, place: string): Promise<readonly string[]> {
+    const [reads, answered]: [string[], string[]] = [[], []]
+    const note = (into: string[], url: string) => void (/\/v1\/events\?/.test(url) && into.push(url))
+    page.on("request", (request) => note(reads, request.url()))
+    page.on("requestfinished", (request) => note(answered, request.url()))
+    await page.goto(`${shown.host.url}/console/${place}`)
+    await until("the list having been read again with its subscription", () => answered.length >= 2)
+    return reads
+  }
   /** Cuts the browser off as a network does that is gone: what is open closes, and what is tried fails. */
   async function cutOff(page: Page) {
     const open = new Set<WebSocketRoute>()
@@ -54,13 +70,11 @@ describe("the list of events as they come", () => {
   }
 
   it("sends the browser those of the filter alone, and reads the list for no other", async () => {
-    const page = await shown.signedIn("/console/events?pipeline=orders&status=accepted")
-    const [frames, reads]: [string[], string[]] = [[], []]
+    const page = await shown.signedIn("/console/datasets")
+    const frames: string[] = []
     page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => frames.push(String(payload))))
-    page.on("request", (request) => void (/\/v1\/events\?/.test(request.url()) && reads.push(request.url())))
-    await page.reload()
-    await until("the subscription", () => frames.some((frame) => frame.includes('"ok":true')))
-    await until("the list being read again with it", () => reads.length >= 2)
+    const reads = await listening(page, "events?pipeline=orders&status=accepted")
+    expect(frames.join("\n")).to.include('"ok":true')
     const unwanted: string[] = []
     for (let n = 0; n < 5; n++) unwanted.push(await send(`O-${n}`, "others"))
     const wanted = await send("F-1")
@@ -75,11 +89,10 @@ describe("the list of events as they come", () => {
     await page.getByText("Live: events appear as they come.").waitFor()
     await send("B-1")
     await table(page).getByText('"B-1"').waitFor()
-    const { port } = new URL(shown.host.url)
     await shown.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
     expect(await timesShown(page, ["B-1"]), "while it is away").to.deep.equal([1])
-    await shown.startService({ ...options, env: { ...options.env, PORT: port } })
+    await shown.startService(options)
     await send("B-2")
     await send("B-other", "others")
     await table(page).getByText('"B-2"').waitFor()
@@ -90,20 +103,19 @@ describe("the list of events as they come", () => {
   })
 
   it("counts while it is paused what came, also through a restart and a lost network, and shows all of it then", async () => {
-    const page = await shown.signedIn("/console/events?pipeline=orders", { mayFail: true })
+    const page = await shown.signedIn("/console/datasets", { mayFail: true })
     const network = await cutOff(page)
-    const subscribed = page.waitForEvent("websocket")
-    await page.reload()
-    await subscribed
+    const reads = await listening(page, "events?pipeline=orders")
     await send("C-0")
+    // What is told of it after the pause would be counted.
+    await until("the list being read for it", () => reads.length >= 3)
     await table(page).getByText('"C-0"').waitFor()
     await page.getByRole("button", { name: "Pause" }).press("Enter")
     await send("C-1")
     await page.getByText("Paused; 1 came since.").waitFor()
-    const { port } = new URL(shown.host.url)
     await shown.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
-    await shown.startService({ ...options, env: { ...options.env, PORT: port } })
+    await shown.startService(options)
     await send("C-2")
     await send("C-other", "others")
     await page.getByText("Paused; 2 came since.").waitFor()

@@ -103,7 +103,11 @@ describe("tournaments", () => {
     const kept = await comparisons(slug)
     expect(kept).to.have.length(result.comparisons.length / 2)
     expect(kept.every(({ value, judge_slug }) => value === 1 && judge_slug === "model:judge-1@judge-v1")).to.equal(true)
-    expect((await host.broadcasts("experiments")).map(({ event }) => event)).to.include.members(["observation", "tournament_finished"])
+    // Told once the commit has come back, which the answer may have seen before.
+    await until("news of it", async () => {
+      const news = (await host.broadcasts("experiments")).map(({ event }) => event)
+      return ["observation", "tournament_finished"].every((wanted) => news.includes(wanted))
+    })
   })
 
   it("judges by each tournament's own criteria, also pages that were judged by others", async () => {
