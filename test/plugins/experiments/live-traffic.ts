@@ -15,6 +15,11 @@ export interface Visit {
   readonly envelope: Record<string, unknown>
 }
 
+/** A visit that counts once its beacon tells of the view, and of these events. */
+export interface Served extends Visit {
+  tell(events: readonly object[]): Promise<void>
+}
+
 interface Given {
   readonly u: string
   readonly e: Record<string, unknown>
@@ -73,13 +78,21 @@ export class Traffic {
   }
 
   /** Somebody is served the page, whose beacon tells of the view and of these events. */
-  async visit(page: Page, events: readonly object[] = [], agent = `${desktopChrome} Visitor/${++visitors}`): Promise<Visit> {
+  async visit(page: Page, events: readonly object[] = [], agent?: string): Promise<Visit> {
+    const visit = await this.served(page, agent)
+    await visit.tell(events)
+    return visit
+  }
+
+  async served(page: Page, agent = `${desktopChrome} Visitor/${++visitors}`): Promise<Served> {
     const response = await fetch(`${this.host.url}/p/${this.host.organization.slug}/${page.slug}`, { headers: { "user-agent": agent } })
     const given = JSON.parse(unescaped(/data-mr="([^"]*)"/.exec(await response.text())?.[1] ?? "")) as Given
-    const body = { _envelope: given.e, sent_at: this.host.clock.now(), events: [event("pageview"), ...events] }
-    const { status } = await this.#loop.send(given.u, { ...page, path: "" }, body, { "user-agent": agent })
-    if (status !== 200 && !agent.includes("bot")) throw new Error(`The events were answered ${status}.`)
-    return { variant: String(given.e["variant"]), envelope: given.e }
+    const tell = async (events: readonly object[]) => {
+      const body = { _envelope: given.e, sent_at: this.host.clock.now(), events: [event("pageview"), ...events] }
+      const { status } = await this.#loop.send(given.u, { ...page, path: "" }, body, { "user-agent": agent })
+      if (status !== 200 && !agent.includes("bot")) throw new Error(`The events were answered ${status}.`)
+    }
+    return { variant: String(given.e["variant"]), envelope: given.e, tell }
   }
 
   /** Rows of so many sessions that viewed a variant, the first of which converted; received now. */
