@@ -41,8 +41,8 @@ export interface Vendor {
   close(): Promise<void>
 }
 
-/** A service with the app `vendor`, whose API the peer plays; `more`: of its document. */
-export async function startVendor(options: TestHostOptions = {}, more: object = {}): Promise<Vendor> {
+/** A service with the app `vendor`, whose API the peer plays; `more`: of its document. It checks no connection by itself unless told how often. */
+export async function startVendor(options: TestHostOptions = {}, more: object = {}, health_checks = "off"): Promise<Vendor> {
   let how: Answer = "good"
   const peer = await listen((_, response) => void answers[how](response))
   const folder = mkdtempSync(join(tmpdir(), "millrace-apps-"))
@@ -59,7 +59,7 @@ export async function startVendor(options: TestHostOptions = {}, more: object = 
   writeFileSync(join(folder, "vendor.json"), JSON.stringify(document))
   const settings = {
     MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}`,
-    MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ integrations: { app_folders: [folder] } }),
+    MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ integrations: { app_folders: [folder], health_checks } }),
   }
   const host = await testHost({ capture: false, ...options, env: { ...settings, ...options.env } })
   return {
