@@ -1,6 +1,7 @@
 // The screens of pages in Chromium: pictures of variants, kept on S3 where that can be had, and what a page's script cannot do there.
 import { expect } from "chai"
 import { browserFolder } from "../../chromium.ts"
+import { until } from "../../waiting.ts"
 import { type S3Server, s3Available, startS3 } from "../buckets/s3-server.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { consoleUnderTest } from "../console/browser.ts"
@@ -11,7 +12,7 @@ describe("the screens of pages", () => {
   let s3: S3Server | undefined
   const shown = consoleUnderTest(async () => {
     if (s3Available) s3 = await startS3()
-    const screenshots = { browser_folder: browserFolder, deadline_ms: 60_000 }
+    const screenshots = { browser_folder: browserFolder, deadline_ms: 300_000 }
     return { env: pluginSettings({ screenshots, ...(s3 ? { buckets: { s3: s3.settings } } : {}) }) }
   })
   before(async () => {
@@ -36,7 +37,8 @@ describe("the screens of pages", () => {
     const picture = variant.getByRole("img", { name: "variant control, 1280 pixels wide" })
     await picture.waitFor()
     const width = () => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth)
-    expect(await width()).to.equal(1_280)
+    // It is shown before it is loaded.
+    expect(await until("the picture being loaded", width)).to.equal(1_280)
     expect(await page.title()).to.not.equal("hit")
     expect(await page.locator("iframe").count()).to.equal(0)
     await shown.looksRight(page, "page")
