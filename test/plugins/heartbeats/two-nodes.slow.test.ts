@@ -42,7 +42,6 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
       MILLRACE_STORAGE_URL: await lendDatabaseToFile(),
       MILLRACE_MASTER_KEY: masterKey,
       MILLRACE_JOBS_POLL_MS: "50",
-      MILLRACE_JOBS_LEASE_MS: "3000",
       MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models }),
     }
     host = await testHost({ dataDir, env: storage, capture: false })
@@ -103,6 +102,8 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     other.kill("SIGKILL")
     await ended
     await Promise.all(begun)
+    // The leases of the one that is dead run out.
+    host.clock.move(host.runtime.config.jobs.lease_ms)
     rmSync(folder, { recursive: true, force: true })
 
     await until("the lost run being reported", async () => (await runs(instructed.id)).every(isEnded))
@@ -123,6 +124,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
 
   it("is run by one node when it is due", async () => {
     const second = await testHost({ dataDir, env: storage, capture: false })
+    second.clock.move(host.clock.now() - second.clock.now())
     try {
       const before = (await written()).length
       const due = await Promise.all(Array.from({ length: 10 }, () => made({ ...script, interval_minutes: 1 })))

@@ -10,7 +10,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { outputUntil } from "../../processes.ts"
-import { until } from "../../waiting.ts"
+import { patiently, until } from "../../waiting.ts"
 import { type AgentServer, agentServer } from "../evals/agent-server.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"
 
@@ -50,7 +50,6 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
       MILLRACE_MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
       MILLRACE_OUTGOING_ALLOW_HOSTS: new URL(agent.url).host,
       MILLRACE_JOBS_POLL_MS: "50",
-      MILLRACE_JOBS_LEASE_MS: "3000",
       MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings),
     }
     if (isShared) survivor = await testHost({ dataDir, env, capture: false })
@@ -74,7 +73,8 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
   }
   const call = async <T>(url: string, method: string, path: string, body?: unknown): Promise<T> => {
     const headers = { authorization: `Bearer ${admin}`, ...(body === undefined ? {} : { "content-type": "application/json" }) }
-    const answer = await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const sent = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    const answer = await patiently(() => fetch(`${url}${path}`, sent))
     const text = await answer.text()
     expect(answer.status, `${method} ${path}: ${text}`).to.equal(200)
     return JSON.parse(text) as T
@@ -138,6 +138,8 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
 
     agent.answer(() => ({ body: { output: "Done.", cost_millicents: webhookMillicents } }))
     survivor ??= await testHost({ dataDir, env, capture: false })
+    // The leases of the one that is dead run out.
+    survivor.clock.move(survivor.runtime.config.jobs.lease_ms)
     for (const [{ id }, cost] of [
       [byWebhook, webhookMillicents],
       [byModel, callMillicents],
