@@ -19,7 +19,7 @@ describe("knowledge with an embedding model", () => {
   before(async () => {
     server = await modelServer()
     server.embedBy(about)
-    const models = { embedding: { base_url: server.url, model: "embed-1", prices: { input: 0 } }, max_retries: 0, timeout_ms: 1_000 }
+    const models = { embedding: { base_url: server.url, model: "embed-1", prices: { input: 0 } }, max_retries: 0 }
     const env = { MILLRACE_JOBS_POLL_MS: "50", MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models }) }
     host = await testHost({ capture: false, env })
     bench = new KnowledgeBench(host)
@@ -48,7 +48,7 @@ describe("knowledge with an embedding model", () => {
   })
 
   it("finds by words while the model does not answer, and by meaning once it does", async () => {
-    server.embedNothing((texts) => texts.some((text) => text.includes("bakery") || text === "truck"))
+    server.embedNothing((texts) => texts.some((text) => text.includes("bakery") || text === "truck"), "cut")
     const { id } = await bench.made({ title: "Hours", category: "shops", content: "The bakery opens at six." })
     const found = await bench.found("opens", 1, "&category=shops&explain=true")
     expect([found[0]?.id, found[0]?.explanation?.meaning]).to.deep.equal([id, null])

@@ -46,8 +46,8 @@ export interface ModelServer {
   /** Answers are kept back until then. */
   hold(until: Promise<void>): void
   embedBy(vector: (text: string) => number[]): void
-  /** Requests to embed such texts are not answered. */
-  embedNothing(of: (texts: readonly string[]) => boolean): void
+  /** Requests to embed such texts are not answered; `how`: they wait for that, or their connections end. */
+  embedNothing(of: (texts: readonly string[]) => boolean, how?: "silent" | "cut"): void
   forget(): void
   close(): Promise<void>
 }
@@ -80,6 +80,7 @@ export async function modelServer(): Promise<ModelServer> {
   let held: Promise<void> = Promise.resolve()
   let vectorOf = (text: string): number[] => [text.length, 1]
   let isSilentOn = (_texts: readonly string[]) => false
+  let isCut = false
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -89,7 +90,7 @@ export async function modelServer(): Promise<ModelServer> {
       if (request.url?.endsWith("/embeddings")) {
         const input = wire.input ?? []
         embedded.push(...input)
-        if (isSilentOn(input)) return
+        if (isSilentOn(input)) return isCut ? void response.destroy() : undefined
         const data = input.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text) }))
         return send(response, { object: "list", model: wire.model, data, usage: { prompt_tokens: tokensIn, total_tokens: tokensIn } })
       }
@@ -114,8 +115,9 @@ export async function modelServer(): Promise<ModelServer> {
     embedBy: (by) => {
       vectorOf = by
     },
-    embedNothing: (of) => {
+    embedNothing: (of, how = "silent") => {
       isSilentOn = of
+      isCut = how === "cut"
     },
     forget: () => {
       asked.length = 0

@@ -294,15 +294,17 @@ describe("models on a busy node", () => {
     const host = await start(server, { judge, timeout_ms: 1_000, concurrency: 1, max_waiting: 1 })
     try {
       const ask = (input: string) => refusalOf(host.get(Models).text(host.organization.id, { purpose: "judge", prompt, input }))
-      const asked = ask("first")
-      await until("the first question being asked", () => server.asked.length > 0)
-      const waiting = ask("second")
-      const refused = await ask("third")
-      expect([refused.code, refused.details.reason]).to.deep.equal(["resource_exhausted", "model_queue_full"])
-      expect(refused.retryAfterS).to.be.greaterThan(0)
-      for (const late of [await asked, await waiting])
-        expect([late.code, late.details.reason]).to.deep.equal(["deadline_exceeded", "model_timeout"])
-      expect(server.asked.map(({ text }) => text)).to.not.include("third")
+      // So many that some find no place, though a busy machine may have others come when the first have ended.
+      const inputs = Array.from({ length: 8 }, (_, place) => `question ${place}`)
+      const ended = await Promise.all(inputs.map(ask))
+      const isFull = ended.map(({ details }) => details.reason === "model_queue_full")
+      for (const [place, { code, details, retryAfterS }] of ended.entries()) {
+        if (!isFull[place]) expect([code, details.reason]).to.deep.equal(["deadline_exceeded", "model_timeout"])
+        else expect([code, (retryAfterS ?? 0) > 0]).to.deep.equal(["resource_exhausted", true])
+      }
+      const asked = inputs.filter((_, place) => !isFull[place])
+      expect(asked.length, "one that is asked, and one that waits").to.be.within(2, inputs.length - 1)
+      expect(server.asked.map(({ text }) => text)).to.have.members(asked)
     } finally {
       await host.stop()
       await server.close()

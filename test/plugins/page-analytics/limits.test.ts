@@ -44,9 +44,11 @@ describe("page analytics: limits of queries", () => {
   it("end at their deadline, and are refused where they find no place in the line", async () => {
     const narrow = await AnalyticsHost.start({ deadline_ms: 100, threads: 1, ready_processes: 1, concurrency: 1, max_waiting: 1 })
     try {
-      const answers = await Promise.all([endless, endless, endless].map(asker(narrow)))
+      // So many that some find no place, though a busy machine may have others come when the first have ended.
+      const answers = await Promise.all(Array(8).fill(endless).map(asker(narrow)))
       const late = "504 deadline_exceeded query_timeout"
-      expect(answers.sort()).to.deep.equal(["429 resource_exhausted too_many_queries", late, late])
+      expect(new Set(answers)).to.deep.equal(new Set(["429 resource_exhausted too_many_queries", late]))
+      expect(answers.filter((answer) => answer === late)).to.have.length.above(1)
     } finally {
       await narrow.stop()
     }

@@ -12,7 +12,7 @@ describe("page analytics of real visits", () => {
   let service: AnalyticsHost
   let page: Published
   before(async () => {
-    loop = new Loop(await testHost({ env: pluginSettings({ "page-analytics": { seal_every_ms: 100 } }) }))
+    loop = new Loop(await testHost({ env: pluginSettings({ "page-analytics": { seal_every_ms: 100, deadline_ms: 60_000 } }) }))
     service = new AnalyticsHost(loop.host)
   })
   after(() => loop.host.stop())

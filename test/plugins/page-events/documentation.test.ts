@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { projectRoot } from "../../import-graph.ts"
+import { pluginSettings } from "../buckets/stores.ts"
 import { Loop, type Published, someone } from "./loop.ts"
 
 const text = readFileSync(join(projectRoot, "docs/pages.md"), "utf8")
@@ -13,7 +14,7 @@ describe("the page about pages", () => {
   let loop: Loop
   let page: Published
   before(async () => {
-    loop = await Loop.start()
+    loop = await Loop.start({ env: pluginSettings({ "page-analytics": { deadline_ms: 60_000 } }) })
     const { id, slug } = await loop.call<Published>("POST", "/v1/pages", JSON.parse(blocks("json page")[0] ?? ""))
     await loop.call("POST", `/v1/pages/${slug}/publish`)
     page = { id, slug, path: `/p/${loop.host.organization.slug}/${slug}` }

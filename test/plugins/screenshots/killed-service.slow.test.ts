@@ -25,7 +25,7 @@ describe("screenshots: a service that is killed", () => {
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-killed-"))
     const env = {
       // Relative, as the folder of a service that nobody has configured.
-      ...pluginSettings({ screenshots: { browser_folder: relative(process.cwd(), browserFolder) } }),
+      ...pluginSettings({ screenshots: { browser_folder: relative(process.cwd(), browserFolder), deadline_ms: 300_000 } }),
       MILLRACE_OUTGOING_ALLOW_HOSTS: site.host,
     }
     const service = spawn(process.execPath, [main], {

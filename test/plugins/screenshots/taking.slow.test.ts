@@ -1,4 +1,6 @@
 // Pictures of pages as callers get them: what is asked for is what is in the picture, and what is wrong is told.
+import { once } from "node:events"
+import { connect } from "node:net"
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
@@ -185,14 +187,17 @@ describe("screenshots", () => {
   })
 
   it("says why a page did not come", async () => {
-    const closed = await startSite({})
-    await closed.close()
-    const open = await startTaking({ allow: [closed.host] })
+    // Nothing can listen at the port of a client.
+    const client = connect(site.port, "127.0.0.1")
+    await once(client, "connect")
+    const closed = `127.0.0.1:${client.localPort}`
+    const open = await startTaking({ allow: [closed] })
     try {
-      const result = await take(open, { url: `${closed.origin}/` })
-      expect([result.status, result.error]).to.deep.equal(["failed", `The call to ${closed.host} failed (ECONNREFUSED).`])
+      const result = await take(open, { url: `http://${closed}/` })
+      expect([result.status, result.error]).to.deep.equal(["failed", `The call to ${closed} failed (ECONNREFUSED).`])
     } finally {
       await open.stop()
+      client.destroy()
     }
   })
 
@@ -243,7 +248,7 @@ onBothBuckets("screenshots: where images are kept", (leg) => {
   after(() => site?.close())
 
   it("links to the image for its life, then says expired and keeps it no longer", async () => {
-    const settings = { screenshots: { keep_hours: 1, browser_folder: browserFolder } }
+    const settings = { screenshots: { keep_hours: 1, browser_folder: browserFolder, deadline_ms: 300_000 } }
     const host = await leg.start(settings, { MILLRACE_OUTGOING_ALLOW_HOSTS: site.host })
     const result = await take(host, { url: `${site.origin}/` })
     expect((await pictureOf(result)).at(600, 600)).to.deep.equal(red)

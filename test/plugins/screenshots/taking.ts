@@ -37,7 +37,8 @@ export interface TakingOptions {
 }
 
 export function startTaking({ allow = [], settings = {}, buckets = {}, pages = {}, plugins = [] }: TakingOptions = {}): Promise<TestHost> {
-  const screenshots = { browser_folder: browserFolder, deadline_ms: 30_000, ...settings }
+  // Where the deadline is not the subject, a busy machine has all the time that may be set.
+  const screenshots = { browser_folder: browserFolder, deadline_ms: 300_000, ...settings }
   return testHost({ plugins, env: { ...pluginSettings({ screenshots, buckets, pages }), MILLRACE_OUTGOING_ALLOW_HOSTS: allow.join(",") } })
 }
 

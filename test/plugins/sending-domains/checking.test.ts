@@ -135,10 +135,13 @@ describe("checks of sending domains that DNS does not answer in time", () => {
       const made = await customer.made(domain)
       await until("the domain being active", async () => (await customer.verify(domain)).sending_domain.status === "active")
       dns.fail(made[record].name, how)
-      const { sending_domain, of } = await customer.verify(domain)
+      // Over TCP nothing is asked where UDP was too late already.
+      const { sending_domain, of } = await until("the time-out", async () => {
+        const verified = await customer.verify(domain)
+        return why.test(verified.of(record)?.fix ?? "") && verified
+      })
       expect(sending_domain.status).to.equal("active")
       expect(of(record)).to.include({ state: "unknown", problem: null })
-      expect(of(record)?.fix).to.match(why)
     })
   }
 })

@@ -42,8 +42,8 @@ export function domainsEnv(dns: DnsServer, settings: object): Record<string, str
   return pluginSettings({ "sending-domains": { dns_servers: [dns.address], spf_host: "spf.sender.com", ...settings } })
 }
 
-/** Where checks of DNS are the subject: they time out soon, and all that is checked is set. */
-export const checked = { dns_timeout_ms: 2_000, return_path_host: "bounce.sender.com" }
+/** Where checks of DNS are the subject: all that is checked is set. */
+export const checked = { dns_timeout_ms: 30_000, return_path_host: "bounce.sender.com" }
 
 export const typesOf = ({ dns_records }: Domain) =>
   dns_records.map(({ type, name }) => `${type} ${name.replace(/^mr[a-z0-9]+/, "SELECTOR")}`)

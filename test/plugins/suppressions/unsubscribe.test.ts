@@ -31,7 +31,12 @@ describe("unsubscribe links", () => {
         MILLRACE_PUBLIC_URL: publicUrl,
         ...pluginSettings({
           email: { transport: "smtp", url: mailbox.url, from: "Service <no-reply@service.test>" },
-          "sending-domains": { dns_servers: [dns.address], spf_host: "spf.sender.com", return_path_host: "bounce.sender.com" },
+          "sending-domains": {
+            dns_servers: [dns.address],
+            dns_timeout_ms: 30_000,
+            spf_host: "spf.sender.com",
+            return_path_host: "bounce.sender.com",
+          },
         }),
       },
     })
