@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
-import { Chromium, type Page } from "./chromium.ts"
+import { Chromium, inRow, type Page, painted } from "./chromium.ts"
 import { desktopChrome, Loop, type Published } from "./loop.ts"
 
 const hidden =
@@ -70,7 +70,9 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await tab.goto(loop.host.url + page.path)
     await tab.click("[data-cta=one]")
     await tab.fill("[name=email]", "a@b.example")
-    for (let n = 0; n < 3; n++) await tab.mouse.click(500, 300)
+    await inRow(tab, async () => {
+      for (let n = 0; n < 3; n++) await tab.mouse.click(500, 300)
+    })
     // Each look away is a try.
     for (let n = 1; n <= failures.length; n++) {
       await tab.evaluate(hidden)
@@ -83,11 +85,12 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     failing = false
     // Back on the network: at once, though it had decided to wait.
     await tab.evaluate("dispatchEvent(new Event('online'))")
-    await until(async () => (await kinds(page)).includes("scroll_milestone"))
+    const depths = async () => (await of(page, "scroll_milestone")).map((row) => row["scroll_depth"])
+    await until("all of the scrolling", async () => (await depths()).includes(100))
     const seen = await kinds(page)
     const count = (kind: string) => seen.filter((one) => one === kind).length
     expect([count("pageview"), count("cta_click"), count("form_start"), count("rage_click")]).to.deep.equal([1, 2, 1, 1])
-    expect((await of(page, "scroll_milestone")).map((row) => row["scroll_depth"])).to.include.members([25, 50, 75, 90, 100])
+    expect(await depths()).to.include.members([25, 50, 75, 90, 100])
     await context.close()
     const rows = await loop.rows({ artifact_id: page.id })
     expect(new Set(rows.map((row) => row["session_id"]))).to.have.property("size", 1)
@@ -144,6 +147,12 @@ describe("the beacon on a bad network, and on pages that do things by themselves
       await tab.mouse.wheel(0, 5_000)
       return (await of(inner, "section_view")).some(({ section }) => section === "late")
     })
+    await until(() =>
+      tab.evaluate<boolean>(
+        "(({ scrollTop, clientHeight, scrollHeight }) => scrollTop + clientHeight >= scrollHeight)(document.querySelector('main'))",
+      ),
+    )
+    await painted(tab)
     await told(inner, tab)
     expect((await of(inner, "scroll_milestone")).map((row) => row["scroll_depth"]).sort()).to.deep.equal([100, 25, 50, 75, 90])
 
@@ -154,6 +163,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await tab.goto(loop.host.url + views.path)
     await until(async () => (await of(views, "section_view")).length === 1)
     await tab.click("[data-cta=pricing]")
+    await painted(tab)
     await tab.click("#push")
     await until(async () => (await of(views, "pageview")).length === 3 && (await of(views, "section_view")).length === 3)
     expect((await of(views, "pageview")).map(({ view }) => view).sort()).to.deep.equal(["", "pricing", "pricing"])

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
-import { Chromium, inRow, type Page } from "./chromium.ts"
+import { Chromium, inRow, type Page, painted } from "./chromium.ts"
 import { Loop, type Published, someone } from "./loop.ts"
 
 const hide =
@@ -64,8 +64,10 @@ describe("the beacon on pages as they are", () => {
     await tab.evaluate(hide)
     await last
   }
-  const scrollTo = (tab: Page, y: number) =>
-    tab.evaluate(`new Promise((done) => { addEventListener("scroll", () => setTimeout(done), { once: true }); scrollTo(0, ${y}) })`)
+  const scrollTo = async (tab: Page, y: number) => {
+    await tab.evaluate(`new Promise((done) => { addEventListener("scroll", () => setTimeout(done), { once: true }); scrollTo(0, ${y}) })`)
+    await painted(tab)
+  }
   const milestones = async (page: Published) =>
     (await of(page, "scroll_milestone")).map((row) => Number(row["scroll_depth"])).sort((one, other) => one - other)
 
@@ -225,6 +227,7 @@ describe("the beacon on pages as they are", () => {
       await until(async () => (await sections()).length > 1)
       await tab.mouse.wheel(0, 10_000)
       await until(() => tab.evaluate<boolean>("scrollY + innerHeight >= document.documentElement.scrollHeight"))
+      await painted(tab)
       await told(page, tab)
     })
     expect([await milestones(page), await sections()]).to.deep.equal([

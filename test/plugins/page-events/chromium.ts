@@ -45,6 +45,11 @@ export async function inRow(tab: Page, click: () => Promise<unknown>): Promise<v
   await tab.evaluate("{ const ahead = Math.max(0, Date.now() - realNow()); Date.now = () => realNow() + ahead }")
 }
 
+/** What a frame shows is looked at when it is painted, and told of in a task after that. */
+export async function painted(tab: Page): Promise<void> {
+  await tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))")
+}
+
 export interface Visitor {
   readonly context: BrowserContext
   readonly page: Page

@@ -32,7 +32,10 @@ describe("the whole loop", function () {
   let published: Published
 
   before(async () => {
-    const settings = { "page-analytics": { seal_every_ms: 200 }, screenshots: { browser_folder: browserFolder } }
+    const settings = {
+      "page-analytics": { seal_every_ms: 200, deadline_ms: 60_000 },
+      screenshots: { browser_folder: browserFolder, deadline_ms: 300_000 },
+    }
     loop = await Loop.start({ clock, env: { ...pluginSettings(settings), MILLRACE_JOBS_POLL_MS: "50" } })
     browser = await Chromium.start()
   })
@@ -85,7 +88,8 @@ describe("the whole loop", function () {
     })
     await angry.page.mouse.wheel(0, 700)
     await angry.page.fill("[name=email]", "typed-and-left@example.com")
-    const rage = await first({ event: "rage_click" })
+    // A click that comes in a later request than the others makes the same burst longer.
+    const rage = await first({ event: "rage_click", click_count: 4 })
     await first({ event: "form_start" })
     await angry.page.reload()
     expect(await angry.page.textContent("h1")).to.equal(variant)
