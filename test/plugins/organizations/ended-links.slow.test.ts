@@ -68,10 +68,16 @@ onMongo("links that end while keys are at work (mongodb)", () => {
     return socket
   }
   const rows = async () => {
-    const { body } = await first().api<{ rows: { values: { note: string } }[] }>("GET", "/v1/datasets/notes/rows?limit=200", undefined, {
-      key: shop.key,
-    })
-    return body.rows.map(({ values }) => values.note)
+    const notes: string[] = []
+    for (let cursor = "", page = 0; page === 0 || cursor !== ""; page++) {
+      const path = `/v1/datasets/notes/rows?limit=200&cursor=${encodeURIComponent(cursor)}`
+      const { body } = await first().api<{ rows: { values: { note: string } }[]; next_cursor: string }>("GET", path, undefined, {
+        key: shop.key,
+      })
+      notes.push(...body.rows.map(({ values }) => values.note))
+      cursor = body.next_cursor
+    }
+    return notes
   }
 
   for (let round = 0; round < rounds; round++)

@@ -83,7 +83,7 @@ describe("outgoing http: addresses", () => {
     )
     expect((await client.fetch({ url: `${peer.origin}/a` })).text).to.equal("inside")
     expect((await client.fetch({ url: `http://CRM.internal.:${peer.port}/b` })).status).to.equal(200)
-    const other = await failureOf(client.fetch({ url: `http://127.0.0.1:${peer.port + 1}/` }))
+    const other = await failureOf(client.fetch({ url: `http://127.0.0.1:${peer.port - 1}/` }))
     expect(other.details).to.include({ reason: "address_refused" })
     await client.close()
     expect(peer.asked.splice(0).map((one) => one.url)).to.deep.equal(["/a", "/b"])

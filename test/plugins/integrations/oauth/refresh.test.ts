@@ -40,7 +40,15 @@ for (const rotates of [false, true]) {
       await service.connected("Revoked token")
       await service.server.endAccessTokens()
       service.host.clock.move(20_000)
+      // None is answered before all have asked.
+      let asked = 0
+      const all = Promise.withResolvers<void>()
+      service.server.onCall = async () => {
+        if (++asked === 10) all.resolve()
+        await all.promise
+      }
       const answers = await Promise.all(Array.from({ length: 10 }, () => service.call("revoked-token")))
+      service.server.onCall = async () => undefined
       expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]))
       expect(service.server.refreshes()).to.equal(1)
       expect(service.server.calls.filter((status) => status === 401)).to.have.lengthOf(10)
