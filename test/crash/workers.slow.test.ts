@@ -1,8 +1,8 @@
 // Two workers and their primary on MongoDB, as real processes under load: each of them killed, and all of them stopped.
 import { expect } from "chai"
 import { socketFolderOf } from "../cluster/worker-sockets.ts"
-import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
 import { freePort } from "../free-port.ts"
+import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
 import { runningMs } from "../slowness.ts"
 import { expectWithin, isSoak } from "../tier.ts"
 import { until } from "../waiting.ts"
