@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client"
-import type { Clock } from "../kernel/clock.ts"
+import { type Clock, giveUpAfter } from "../kernel/clock.ts"
 import type { Logger } from "../kernel/log.ts"
 import { type Samples, socketsVariable, type ToPrimary, type ToWorker } from "./worker.ts"
 
@@ -148,7 +148,7 @@ export class Primary {
     const waiting = new Set(this.#listening().map(({ id }) => id))
     const found: Samples[] = [await this.#metrics.getMetricsAsJSON()]
     await new Promise<void>((resolve) => {
-      const cancel = this.#options.clock.after(scrapeTimeoutMs, resolve)
+      const cancel = giveUpAfter(this.#options.clock, scrapeTimeoutMs, resolve)
       this.#scrapes.set(scrape, (id, samples) => {
         if (!waiting.delete(id)) return
         found.push(samples)

@@ -1,7 +1,7 @@
 // A compile child as the compiler sees it: it serves one organization from its first program to its end, one program at
 // a time, so that nothing which one organization's schema does to it is there for another's.
 import { setPriority } from "node:os"
-import type { Clock } from "../../kernel/clock.ts"
+import { type Clock, giveUpAfter } from "../../kernel/clock.ts"
 import type { AppError } from "../../kernel/errors.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
 import { isolateBundle } from "./isolate-bundle.ts"
@@ -113,7 +113,7 @@ export class CompileChild {
 
   #limit(): void {
     this.#cancelTimer()
-    this.#cancelTimer = this.#clock.after(silentMs, () => {
+    this.#cancelTimer = giveUpAfter(this.#clock, silentMs, () => {
       this.#silent = true
       this.#link.kill()
     })
