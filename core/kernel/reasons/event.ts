@@ -165,8 +165,14 @@ export const eventReasons = defineReasons({
   transform_failed: {
     code: "failed_precondition",
     summary: "The transform failed in a dry run.",
-    remedy: "Correct the transform; `validate` and the dry run's entry say where it fails.",
-    details: { cause: z.string().describe("How: the reason that the event would be answered with.") },
+    remedy: "Correct the transform; the message says where it fails.",
+    details: {
+      cause: z.string().describe("How: the reason that the event would be answered with."),
+      logs: z
+        .array(z.object({ level: z.string(), text: z.string() }))
+        .optional()
+        .describe("What it wrote by `console` before, if anything."),
+    },
   },
   transform_memory: {
     code: "internal",

@@ -90,7 +90,10 @@ async function reportOf(event: EventContext, sends: Json[], renderer: TemplateRe
   const { logs } = entry
   const told = { verdict, schema_errors, warnings: entry.warnings as unknown as Json[], logs, transformed: event.event }
   if (entry.status === "rejected") return { ...told, transformed: null, steps: [], effects: noEffects }
-  if (!execution) throw new AppError("failed_precondition", entry.error?.message ?? "", { reason: "transform_failed", cause: entry.cause })
+  if (!execution) {
+    const details = { reason: "transform_failed", cause: entry.cause, ...(logs.length > 0 && { logs }) } as const
+    throw new AppError("failed_precondition", entry.error?.message ?? "", details)
+  }
   const steps = Object.entries(execution.steps).map(([id, record]) => ({ id, ...record }) as unknown as Json)
   if (event.failure) return { ...told, steps, effects: noEffects }
   const broadcasts = await broadcastsOf(execution, renderer)

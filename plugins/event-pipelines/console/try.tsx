@@ -18,11 +18,13 @@ import {
 } from "#console"
 import type { ViewProps } from "./pipeline.tsx"
 
+type Logs = readonly { readonly level: string; readonly text: string }[]
+
 interface Run {
   readonly verdict: unknown
   readonly schema_errors: readonly { readonly pointer?: string; readonly message?: string }[]
   readonly warnings: readonly { readonly pointer?: string; readonly message?: string }[]
-  readonly logs: readonly { readonly level: string; readonly text: string }[]
+  readonly logs: Logs
   readonly transformed: unknown
   readonly steps: readonly {
     readonly id?: string
@@ -106,6 +108,7 @@ export default function Try({ pipeline: { slug } }: ViewProps) {
       </div>
       {wrong.value !== "" && <Problem text={wrong.value} />}
       {error && <Problem text={error.message} />}
+      {error && <Log of={(error.details["logs"] as Logs | undefined) ?? []} />}
       {answer && <Outcome run={answer} />}
       <SameAs name="event_pipelines.test" input={{ slug, payload: parsed(text.value) ?? {} }} />
     </section>
@@ -138,9 +141,13 @@ function Outcome({ run: { schema_errors, warnings, logs, transformed, steps, eff
       <Json label="Effects" value={{ rows, sends, broadcasts }} />
       <Json label="Reply" value={response} />
       <Json label="Transformed" value={transformed} />
-      {logs.length > 0 && <Json label="Log" value={logs.map(({ level, text }) => `${level}: ${text}`)} />}
+      <Log of={logs} />
     </section>
   )
+}
+
+function Log({ of }: { readonly of: Logs }) {
+  return of.length > 0 ? <Json label="Log" value={of.map(({ level, text }) => `${level}: ${text}`)} /> : null
 }
 
 function Json({ label, value }: { readonly label: string; readonly value: unknown }) {

@@ -51,5 +51,7 @@ describe("logs of transforms", () => {
   it("are told by a dry run", async () => {
     const { body } = await host.api<Logged>("POST", `${path}/test`, { payload: secretEvent })
     expect(body.logs).to.deep.equal([line])
+    const failed = await host.api<{ details: Logged }>("POST", `${path}/test`, { payload: { fail: true } })
+    expect([failed.status, failed.body.details.logs]).to.deep.equal([400, [{ level: "info", text: 'came {"fail":true}' }]])
   })
 })
