@@ -9,7 +9,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { outputUntil } from "../../processes.ts"
-import { until } from "../../waiting.ts"
+import { patiently, until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"
 
 interface Run {
@@ -45,7 +45,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
       MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models }),
     }
     host = await testHost({ dataDir, env: storage, capture: false })
-    await host.api("POST", "/v1/event-pipelines", pipeline)
+    await call("POST", "/v1/event-pipelines", pipeline)
   })
   after(async () => {
     other?.kill("SIGKILL")
@@ -54,20 +54,18 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  const made = async (given: object) => {
-    const answer = await host.api<{ id: string; next_run_at: string }>("POST", "/v1/heartbeats", {
-      name: "Beat",
-      interval_minutes: 600,
-      ...given,
-    })
+  const call = async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const answer = await patiently(() => host.api<T>(method, path, body))
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body
   }
-  const runs = async (id: string): Promise<Run[]> => (await host.api<{ runs?: Run[] }>("GET", `/v1/heartbeats/${id}/runs`)).body.runs ?? []
+  const made = (given: object) =>
+    call<{ id: string; next_run_at: string }>("POST", "/v1/heartbeats", { name: "Beat", interval_minutes: 600, ...given })
+  const runs = async (id: string) => (await call<{ runs: Run[] }>("GET", `/v1/heartbeats/${id}/runs`)).runs
   const isEnded = ({ status }: Run) => status !== "queued" && status !== "running"
   const written = async () => {
-    const rows = await host.api<{ rows: { values: { run: string } }[] }>("GET", "/v1/datasets/beats/rows?limit=200")
-    return rows.body.rows.map(({ values }) => values.run)
+    const { rows } = await call<{ rows: { values: { run: string } }[] }>("GET", "/v1/datasets/beats/rows?limit=200")
+    return rows.map(({ values }) => values.run)
   }
 
   it("carries each run out once, or says that it was interrupted, where its node is killed", async () => {
@@ -91,7 +89,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
         ? { calls: [{ name: "datasets_insert_rows", input: { slug: "beats", rows: [{ run: "by a tool" }] } }] }
         : "silent",
     )
-    await host.api("POST", "/v1/datasets", { name: "Beats" })
+    await call("POST", "/v1/datasets", { name: "Beats" })
     await runThere(instructed.id)
     await until("the model being asked again", () => server.asked.length === 2)
     const scripts = await Promise.all(Array.from({ length: 40 }, () => made(script)))
