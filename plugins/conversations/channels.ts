@@ -35,8 +35,8 @@ export interface StoredConversation extends Document {
   idle_closed_at: string | null
   /** Whether a job waits to close it. */
   closing?: boolean
-  /** How often leads were told of its author: they are not where it was removed. */
-  told?: number
+  /** Id of the commit in which leads were last told of its author: they are not where it was removed. */
+  told_in?: string
   contact: Contact
   summary: string
   topics: string[] | null

@@ -14,8 +14,8 @@ export interface StoredMail extends Document {
   raw_key: string
   /** The name of the handler that took it; null until then. */
   handled_by: string | null
-  /** How often leads were told of its author: they are not where it was removed. */
-  told?: number
+  /** Id of the commit in which leads were last told of its author: they are not where it was removed. */
+  told_in?: string
   /** UUIDv7: of the event that pipelines make of it. */
   event_id: string
 }

@@ -38,7 +38,7 @@ export async function receive(
   const forward = await forwarding.plan(work, mail, { from, inbound })
   await feeding.plan(work, mail, { inbound })
   // A person who is erased meanwhile is not made a lead again.
-  const stage = (staged: UnitOfWork) => staged.in(InboundMailCollection, route.organization).update(id, { $inc: { told: 1 } })
+  const stage = (staged: UnitOfWork) => staged.in(InboundMailCollection, route.organization).update(id, { $set: { told_in: staged.id } })
   if (!inbound.quarantined && !inbound.automatic) await authors.seen(route.organization, { ...from, at: received_at }, stage)
   await conversations.add(work, route.organization, {
     id,

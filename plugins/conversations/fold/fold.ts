@@ -132,7 +132,7 @@ export class Folds {
 
   /** Stages that leads are told of the author: refused where the conversation was removed, and a removal at the same time waits. */
   stageTold(work: UnitOfWork, organization: string, channel: Channel, id: string): void {
-    work.in(collections[channel].conversations, organization).update(id, { $inc: { told: 1 } })
+    work.in(collections[channel].conversations, organization).update(id, { $set: { told_in: work.id } })
   }
 
   /** The person of a conversation, as their newest message names them; undefined where they have not written, or not since it was removed. */
