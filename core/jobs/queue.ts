@@ -38,6 +38,8 @@ export class DurableQueue implements JobQueue {
   /** For the first attempts of jobs that were enqueued here. */
   readonly #remembered = new WeakMap<JobDocument, unknown>()
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
+  /** Ids of jobs that run, and were enqueued again meanwhile. */
+  readonly #repeated = new Set<string>()
   /** Types of which the store has more that are due. */
   readonly #backlog = new Set<string>()
   #cancelRenew: () => void = () => {}
@@ -160,7 +162,10 @@ export class DurableQueue implements JobQueue {
   }
 
   #take(doc: JobDocument): void {
-    if (this.#held.has(doc.id)) return
+    if (this.#held.has(doc.id)) {
+      if (this.#running.has(doc.id)) this.#repeated.add(doc.id)
+      return
+    }
     this.#held.add(doc)
     if (this.#stopped) this.#giveBack()
     else this.#fill()
@@ -201,7 +206,10 @@ export class DurableQueue implements JobQueue {
       this.#running.delete(doc.id)
       turn.done()
       this.#held.release(doc)
+      const repeated = this.#repeated.delete(doc.id)
       if (next) this.#again(doc.id, next)
+      // Its document is gone: one that is there was enqueued after that.
+      else if (repeated) void this.#reread(doc.id)
       this.#fill()
       if (this.#backlog.has(doc.type) && this.#held.wantsMore(doc.type)) this.#poll.soon(0)
     })
@@ -227,14 +235,18 @@ export class DurableQueue implements JobQueue {
 
   /** On time regardless of jobs before it in the store: it is held already. */
   async #wake(id: string): Promise<void> {
+    await this.#reread(id, () => this.#held.wake(id))
+  }
+
+  async #reread(id: string, isWanted = () => true): Promise<void> {
     const { store, node } = this.#args
-    try {
-      const doc = await store.open(JobCollection).get(id)
-      if (this.#held.wake(id) && doc?.state === "queued" && doc.held_by === node) this.#take(doc)
-    } catch (error) {
-      this.#held.wake(id)
-      this.#log.warn("wake", { err: error }, "a job could not be read for its next try; its lease will run out")
-    }
+    const doc = await store
+      .open(JobCollection)
+      .get(id)
+      .catch((error: unknown) => {
+        this.#log.warn("wake", { err: error }, "a job could not be read for its next try; its lease will run out")
+      })
+    if (isWanted() && doc?.state === "queued" && doc.held_by === node) this.#take(doc)
   }
 
   /** Claims what is due and fits; resolves to whether there is room for more that is. */

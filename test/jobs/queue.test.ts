@@ -16,14 +16,17 @@ describe("the job queue", () => {
   const ran: { payload: Json; attempt: number; last: boolean }[] = []
   const exhausted: Json[] = []
   let behave: (payload: Json, attempt: number) => Promise<void> | void = () => {}
+  /** Once a job's end is on disk, and before the queue knows it. */
+  let atEnd: (payload: Json) => Promise<unknown> | undefined = () => undefined
   const job = defineJob({
     type: "test.job",
     summary: "A job of the test.",
     payload: z.json(),
     retry,
     timeoutMs: 10_000,
-    async run({ payload, attempt, last }) {
+    async run({ payload, attempt, last, work }) {
       ran.push({ payload, attempt, last })
+      work.afterCommit(async () => void (await atEnd(payload)))
       await behave(payload, attempt)
     },
     exhausted: ({ payload }) => void exhausted.push(payload),
@@ -78,6 +81,19 @@ describe("the job queue", () => {
     expect(await jobs()).to.have.length(1)
     await host.get(UnitsOfWork).run((work) => work.in(JobCollection).remove("01900000-0000-7000-8000-00000000000a"))
     expect(ran).to.have.length(0)
+  })
+
+  it("runs a job at once that is staged again while one of its id ends", async () => {
+    const again = { id: "01900000-0000-7000-8000-00000000000b" }
+    atEnd = (payload) => (payload === "first" ? enqueue("second", again) : undefined)
+    try {
+      await enqueue("first", again)
+      await until("both", () => ran.length === 2)
+      await until("both having ended", async () => (await jobs()).length === 0)
+    } finally {
+      atEnd = () => undefined
+    }
+    expect(ran.map(({ payload }) => payload)).to.deep.equal(["first", "second"])
   })
 
   it("waits until a job is due", async () => {
