@@ -156,17 +156,23 @@ const focusable = `(() => {
   return parts.filter((one) => !one.disabled && one.type !== "radio" && one.tabIndex >= 0 && one.checkVisibility())
 })()`
 
-/** By the link to the content, then Tab by Tab: what has to be reached and is not. */
+/** By the link to the content, then Tab by Tab: what has to be reached and is not. Again where parts came or went meanwhile. */
 async function unreached(page: Page): Promise<string[]> {
-  await page.evaluate("reached.clear(); unseen.clear(); document.activeElement.blur(); document.querySelector('.skip').focus()")
-  await page.keyboard.press("Enter")
-  const count = Number(await page.evaluate(`${focusable}.length`))
-  for (let pressed = 0; pressed < count + 3; pressed++) await page.keyboard.press("Tab")
-  const left = await page.evaluate(
-    `${focusable}.filter((one) => !reached.has(one) || unseen.has(one)).map((one) => one.outerHTML.slice(0, 200))`,
-  )
-  return left as string[]
+  for (;;) {
+    await page.evaluate("reached.clear(); unseen.clear(); document.activeElement.blur(); document.querySelector('.skip').focus()")
+    await page.keyboard.press("Enter")
+    const count = Number(await page.evaluate(`(globalThis.parts = ${focusable}).length`))
+    for (let pressed = 0; pressed < count + 3; pressed++) await page.keyboard.press("Tab")
+    const { left, areSame } = (await page.evaluate(judged)) as { left: string[]; areSame: boolean }
+    if (left.length === 0 || areSame) return left
+  }
 }
+
+const judged = `(() => {
+  const now = ${focusable}
+  const left = now.filter((one) => !reached.has(one) || unseen.has(one)).map((one) => one.outerHTML.slice(0, 200))
+  return { left, areSame: now.length === parts.length && now.every((one, index) => one === parts[index]) }
+})()`
 
 const nameOf = (path: string) =>
   path
