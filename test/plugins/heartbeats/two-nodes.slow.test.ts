@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
+import { expireLeases } from "../../expired-leases.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { outputUntil } from "../../processes.ts"
 import { patiently, until } from "../../waiting.ts"
@@ -100,8 +101,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     other.kill("SIGKILL")
     await ended
     await Promise.all(begun)
-    // The leases of the one that is dead run out.
-    host.clock.move(host.runtime.config.jobs.lease_ms)
+    await expireLeases(host)
     rmSync(folder, { recursive: true, force: true })
 
     await until("the lost run being reported", async () => (await runs(instructed.id)).every(isEnded))

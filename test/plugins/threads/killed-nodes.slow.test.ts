@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
+import { expireLeases } from "../../expired-leases.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { outputUntil } from "../../processes.ts"
 import { patiently, until } from "../../waiting.ts"
@@ -138,8 +139,7 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
 
     agent.answer(() => ({ body: { output: "Done.", cost_millicents: webhookMillicents } }))
     survivor ??= await testHost({ dataDir, env, capture: false })
-    // The leases of the one that is dead run out.
-    survivor.clock.move(survivor.runtime.config.jobs.lease_ms)
+    await expireLeases(survivor)
     for (const [{ id }, cost] of [
       [byWebhook, webhookMillicents],
       [byModel, callMillicents],
