@@ -52,7 +52,7 @@ export const ApprovalCollection = defineCollection<StoredApproval>()({
   name: "approval_requests",
   scope: "organization",
   times: ["created_at", "expires_at", "decided_at", "receipt.at", "removed_at"],
-  indexes: [{ fields: ["state", "-id"] }, { fields: ["state", "expires_at"] }, { fields: ["job"] }],
+  indexes: [{ fields: ["-created_at"] }, { fields: ["state", "-created_at"] }, { fields: ["state", "expires_at"] }, { fields: ["job"] }],
   expires: "removed_at",
   // What was asked for goes with the approval; the audit log is kept for longer.
   audit: "size",

@@ -26,7 +26,7 @@ export const noticeJob = defineJob({
   async run({ payload: { organization, from }, deps, signal, log }) {
     const { store, organizations, mailer, links } = deps
     const filter = { state: "pending", created_at: { $gte: timestamp(from), $lt: timestamp(from + minuteMs) } }
-    const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { id: 1 }, limit: maxShown + 1 })
+    const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { created_at: 1 }, limit: maxShown + 1 })
     const to = await organizations.admins(organization)
     if (waiting.length === 0 || to.length === 0) return
     const many =

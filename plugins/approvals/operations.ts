@@ -90,7 +90,7 @@ export const listApprovals = defineOperation({
       organization,
       cursorScope: `approvals.list ${state ?? ""}`,
       filter: deps.approvals.filterOf(state),
-      sort: { id: -1 },
+      sort: { created_at: -1 },
       request: { limit, cursor },
     })
     return { approvals: page.items.map((one) => shown(one, deps.approvals.stateOf(one))), next_cursor: page.next_cursor }

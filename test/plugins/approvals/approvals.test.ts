@@ -39,6 +39,11 @@ interface Entry {
   readonly steps: Record<string, { state: string; approval_id?: string; attempts: number; error: { message: string } | null }>
 }
 
+interface Listed {
+  readonly approvals: readonly { readonly id: string }[]
+  readonly next_cursor: string
+}
+
 const dayMs = 86_400_000
 const expireJobs = { type: expireJobRef.type }
 describe("approvals", () => {
@@ -121,6 +126,25 @@ describe("approvals", () => {
     expect(told.subject).to.equal("2 things wait for your approval")
     expect(told.text).to.contain(both[1]?.id)
     for (const { id } of both) await decide(id, { decision: "reject" })
+  })
+
+  it("are listed newest first, page by page, by state and in all", async () => {
+    const one = await pipeline("Listed", mail())
+    const filed: string[] = []
+    for (const name of ["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay"]) {
+      host.clock.move(5)
+      filed.unshift((await sent(one, { email: "ada@example.com", name })).id)
+    }
+    for (const filter of ["", "&state=pending"]) {
+      const listed: string[] = []
+      for (let cursor = ""; listed.length < filed.length; ) {
+        const { body } = await host.api<Listed>("GET", `/v1/approvals?limit=2&cursor=${cursor}${filter}`)
+        listed.push(...body.approvals.map(({ id }) => id))
+        cursor = body.next_cursor
+      }
+      expect(listed, filter).to.deep.equal(filed)
+    }
+    for (const id of filed) await decide(id, { decision: "reject" })
   })
 
   it("do what was edited instead, and refuse an edit that the action would not take", async () => {
