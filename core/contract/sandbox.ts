@@ -1,8 +1,8 @@
 // Foreign scripts that are not pipelines (a heartbeat's, say), for plugins: `function script(input)` in JavaScript, run in
 // an isolate of the sandbox, with the data it is given and nothing else. The rules are those of transforms: only functions
 // and constants at top level, nothing asynchronous, a clock that stands still, random numbers drawn from a seed.
-import { z } from "zod"
 import { token } from "../kernel/di.ts"
+import type { LogLine } from "../kernel/log-lines.ts"
 import type { Json } from "./collection.ts"
 
 /** The longest deadline that a script may be given. */
@@ -27,13 +27,6 @@ export interface ScriptCall {
   /** `maxScriptResultBytes` unless given. */
   readonly maxResultBytes?: number
 }
-
-/** Lines that a transform or script wrote by `console`: at most 20 for each run, of 500 characters. */
-export const LogLines = z
-  .array(z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }))
-  .describe("What it wrote by `console`, without the values of fields named like secrets.")
-/** One of them. */
-export type LogLine = z.output<typeof LogLines>[number]
 
 /** Why a script did not compile or run. */
 export interface ScriptProblem {

@@ -1,4 +1,5 @@
 // Time as a dependency, so that tests move it. Wall time dates documents; monotonic time measures and holds leases.
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { token } from "./di.ts"
 
 /** Time as a dependency, so that tests move it. Wall time dates documents; monotonic time measures. */
@@ -67,7 +68,7 @@ export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal):
 /** Resolves once what had arrived by sockets and from threads has been taken. */
 export async function arrivals(): Promise<void> {
   // After a pause of the machine a turn runs its timers first; the second is for what the first only began to read.
-  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+  for (let turn = 0; turn < 2; turn++) await nextTurn()
 }
 
 /** As `clock.after`, for giving something up: what has arrived meanwhile goes first. */

@@ -1,5 +1,6 @@
 // What an event ends with on its way through a pipeline, and what its templates and steps fail with.
 import { z } from "zod"
+import { LogLines } from "../log-lines.ts"
 import { defineReasons, FieldProblems } from "./define.ts"
 
 export const eventReasons = defineReasons({
@@ -168,10 +169,7 @@ export const eventReasons = defineReasons({
     remedy: "Correct the transform; the message says where it fails.",
     details: {
       cause: z.string().describe("How: the reason that the event would be answered with."),
-      logs: z
-        .array(z.object({ level: z.string(), text: z.string() }))
-        .optional()
-        .describe("What it wrote by `console` before, if anything."),
+      logs: LogLines.optional().describe("What it wrote by `console` before, if anything."),
     },
   },
   transform_memory: {

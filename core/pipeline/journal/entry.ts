@@ -1,7 +1,7 @@
 // The journal's entry: one an event, telling its whole story.
 import type { Document, Json } from "../../contract/collection.ts"
 import type { WrittenRow } from "../../contract/row-result.ts"
-import type { LogLine } from "../../contract/sandbox.ts"
+import type { LogLine } from "../../kernel/log-lines.ts"
 
 export type EntryStatus = "accepted" | "rejected" | "failed"
 

@@ -1,5 +1,5 @@
 // Lines that a transform or script wrote by `console`: as they come out of the isolate, and as they may be kept and shown.
-import type { LogLine } from "../../contract/sandbox.ts"
+import type { LogLine } from "../../kernel/log-lines.ts"
 import { redactedText } from "../../kernel/text-redaction.ts"
 
 /** One call of a method of `console`: each value as text, objects as JSON. */

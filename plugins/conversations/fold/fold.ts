@@ -6,6 +6,7 @@ import type { Announcements } from "../announcements.ts"
 import { type Channel, collections, type StoredConversation } from "../channels.ts"
 import { closeJob } from "../digest/job-ref.ts"
 import { foldJob } from "../fold-jobs.ts"
+import type { SeenPerson } from "../leads.ts"
 import type { StoredMessage } from "../messages.ts"
 import type { Removals } from "../removal/removals.ts"
 
@@ -136,7 +137,7 @@ export class Folds {
   }
 
   /** The person of a conversation, as their newest message names them; undefined where they have not written, or not since it was removed. */
-  async author(organization: string, channel: Channel, id: string): Promise<{ address: string; name: string; at: string } | undefined> {
+  async author(organization: string, channel: Channel, id: string): Promise<SeenPerson | undefined> {
     const stored = await this.#store.open(collections[channel].conversations, organization).get(id)
     if (!stored?.last_inbound_message_id) return undefined
     const newest = await this.#store.open(collections[channel].messages, organization).get(stored.last_inbound_message_id)

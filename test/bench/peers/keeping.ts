@@ -5,6 +5,7 @@ import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as pause } from "node:timers/promises"
+import { freePort } from "../../free-port.ts"
 import { finished } from "../../processes.ts"
 import { child, told } from "../children.ts"
 import type { Contestant, Keeper } from "../contest.ts"
@@ -12,7 +13,6 @@ import type { RequestSpec } from "../load/load.ts"
 import { benchFolder } from "../machine.ts"
 import { BenchProblem } from "../options.ts"
 import { processTree } from "../service/cpu.ts"
-import { freePort } from "./node-red.ts"
 
 export interface KeepingPeer {
   readonly name: string

@@ -2,11 +2,10 @@
 // temporary folder with npm, and removed with it.
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { promisify } from "node:util"
+import { freePort } from "../../free-port.ts"
 import { benchFolder } from "../machine.ts"
 import { BenchProblem } from "../options.ts"
 
@@ -118,13 +117,4 @@ async function answering(url: string, child: ChildProcess): Promise<void> {
   }
   child.kill("SIGKILL")
   throw new BenchProblem(`Node-RED was installed, but did not answer at ${url} within ${startMs / 1_000} s.`)
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }
