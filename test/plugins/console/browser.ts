@@ -7,6 +7,7 @@ import { expect } from "chai"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { launchChromium } from "../../chromium.ts"
+import { freePort } from "../../free-port.ts"
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -44,6 +45,7 @@ export function consoleUnderTest(options: TestHostOptions | (() => Promise<TestH
 
 export class ConsoleUnderTest {
   #host: TestHost | undefined
+  #options: TestHostOptions = {}
   #browser: Browser | undefined
   readonly #opened: Watched[] = []
 
@@ -53,7 +55,9 @@ export class ConsoleUnderTest {
   }
 
   async start(options: TestHostOptions): Promise<void> {
-    this.#host = await testHost(options)
+    // Nobody else's while the service is away.
+    this.#options = { ...options, env: { ...options.env, PORT: String(await freePort()) } }
+    await this.startService()
     // With processes of its own for each page, and with the rules of origins, which the service's own flags turn off.
     this.#browser = await launchChromium(["--no-sandbox"])
   }
@@ -69,8 +73,9 @@ export class ConsoleUnderTest {
     this.#host = undefined
   }
 
-  async startService(options: TestHostOptions): Promise<void> {
-    this.#host = await testHost(options)
+  /** As it was started first, at the same address. */
+  async startService(): Promise<void> {
+    this.#host = await testHost(this.#options)
   }
 
   /** A page without a session. `mayFail`: the network's own messages about failed requests are expected. */

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
-import { freePort } from "../../free-port.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
@@ -103,13 +102,7 @@ describe("screens of plugins", () => {
 
 describe("the console while its service is away", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-console-"))
-  /** Its port is nobody else's while it is away. */
-  const optionsAt = (port: number) => ({ env: { MILLRACE_PLUGINS_PATHS: paths, PORT: String(port) }, dataDir })
-  let options: ReturnType<typeof optionsAt>
-  const shown = consoleUnderTest(async () => {
-    options = optionsAt(await freePort())
-    return options
-  })
+  const shown = consoleUnderTest({ env: { MILLRACE_PLUGINS_PATHS: paths }, dataDir })
   after(() => rmSync(dataDir, { recursive: true }))
 
   it("says so, goes on by itself, and loses no live message", async () => {
@@ -129,7 +122,7 @@ describe("the console while its service is away", () => {
     await page.getByText("listening: early").waitFor()
     await shown.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
-    await shown.startService(options)
+    await shown.startService()
     await send("meanwhile")
     await page.getByText("listening: early, meanwhile").waitFor()
     await page.getByText("Connection lost").waitFor({ state: "detached" })

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import type { Page, WebSocketRoute } from "playwright-core"
-import { freePort } from "../../free-port.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
@@ -13,13 +12,7 @@ const keepMessages = 10
 
 describe("the list of events as they come", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-events-"))
-  /** Its port is nobody else's while it is away. */
-  const optionsAt = (port: number) => ({ dataDir, env: { MILLRACE_LIVE_KEEP_MESSAGES: String(keepMessages), PORT: String(port) } })
-  let options: ReturnType<typeof optionsAt>
-  const shown = consoleUnderTest(async () => {
-    options = optionsAt(await freePort())
-    return options
-  })
+  const shown = consoleUnderTest({ dataDir, env: { MILLRACE_LIVE_KEEP_MESSAGES: String(keepMessages) } })
   after(() => rmSync(dataDir, { recursive: true }))
   before(async () => {
     for (const name of ["Orders", "Others"]) {
@@ -92,7 +85,7 @@ describe("the list of events as they come", () => {
     await shown.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
     expect(await timesShown(page, ["B-1"]), "while it is away").to.deep.equal([1])
-    await shown.startService(options)
+    await shown.startService()
     await send("B-2")
     await send("B-other", "others")
     await table(page).getByText('"B-2"').waitFor()
@@ -115,7 +108,7 @@ describe("the list of events as they come", () => {
     await page.getByText("Paused; 1 came since.").waitFor()
     await shown.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
-    await shown.startService(options)
+    await shown.startService()
     await send("C-2")
     await send("C-other", "others")
     await page.getByText("Paused; 2 came since.").waitFor()
