@@ -3,6 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { broadcastsOf } from "../../broadcasts.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
 
@@ -139,11 +140,7 @@ onBothStores("runs of heartbeats", ({ start }) => {
     const written = await host.api<{ rows: { values: { count: number } }[] }>("GET", "/v1/datasets/counts-rows/rows")
     expect(written.body.rows.map(({ values }) => values.count)).to.deep.equal([2, 1])
     expect(await bench.read(id)).to.include({ latest_status: "succeeded", latest_reason: "", failures: 0 })
-    // A run may be read the moment before its message goes out.
-    const told = await until("two live messages", async () => {
-      const messages = await host.broadcasts("heartbeats")
-      return messages.length >= 2 && messages
-    })
+    const told = await broadcastsOf(host, "heartbeats", 2)
     expect(told.map(({ event, data }) => [event, (data as { status: string }).status])).to.deep.equal([
       ["heartbeat_run_ended", "succeeded"],
       ["heartbeat_run_ended", "succeeded"],
@@ -256,10 +253,7 @@ describe("heartbeats", () => {
     const paused = await bench.read(id)
     expect(paused).to.include({ state: "paused", next_run_at: "", latest_status: "failed", latest_reason: "script_threw" })
     expect(paused.paused_reason).to.include("5 runs in a row failed").and.include("no luck")
-    const told = await until("the live message", async () => {
-      const messages = (await host.broadcasts("heartbeats")).filter(({ event }) => event === "heartbeat_paused")
-      return messages.length > 0 && messages
-    })
+    const told = await broadcastsOf(host, "heartbeats", 1, ({ event }) => event === "heartbeat_paused")
     expect(told.map(({ data }) => (data as { heartbeat_id: string }).heartbeat_id)).to.deep.equal([id])
     await host.clock.move(60 * minuteMs)
     expect(await bench.runs(id)).to.have.length(5)

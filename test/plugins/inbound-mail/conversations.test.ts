@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from "node:crypto"
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
+import { broadcastsOf } from "../../broadcasts.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { message, onStores, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
@@ -92,12 +93,9 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
     expect(await of("zoe@private.test")).to.deep.equal([])
     await delivered("zoe@private.test", message({ ...headers, "Message-ID": "<r2@private.test>", "In-Reply-To": "<r1@private.test>" }))
     await grown(lead, 3)
-    // Told once they are kept.
-    const broadcasts = await until("both being told", async () => {
-      const all = await service.host.broadcasts("email_conversations")
-      return all.length >= 2 && all
-    })
-    const told = broadcasts.map(({ data }) => (data as { conversation_id: string }).conversation_id)
+    const told = (await broadcastsOf(service.host, "email_conversations", 2)).map(
+      ({ data }) => (data as { conversation_id: string }).conversation_id,
+    )
     expect(told).to.deep.equal([begun.conversation.id, begun.conversation.id])
   })
 

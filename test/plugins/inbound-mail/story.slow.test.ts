@@ -1,6 +1,7 @@
 // A lead of a page, from the form to the reply, and what follows when the domain's records are taken out of DNS.
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
+import { broadcastsOf } from "../../broadcasts.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
@@ -92,12 +93,7 @@ onBothStores("a lead of a page", ({ start }) => {
     const failed = await api<Domain>("GET", path)
     expect([failed.status, failed.from_email]).to.deep.equal(["failed", ""])
     expect(failed.error_reason).to.contain("dkim")
-    // Told once it is kept.
-    const told = await until("both being told", async () => {
-      const all = await host.broadcasts("sending_domains")
-      return all.length >= 2 && all
-    })
-    expect(told.map(({ event }) => event)).to.deep.equal(["active", "failed"])
+    expect((await broadcastsOf(host, "sending_domains", 2)).map(({ event }) => event)).to.deep.equal(["active", "failed"])
     const count = mailbox.received.length
     expect((await submit()).status).to.equal(200)
     const after = await until("the next mail", () => mailbox.received[count])
