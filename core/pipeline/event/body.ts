@@ -5,10 +5,10 @@ import { isUtf8 } from "node:buffer"
 import { AppError } from "../../kernel/errors.ts"
 import { excessOf, minExcessLength } from "../../kernel/json-shape.ts"
 import { tooComplex } from "../../kernel/too-complex.ts"
-import { type FormFields, type FormProblem, formToObject, maxFormFields, readForm } from "./form.ts"
+import { type Form, type FormProblem, formToObject, maxFormFields, readForm } from "./form.ts"
 
-/** Throws AppError `invalid_argument` (status 415 for types it does not take). A promise only for multipart. */
-export function toJsonText(body: Buffer, contentType: string | undefined): string | Promise<string> {
+/** Throws AppError `invalid_argument`, with status 415 for an unsupported type. */
+export function toJsonText(body: Buffer, contentType: string | undefined): string {
   const type = (contentType ?? "application/json").split(";", 1)[0]?.trim().toLowerCase() ?? ""
   if (type === "application/json" || type === "text/plain" || type === "application/csp-report" || type.endsWith("+json")) {
     if (body.length === 0)
@@ -18,8 +18,7 @@ export function toJsonText(body: Buffer, contentType: string | undefined): strin
   }
   const form = readForm(contentType ?? "", body)
   if (!form) throw unsupported(`The content type "${type}" is not supported. Send application/json, a form, or text/plain with JSON.`)
-  const { fields, problem } = form
-  return problem instanceof Promise ? problem.then((found) => formText(fields, found)) : formText(fields, problem)
+  return formText(form)
 }
 
 /** What a JSON body of such a shape is refused with, before anything parses it; undefined where it may be parsed. */
@@ -35,7 +34,7 @@ function unsupported(message: string): AppError {
   return new AppError("invalid_argument", message, { reason: "unsupported_content_type" }, { status: 415 })
 }
 
-function formText(fields: FormFields, problem: FormProblem | undefined): string {
+function formText({ fields, problem }: Form): string {
   if (problem) throw refusalOf(problem)
   const document: Record<string, unknown> = formToObject(fields)
   const marker = document["is_test"]

@@ -10,8 +10,8 @@ export type FormFields = readonly (readonly [name: string, value: string])[]
 export interface Form {
   /** In the order sent, a choice of files that was left empty among them; files are left out, and a form with too many fields has none. */
   readonly fields: FormFields
-  /** Why it cannot be taken; of a multipart form known a turn later. */
-  readonly problem: FormProblem | undefined | Promise<FormProblem | undefined>
+  /** Reason to refuse the form. */
+  readonly problem: FormProblem | undefined
 }
 
 export interface FormProblem {
@@ -51,35 +51,47 @@ function urlencoded(text: string): Form {
   return { fields: [...new URLSearchParams(text)], problem: undefined }
 }
 
+/** Parses the whole body in this turn. The parser then reports its first error in `errored`. */
 function multipart(contentType: string, body: Buffer): Form {
   const fields: [string, string][] = []
+  let problem: FormProblem | undefined
   let parser: ReturnType<typeof busboy>
   try {
     const limits = { parts: maxFormFields + 1, fieldSize: body.length }
     // Room for every file, so that none keeps the fields after it waiting: all are there when `end` returns.
     parser = busboy({ headers: { "content-type": contentType }, limits, defParamCharset: "utf8", fileHwm: body.length + 1 })
   } catch (error) {
-    return { fields, problem: { kind: "malformed", detail: (error as Error).message } }
+    return { fields, problem: malformed(error) }
   }
-  parser.on("field", (name, value) => fields.push([name, value]))
+  // The parser passes undefined as the name of a part without a name.
+  parser.on("field", (name: string | undefined, value) => fields.push([name ?? "", value]))
   const unnamed = new Map<FormFields[number], Readable>()
-  const { promise: problem, resolve } = Promise.withResolvers<FormProblem | undefined>()
-  parser.on("file", (name, stream, { filename }) => {
-    // A body that breaks off in it is told by the parser as well; told here alone, it would end the process.
+  parser.on("file", (name: string | undefined, stream, { filename }) => {
+    // The parser reports a broken file twice: on the file's stream and on itself.
     stream.on("error", () => undefined)
     stream.resume()
-    if (filename) return resolve({ kind: "file", detail: name })
-    const field: [string, string] = [name, ""]
+    if (filename) {
+      problem ??= { kind: "file", detail: name ?? "" }
+      return
+    }
+    const field: [string, string] = [name ?? "", ""]
     fields.push(field)
     unnamed.set(field, stream)
   })
-  parser.on("error", (error) => resolve({ kind: "malformed", detail: (error as Error).message }))
-  parser.on("close", () => resolve(undefined))
+  parser.on("error", (error) => {
+    problem ??= malformed(error)
+  })
   parser.end(body)
+  // The parser emits an early end in a later turn.
+  if (parser.errored) problem ??= malformed(parser.errored)
   // Where no file was chosen, browsers send a part without a file's name and without a byte. All bytes are here, unread.
   const isFile = (field: FormFields[number]) => (unnamed.get(field)?.readableLength ?? 0) > 0
   const file = fields.find(isFile)
-  if (file) resolve({ kind: "file", detail: file[0] })
+  if (file) problem ??= { kind: "file", detail: file[0] }
   const sent = fields.filter((field) => !isFile(field))
   return sent.length > maxFormFields ? tooMany : { fields: sent, problem }
+}
+
+function malformed(error: unknown): FormProblem {
+  return { kind: "malformed", detail: error instanceof Error ? error.message : String(error) }
 }

@@ -195,12 +195,7 @@ export class EventProcessor {
     if (!request) return undefined
     const type = request.headers["content-type"]
     try {
-      const text = toJsonText(request.body, typeof type === "string" ? type : type?.[0])
-      if (typeof text === "string") return this.#bodyRead(event, text)
-      return text.then(
-        (settled) => this.#bodyRead(event, settled),
-        (error: unknown) => this.reject.rejected(event, asAppError(error)),
-      )
+      return this.#bodyRead(event, toJsonText(request.body, typeof type === "string" ? type : type?.[0]))
     } catch (error) {
       return this.reject.rejected(event, asAppError(error))
     }

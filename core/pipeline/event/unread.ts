@@ -32,8 +32,7 @@ function textOf({ body, headers }: InboundRequest): string | undefined {
   if (body.length === 0 || body.length > maxParsedBytes) return undefined
   const type = headers["content-type"]
   try {
-    const read = toJsonText(body, typeof type === "string" ? type : type?.[0])
-    return typeof read === "string" ? read : undefined
+    return toJsonText(body, typeof type === "string" ? type : type?.[0])
   } catch {
     return undefined
   }

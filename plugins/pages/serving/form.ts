@@ -43,7 +43,7 @@ export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<R
       page,
       own: deps.serving.origins,
       retryAfter: answer.headers["retry-after"],
-      again: await againOf(answer, given),
+      again: againOf(answer, given),
     })
   return { status: answer.status, headers: { "Cache-Control": "no-store", ...answer.headers }, body: answer.body }
 }
@@ -78,9 +78,9 @@ function reasonOf({ status, body }: PipelineAnswer): string {
 }
 
 /** What can be put right, of a form whose fields were refused; and what was entered, where the same may be taken another time. */
-async function againOf({ status, body }: PipelineAnswer, { contentType, body: sent }: PageBody): Promise<RefusedForm["again"]> {
+function againOf({ status, body }: PipelineAnswer, { contentType, body: sent }: PageBody): RefusedForm["again"] {
   const form = status === 400 || status === 429 || status >= 500 ? readForm(contentType, sent) : undefined
-  if (!form || (await form.problem) !== undefined) return undefined
+  if (!form || form.problem !== undefined) return undefined
   return { fields: form.fields, problems: status === 400 ? problemsIn(body) : [] }
 }
 
@@ -127,7 +127,7 @@ const urlencoded = "application/x-www-form-urlencoded"
 async function withEnvelope(given: PageBody, complete: Complete): Promise<PageBody> {
   const form = readForm(given.contentType, given.body)
   if (!form) return (await asJson(given, complete)) ?? given
-  return (await form.problem) === undefined ? await asForm(form.fields, complete) : given
+  return form.problem === undefined ? await asForm(form.fields, complete) : given
 }
 
 async function asForm(fields: FormFields, complete: Complete): Promise<PageBody> {

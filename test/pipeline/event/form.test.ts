@@ -28,7 +28,7 @@ describe("forms", () => {
       ["a", ""],
       ["signature", "last"],
     ])
-    expect(await read?.problem).to.deep.equal({ kind: "file", detail: "attached" })
+    expect(read?.problem).to.deep.equal({ kind: "file", detail: "attached" })
   })
 
   it("takes a choice of files that was left empty as an empty field, in its place and at once", async () => {
@@ -43,14 +43,14 @@ describe("forms", () => {
       ["cv", ""],
       ["name", "Ada"],
     ])
-    expect(await optional?.problem).to.equal(undefined)
+    expect(optional?.problem).to.equal(undefined)
     for (const file of [part("cv", unchosen, "bytes"), part("cv", unchosen.replace('""', '"empty.txt"'), "")]) {
       const attached = read(part("email", "", "a@b.c"), part("photo", unchosen, ""), file, part("name", "", "Ada"))
       expect(attached?.fields.map(([name]) => name)).to.deep.equal(["email", "photo", "name"])
-      expect(await attached?.problem).to.deep.equal({ kind: "file", detail: "cv" })
+      expect(attached?.problem).to.deep.equal({ kind: "file", detail: "cv" })
     }
     const broken = readForm("multipart/form-data; boundary=x", Buffer.from(part("cv", unchosen, "").slice(0, -2)))
-    expect((await broken?.problem)?.kind).to.equal("malformed")
+    expect(broken?.problem?.kind).to.equal("malformed")
   })
 
   it("reads an urlencoded form at once, and knows at once that it can be taken", () => {
@@ -77,24 +77,24 @@ describe("forms", () => {
     }
     for (const read of [encoded, multipart]) {
       const [within, beyond] = [await read(maxFormFields), await read(maxFormFields + 1)]
-      expect([within?.fields.length, await within?.problem]).to.deep.equal([maxFormFields, undefined])
-      expect([beyond?.fields.length, (await beyond?.problem)?.kind]).to.deep.equal([0, "too_many_fields"])
+      expect([within?.fields.length, within?.problem]).to.deep.equal([maxFormFields, undefined])
+      expect([beyond?.fields.length, beyond?.problem?.kind]).to.deep.equal([0, "too_many_fields"])
     }
   })
 
   it("says of a multipart body that breaks off, or has no boundary, that it is malformed", async () => {
     const whole = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'
-    const problemOf = async (type: string, body: string) => await readForm(type, Buffer.from(body))?.problem
-    expect(await problemOf('multipart/form-data; boundary="x"', whole)).to.equal(undefined)
-    expect((await problemOf("multipart/form-data; boundary=x", whole.slice(0, -9)))?.kind).to.equal("malformed")
-    expect((await problemOf("multipart/form-data; boundary=x", ""))?.kind).to.equal("malformed")
-    expect((await problemOf("multipart/form-data", whole))?.kind).to.equal("malformed")
+    const problemOf = (type: string, body: string) => readForm(type, Buffer.from(body))?.problem
+    expect(problemOf('multipart/form-data; boundary="x"', whole)).to.equal(undefined)
+    expect(problemOf("multipart/form-data; boundary=x", whole.slice(0, -9))?.kind).to.equal("malformed")
+    expect(problemOf("multipart/form-data; boundary=x", "")?.kind).to.equal("malformed")
+    expect(problemOf("multipart/form-data", whole)?.kind).to.equal("malformed")
   })
 
   it("outlives a body that breaks off in a file", async () => {
     const part = '--x\r\nContent-Disposition: form-data; name="a"; filename="f"\r\n\r\nabc'
     const unfinished = readForm("multipart/form-data; boundary=x", Buffer.from(part))
-    expect(await unfinished?.problem).to.deep.equal({ kind: "file", detail: "a" })
+    expect(unfinished?.problem).to.deep.equal({ kind: "file", detail: "a" })
     // What nobody hears would be thrown by now.
     await setImmediate()
   })
