@@ -1,25 +1,28 @@
-// What does not stop a page from being published, and keeps it from doing what it was made for.
+// Problems of a page that do not stop its publication but lose events or entries of visitors.
 import type { StoredPage } from "./collections.ts"
-import { isOwn } from "./serving/html.ts"
+import { type FormField, ownForms } from "./own-fields.ts"
 import type { Owner, PageParts } from "./serving/parts.ts"
 import { tagsOf } from "./serving/tags.ts"
 
 interface VariantForms {
   readonly key: string
   readonly fields: readonly FormField[]
+  readonly isPlain: boolean
 }
 
-/** Of a published page; others have no visitors. */
+/** Returns the problems of a draft too, so that its author reads them before the publication. An archived page has none. */
 export async function warningsOf(parts: PageParts, organization: Owner, page: StoredPage): Promise<string[]> {
-  if (page.status !== "published") return []
+  if (page.status === "archived") return []
   const own = markupWarnings(page)
   const withForms = page.variants.flatMap(({ key, html }): VariantForms[] => {
-    const fields = ownFields(html)
-    return fields ? [{ key, fields }] : []
+    const forms = ownForms(html)
+    return forms ? [{ key, ...forms }] : []
   })
   if (withForms.length === 0) return own
-  const connected = (await parts.formTarget(organization, page)) !== undefined
-  return [...own, ...(connected ? [] : [unconnected(withForms, page)]), ...files(withForms), ...names(withForms, parts)]
+  // A pipeline is usually created after the draft.
+  const isConnected = page.status === "draft" || (await parts.formTarget(organization, page)) !== undefined
+  const connection = isConnected ? [] : [unconnected(withForms, page)]
+  return [...own, ...connection, ...unnamed(withForms), ...plain(withForms), ...files(withForms), ...names(withForms, parts)]
 }
 
 /** What its own markup does to the page's events. */
@@ -52,9 +55,24 @@ function unconnected(withForms: readonly VariantForms[], page: StoredPage): stri
   return `form_not_connected: No active record_capture pipeline takes the form of ${keys}, so submissions are lost. Create one with owner_artifact_id ${page.id} and auth_mode public_artifact.`
 }
 
+function unnamed(withForms: readonly VariantForms[]): string[] {
+  return withForms.flatMap(({ key, fields }) => {
+    const found = listed(fields.flatMap(({ name, label }) => (name === "" ? [shortened(label)] : [])))
+    if (found === "") return []
+    return `field_without_name: A form of ${key} has fields without a name (${found}). No browser sends these fields, so the entries of visitors are lost. Add a name attribute to each field.`
+  })
+}
+
+function plain(withForms: readonly VariantForms[]): string[] {
+  return withForms.flatMap(({ key, isPlain }) => {
+    if (!isPlain) return []
+    return `form_is_plain: A form of ${key} has enctype="text/plain", and its submissions are refused. Remove the attribute.`
+  })
+}
+
 function files(withForms: readonly VariantForms[]): string[] {
   return withForms.flatMap(({ key, fields }) => {
-    const found = listed(fields.filter(({ isFile }) => isFile).map(({ name }) => name))
+    const found = listed(fields.filter(({ name, isFile }) => isFile && name !== "").map(({ name }) => name))
     if (found === "") return []
     return `form_takes_file: Files are not supported, and a form of ${key} has file inputs (${found}). As multipart/form-data, a submission with a file is rejected; otherwise only the file's name is sent.`
   })
@@ -63,7 +81,7 @@ function files(withForms: readonly VariantForms[]): string[] {
 function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
   return withForms.flatMap(({ key, fields }) => {
     // What the form says of the visit is not a column.
-    const given = fields.map(({ name }) => name).filter((name) => !name.startsWith("_envelope."))
+    const given = fields.map(({ name }) => name).filter((name) => name !== "" && !name.startsWith("_envelope."))
     const found = listed(given.flatMap((name) => withProblem(name, parts.problemOfField(name))))
     if (found === "") return []
     return `field_name: A form of ${key} has fields whose names cannot be columns (${found}). A pipeline that writes the whole event fails for every submission; rename them, or list the columns in the pipeline's row.`
@@ -71,7 +89,11 @@ function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
 }
 
 function withProblem(name: string, problem: string | undefined): string[] {
-  return problem === undefined ? [] : [`${name.slice(0, maxShown).toWellFormed()} ${problem}`]
+  return problem === undefined ? [] : [`${shortened(name)} ${problem}`]
+}
+
+function shortened(name: string): string {
+  return name.slice(0, maxShown).toWellFormed()
 }
 
 const maxShown = 60
@@ -81,43 +103,4 @@ function listed(found: readonly string[]): string {
   const distinct = [...new Set(found)]
   const more = distinct.length > maxListed ? [`${distinct.length - maxListed} more`] : []
   return [...distinct.slice(0, maxListed), ...more].join(", ")
-}
-
-// The page's own forms as its author should know them: which fields they send. Pure.
-
-interface FormField {
-  /** As it is sent. */
-  readonly name: string
-  readonly isFile: boolean
-}
-
-const controls: ReadonlySet<string> = new Set(["input", "select", "textarea", "button"])
-
-/** The fields of all forms that belong to the page, as far as its HTML tells; undefined where none does. */
-function ownFields(html: string): readonly FormField[] | undefined {
-  const fields: { readonly field: FormField; readonly form: string | undefined }[] = []
-  const ids = new Set<string>()
-  let found = false
-  let inside = false
-  for (const { name, closes, attributes } of tagsOf(html)) {
-    if (name === "form") {
-      inside = !closes && isOwn(attributes)
-      found ||= inside
-      const id = attributes.get("id")
-      if (inside && id) ids.add(id)
-    } else if (!closes && controls.has(name)) {
-      const field = fieldOf(attributes)
-      const form = attributes.get("form")
-      if (field.name !== "" && (inside || form !== undefined)) fields.push({ field, form })
-    }
-  }
-  // A control that names its form may stand anywhere, before it too.
-  return found ? fields.filter(({ form }) => form === undefined || ids.has(form)).map(({ field }) => field) : undefined
-}
-
-function fieldOf(attributes: ReadonlyMap<string, string>): FormField {
-  const name = attributes.get("name") ?? ""
-  const type = attributes.get("type")?.toLowerCase()
-  // A picture to click sends where it was clicked.
-  return { name: type === "image" && name !== "" ? `${name}.x` : name, isFile: type === "file" }
 }

@@ -56,7 +56,7 @@ const PageSummary = z.object({
 const PageResource = PageSummary.extend({ variants: z.array(z.object({ key: z.string(), html: z.string(), weight: z.number() })) })
 
 const CheckedPage = PageResource.extend({
-  warnings: z.array(z.string()).describe("Problems of the page while it is published."),
+  warnings: z.array(z.string()).describe("Problems that lose events or entries of visitors; shown for drafts and published pages."),
 })
 
 const bySlug = { slug: SlugOrId.describe("Slug or UUID of the page.") }
@@ -74,12 +74,12 @@ export const createPage = defineOperation({
     variants: Variants.optional(),
     single_page: SinglePage.default(false),
   }),
-  output: PageResource,
+  output: CheckedPage,
   errors: ["invalid_argument", "already_exists"],
   examples: [{ input: { title: "Spring offer", variants: [{ key: "control", html: "<h1>Spring offer</h1>" }] } }],
-  inject: { pages: Pages, serving: Serving },
+  inject: { pages: Pages, parts: PageParts, serving: Serving },
   handle: async ({ input, caller, deps, work }) =>
-    resourceOf(deps.serving, caller.organization, await deps.pages.create(work, caller.organization.id, input)),
+    checked(deps, caller.organization, await deps.pages.create(work, caller.organization.id, input)),
 })
 
 export const listPages = defineList({
@@ -155,7 +155,7 @@ export const updatePage = defineOperation({
 export const publishPage = defineOperation({
   name: "pages.publish",
   summary: "Publish a page; publishing it again changes nothing.",
-  description: "`warnings` lists forms without a pipeline, and form fields that would not be stored.",
+  description: "`warnings` lists forms without a pipeline, fields without a name, and other problems that lose entries of visitors.",
   http: { method: "POST", path: "/v1/pages/{slug}/publish" },
   access: { scope: "pages:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: true },

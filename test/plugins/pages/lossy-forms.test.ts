@@ -59,6 +59,8 @@ describe("a page whose form nothing takes", () => {
   })
 })
 
+const warned = (given: readonly string[], rule: string) => given.filter((one) => one.startsWith(`${rule}: `))
+
 describe("a page whose form has fields that are not kept", () => {
   let loop: Loop
   before(async () => {
@@ -72,14 +74,53 @@ describe("a page whose form has fields that are not kept", () => {
   }
 
   it("comes with a warning for each variant that asks for files", async () => {
-    const [first, second, ...more] = await warnings(
+    const given = await warnings(
       '<form enctype="multipart/form-data"><input name=email><input name=cv TYPE=File></form>',
       "<form id=f></form><input type=file name=photo form=f><input type=file name=other form=g>",
       "<form><input type=file></form><form method=get><input type=file name=search></form><input type=file name=loose>",
     )
+    const [first, second, ...more] = warned(given, "form_takes_file")
     expect(more).to.deep.equal([])
     expect(first).to.match(/^form_takes_file: .*v0 .*\(cv\)/)
     expect(second).to.match(/^form_takes_file: .*v1 .*\(photo\)/)
+  })
+
+  it("comes with a warning for fields without a name, which no browser sends", async () => {
+    const [first, second, third, ...more] = await warnings(
+      '<form id="contactForm"><input id="name" type="text"><input id="email" type="email"><button type="submit">Send</button></form>',
+      '<form id=f><input name=email></form><textarea placeholder="Your message" form=f></textarea><select form=f></select>',
+      '<form><input type=checkbox name=""><input type=file id=cv><input name=email></form>',
+      "<form><input type=submit><input type=image><input type=hidden><button>Go</button><input name=email></form><input id=loose>",
+      "<form method=get><input id=q></form><form><input name=email></form>",
+    )
+    expect(more).to.deep.equal([])
+    expect(first).to.match(/^field_without_name: .*v0 .*\(name, email\)/)
+    expect(second).to.match(/^field_without_name: .*v1 .*\(Your message, select\)/)
+    expect(third).to.match(/^field_without_name: .*v2 .*\(checkbox, cv\)/)
+  })
+
+  it("comes with the warning as a draft, in the answers of create, change and publish", async () => {
+    type Checked = Published & { warnings: string[] }
+    const variants = [{ key: "a", html: "<form><input id=email></form>" }]
+    const created = await loop.call<Checked>("POST", "/v1/pages", { title: "Draft", variants })
+    expect(warned(created.warnings, "field_without_name")).to.have.length(1)
+    expect(created.warnings).to.have.length(1)
+    const at = `/v1/pages/${created.slug}`
+    const changed = await loop.call<Checked>("PATCH", at, { title: "Draft of a form" })
+    expect(changed.warnings).to.deep.equal(created.warnings)
+    const published = await loop.call<Checked>("POST", `${at}/publish`)
+    expect(warned(published.warnings, "field_without_name")).to.deep.equal(created.warnings)
+    const mended = await loop.call<Checked>("PATCH", at, { variants: [{ key: "a", html: "<form><input id=email name=email></form>" }] })
+    expect(warned(mended.warnings, "field_without_name")).to.deep.equal([])
+    const archived = await loop.call<Checked>("PATCH", at, { variants, status: "archived" })
+    expect(archived.warnings).to.deep.equal([])
+  })
+
+  it("comes with a warning for the encoding text/plain", async () => {
+    const form = '<form enctype="Text/Plain"><input name=email></form>'
+    expect(await warnings(form, '<form enctype="multipart/form-data"><input name=email></form>')).to.deep.equal([
+      'form_is_plain: A form of v0 has enctype="text/plain", and its submissions are refused. Remove the attribute.',
+    ])
   })
 
   it("comes with a warning for names that cannot be columns, and tells who sends them what is true", async () => {
