@@ -49,6 +49,15 @@ export interface RunArgs<C, R extends TokenRecord> {
   readonly work: UnitOfWork
   /** `respond` only: what the caller is answered. */
   readonly reply: (response: Reply) => void
+  /** Adds a warning to the journal entry of the event. */
+  readonly warn: (warning: StepWarning) => void
+}
+
+/** Something of the event that the step changed or left out. */
+export interface StepWarning {
+  /** JSON pointer into the event. */
+  readonly pointer: string
+  readonly message: string
 }
 
 /** What the sender of an event is answered. */
@@ -78,6 +87,12 @@ export interface KnownEvent {
   readonly names: readonly string[]
   /** No event has others. */
   readonly exact: boolean
+}
+
+/** How the event of a refused step came about. */
+export interface RefusedEvent {
+  /** True if a transform made the event, whose fields then have other names than the sender's. */
+  readonly isTransformed: boolean
 }
 
 /** A place in an event, as it was sent, that a step cannot take. */
@@ -118,8 +133,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   lint?(config: z.output<C>, event?: KnownEvent): readonly ActionFinding[]
   /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not retried. */
   run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
-  /** Asked where a step before the reply failed with `invalid_argument`: what of the event, as it was sent, is at fault. The sender is then answered 400 with these places; without any, 500. Pure. */
-  faultsIn?(sent: Json, refused: AppError): readonly EventFault[]
+  /** Names the places of the event, as it was sent, that made a step before the reply fail with `invalid_argument`. The answer 400 names them. Pure. */
+  faultsIn?(sent: Json, refused: AppError, event: RefusedEvent): readonly EventFault[]
   /** The config with what a run takes from the event in place of fields that were left out, so that a person who approves it sees all of it. Pure. */
   complete?(config: Rendered<z.output<C>>, event: Json): Rendered<z.output<C>>
   /** Dry run: what a deferred action would send, shown instead of being done. Absent: the rendered config. */

@@ -90,7 +90,7 @@ class Counts {
 }
 
 /** Whether a colon follows, behind spaces. */
-function isName(text: string, from: number): boolean {
+export function isName(text: string, from: number): boolean {
   let at = from
   if (text.charCodeAt(at) === codes.colon) return true
   while (text.charCodeAt(at) <= 32) at++
@@ -98,7 +98,7 @@ function isName(text: string, from: number): boolean {
 }
 
 /** Position of the closing quote; the text's length where there is none. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
     while (text.charCodeAt(end - 1 - backslashes) === codes.backslash) backslashes++

@@ -11,11 +11,12 @@ import { rowsChannel } from "./row-news.ts"
 import { splitLeads } from "./split-leads.ts"
 
 export { type Dataset, DatasetsCollection, type Row } from "./collections.ts"
+export { asColumns, columnOf, type RenamedField } from "./column-names.ts"
 export { DatasetReference } from "./dataset-reference.ts"
 export { Datasets, type ReservedDataset } from "./datasets.ts"
 export type { FollowedRow } from "./row-followers.ts"
 export { executionOf, unkeyedRowId } from "./row-identity.ts"
-export { problemOfName, refusedNames } from "./row-values.ts"
+export { problemOfName } from "./row-values.ts"
 export type { RowWatcher } from "./row-writer.ts"
 export { bareDataset, type LeadCapture, leadCapture, splitLeadsWarning } from "./split-leads.ts"
 

@@ -2,12 +2,12 @@
 import { AppError, type Json } from "#core"
 
 const maxLevels = 100
-const maxNameLength = 256
+export const maxNameLength = 256
 
 /** Throws `invalid_argument` naming the column. `levels` counts nested objects and lists. */
 export function checkValues(values: Readonly<Record<string, Json>>): void {
   for (const name in values) {
-    if (!sound.has(name)) checkName(name)
+    if (!isSound(name)) throw refusal(name, `The column name ${quoted(name)} ${problemOfName(name)}.`)
     const value = values[name]
     if (typeof value === "boolean" || value === null) continue
     const inside = problemOfValue(value, 1)
@@ -19,11 +19,13 @@ export function checkValues(values: Readonly<Record<string, Json>>): void {
 const sound = new Set<string>()
 const maxSound = 10_000
 
-function checkName(name: string): void {
-  const problem = problemOfName(name)
-  if (problem) throw refusal(name, `The column name ${quoted(name)} ${problem}.`)
+/** Returns true if the name can be a column. */
+export function isSound(name: string): boolean {
+  if (sound.has(name)) return true
+  if (problemOfName(name) !== undefined) return false
   if (sound.size >= maxSound) sound.clear()
   sound.add(name)
+  return true
 }
 
 /** undefined when the name will do. */
@@ -69,23 +71,6 @@ function problemOfObject(object: Readonly<Record<string, Json>>, level: number):
     if (inside) return inside
   }
   return undefined
-}
-
-const maxFaults = 20
-
-/** Where an event has a field of the name for which a row was refused, and what is wrong with that name. */
-export function refusedNames(
-  column: string,
-  sent: Json,
-  parent: readonly PropertyKey[] = [],
-): readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] {
-  if (typeof sent !== "object" || sent === null) return []
-  const found = Object.entries(sent).flatMap(([name, value]) => {
-    const path = [...parent, shortened(name)]
-    const problem = shortened(name) === column ? problemOfName(name) : undefined
-    return problem ? [{ path, message: `The name ${problem}.` }] : refusedNames(column, value, path)
-  })
-  return found.slice(0, maxFaults)
 }
 
 function refusal(name: string, message: string): AppError {

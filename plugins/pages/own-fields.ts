@@ -47,7 +47,7 @@ export function ownForms(html: string): OwnForms | undefined {
   return { fields: own.map(({ field }) => field), isPlain }
 }
 
-/** Returns undefined for an unnamed button, which asks for nothing. */
+/** Returns undefined for an unnamed button. */
 function readField({ name: tag, attributes }: Tag): FormField | undefined {
   const name = attributes.get("name") ?? ""
   const type = attributes.get("type")?.trim().toLowerCase() ?? ""

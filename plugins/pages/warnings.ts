@@ -84,7 +84,7 @@ function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
     const given = fields.map(({ name }) => name).filter((name) => name !== "" && !name.startsWith("_envelope."))
     const found = listed(given.flatMap((name) => withProblem(name, parts.problemOfField(name))))
     if (found === "") return []
-    return `field_name: A form of ${key} has fields whose names cannot be columns (${found}). A pipeline that writes the whole event fails for every submission; rename them, or list the columns in the pipeline's row.`
+    return `field_name: A form of ${key} has fields whose names cannot be columns (${found}). A pipeline that writes the whole event stores them under other names, such as a_b for a.b. Rename the fields to choose the columns.`
   })
 }
 

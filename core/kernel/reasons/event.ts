@@ -43,9 +43,18 @@ export const eventReasons = defineReasons({
   },
   event_not_storable: {
     code: "invalid_argument",
-    summary: "The event has fields whose names a step before the reply cannot store; `fields` names each.",
-    remedy: "Rename the fields that `fields` names.",
+    summary: "The event has fields that a step before the reply cannot store; `fields` names each.",
+    remedy: "Correct the fields that `fields` names.",
     details: { fields: FieldProblems, execution_id: z.string().describe("The execution.") },
+  },
+  event_refused: {
+    code: "failed_precondition",
+    summary: "A step before the reply cannot take what the event holds; the journal entry says why.",
+    remedy: "Look at the execution, and send an event that the step takes.",
+    details: {
+      execution_id: z.string().describe("The execution."),
+      step: z.string().optional().describe("Id of the step; absent if the storage refused a document."),
+    },
   },
   approval_expired: {
     code: "failed_precondition",
@@ -173,25 +182,25 @@ export const eventReasons = defineReasons({
     },
   },
   transform_memory: {
-    code: "internal",
+    code: "failed_precondition",
     summary: "The transform ran out of memory.",
     remedy: "Look at the execution.",
     details: { execution_id: z.string().describe("The execution.") },
   },
   transform_result: {
-    code: "internal",
+    code: "failed_precondition",
     summary: "The transform's result is not an event.",
     remedy: "Look at the execution.",
     details: { execution_id: z.string().describe("The execution.") },
   },
   transform_threw: {
-    code: "internal",
+    code: "failed_precondition",
     summary: "The transform threw an error; the journal entry holds it.",
     remedy: "Look at the execution.",
     details: { execution_id: z.string().describe("The execution.") },
   },
   transform_timeout: {
-    code: "internal",
+    code: "failed_precondition",
     summary: "The transform timed out.",
     remedy: "Look at the execution.",
     details: { execution_id: z.string().describe("The execution.") },

@@ -21,6 +21,7 @@ import { Gathering } from "./gathering.ts"
 import type { LoadedPipeline } from "./loaded-pipelines.ts"
 import { noteActionFailed, Rejector } from "./reject.ts"
 import { shownHeaders, withoutFields, withoutProof } from "./request.ts"
+import { withStorableNames } from "./storable-names.ts"
 import { type TransformServices, transform } from "./transform.ts"
 
 export interface ProcessorServices extends TransformServices {
@@ -195,7 +196,11 @@ export class EventProcessor {
     if (!request) return undefined
     const type = request.headers["content-type"]
     try {
-      return this.#bodyRead(event, toJsonText(request.body, typeof type === "string" ? type : type?.[0]))
+      const text = toJsonText(request.body, typeof type === "string" ? type : type?.[0])
+      return this.#bodyRead(
+        event,
+        withStorableNames(text, (warning) => void event.entry.warnings.push(warning)),
+      )
     } catch (error) {
       return this.reject.rejected(event, asAppError(error))
     }
@@ -267,6 +272,7 @@ export class EventProcessor {
     else {
       noteOutcome(entry, "accepted", "")
       entry.rows = execution.rows
+      entry.warnings.push(...execution.warnings)
       event.reply = execution.reply ?? acceptedReply(entry.id)
     }
     if (event.reply) noteReply(entry, event.reply)

@@ -97,7 +97,8 @@ export class Rejector {
     const line = "line" in result ? ` (line ${result.line})` : ""
     noteOutcome(entry, "failed", cause, { code: "failed_precondition", message: `${result.message}${line}` })
     entry.is_test = saysTest(event)
-    const reply = errorReply(new AppError("internal", failed, { reason: cause, execution_id: entry.id }))
+    // The same event fails again, so the sender is not asked to retry.
+    const reply = errorReply(new AppError("failed_precondition", transformFailed, { reason: cause, execution_id: entry.id }))
     noteReply(entry, reply)
     return this.#commit.entryOnly(event, true).then(() => reply)
   }
@@ -139,39 +140,64 @@ export function noteActionFailed(event: EventContext, failure: Failure, stopping
   noteOutcome(entry, "failed", "action_failed", noted)
   event.failure = failure
   const details = { execution_id: entry.id, step }
-  if (isReplyRefused(event, failure)) {
+  if (!isContentRefused(event, failure)) {
+    event.reply = errorReply(new AppError("internal", failed, { reason: "action_failed", ...details }))
+  } else if (event.graph.byId.get(step)?.action.replies === true) {
     event.reply = errorReply(new AppError("failed_precondition", replyRefused, { reason: "reply_refused", ...details }))
-  } else
-    event.reply = contentRefused(event, failure) ?? errorReply(new AppError("internal", failed, { reason: "action_failed", ...details }))
+  } else {
+    const refused = () => errorReply(new AppError("failed_precondition", eventRefused, { reason: "event_refused", ...details }))
+    event.reply = namedFaults(event, failure) ?? refused()
+  }
 }
 
-/** What the sender can mend is told, in names of its own alone: nothing of the pipeline, whose steps may have others. */
-function contentRefused({ graph, visible, entry }: EventContext, { code, step, error }: Failure): Reply | undefined {
+/** Reasons of templates that cannot be rendered for this event. */
+const renderReasons: ReadonlySet<unknown> = new Set([
+  "invalid_expression_value",
+  "invalid_rendered_value",
+  "template_budget",
+  "template_failed",
+])
+
+const contentCodes: ReadonlySet<string> = new Set(["invalid_argument", "out_of_range"])
+
+/** Returns true if the step cannot take the content of the event, so that no retry of the sender can help. */
+function isContentRefused({ graph }: EventContext, { code, step, error }: Failure): boolean {
+  if (renderReasons.has(error.details.reason)) return true
+  // What an awaited step was answered by another service is no fault of the sender.
+  return contentCodes.has(code) && graph.byId.get(step)?.action.timing === "commit"
+}
+
+/** Names the sender's fields that a step refused. Names of the pipeline's own are not the sender's to read. */
+function namedFaults({ graph, visible, entry, stored }: EventContext, { code, step, error }: Failure): Reply | undefined {
   const action = graph.byId.get(step)?.action
   if (code !== "invalid_argument" || !action?.faultsIn) return undefined
-  const faults = action.faultsIn(JSON.parse(visible.body) as Json, error)
+  const isTransformed = typeof stored.document.transform_js === "string"
+  const faults = action.faultsIn(JSON.parse(visible.body) as Json, error, { isTransformed })
   if (faults.length === 0) return undefined
   const fields = faults.map(({ path, message }) => ({ path: pointerTo(path), message }))
   const message = "The event holds fields that cannot be stored, so nothing of it was carried out."
   return errorReply(new AppError("invalid_argument", message, { reason: "event_not_storable", fields, execution_id: entry.id }))
 }
 
+const eventRefused = "A step of the pipeline cannot take what this event holds, so nothing of it was carried out."
 const replyRefused = "The pipeline's answer cannot be made of what this event holds, so nothing of it was carried out."
-
-/** The event brought a value that no answer can hold: trying it again would not help, and nothing here is broken. */
-function isReplyRefused({ graph }: EventContext, { code, step }: Failure): boolean {
-  return code === "invalid_argument" && graph.byId.get(step)?.action.replies === true
-}
 
 /** A write that an action staged was refused. */
 export function noteCommitRefused(event: EventContext, error: AppError): void {
   const { entry } = event
   noteOutcome(entry, "failed", "commit_refused", { code: error.code, message: error.message })
   entry.rows = []
-  event.reply = errorReply(new AppError("internal", failed, { reason: "commit_refused", execution_id: entry.id }))
+  // The store refused the content of a document, which comes from the event.
+  const refused = error.code === "invalid_argument"
+  event.reply = errorReply(
+    refused
+      ? new AppError("failed_precondition", eventRefused, { reason: "event_refused", execution_id: entry.id })
+      : new AppError("internal", failed, { reason: "commit_refused", execution_id: entry.id }),
+  )
   noteReply(entry, event.reply)
 }
 
+const transformFailed = "The transform of the pipeline cannot process this event, so nothing of it was carried out."
 const failed = "The event was received, but could not be processed."
 
 /** The verdict's own words, where it is what refuses, say more than the sender is told. */

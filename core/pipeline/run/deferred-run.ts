@@ -206,9 +206,11 @@ export class DeferredRun {
     const { payload, store } = this.#args
     const { executionId } = this.#execution.input
     const entries = work.in(EntryCollection, payload.organization)
-    const $set = Object.fromEntries(
+    const $set: Record<string, Json> = Object.fromEntries(
       [step, ...(handler ? [handler] : [])].map((one) => [`steps.${one.id}`, this.#record(one) as unknown as Json]),
     )
+    const { warnings } = this.#execution
+    if (warnings.length > 0) $set["warnings"] = [...this.#args.entry.warnings, ...warnings] as unknown as Json
     entries.update(executionId, { $set }, { optional: true })
     if (this.#endsWell()) work.moveTo(this.#args.work)
     else await work.commitTo(store)

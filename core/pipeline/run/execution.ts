@@ -1,5 +1,5 @@
 // One event on its way through a graph: what it is, what its steps have said so far, and what it will leave behind.
-import type { Reply, StepContext } from "../../contract/action.ts"
+import type { Reply, StepContext, StepWarning } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import { rowsIn, type WrittenRow } from "../../contract/row-result.ts"
@@ -52,6 +52,8 @@ export interface Failure {
   readonly error: AppError
 }
 
+const maxWarnings = 50
+
 export class Execution implements Turn {
   readonly input: ExecutionInput
   readonly signal: AbortSignal
@@ -59,6 +61,8 @@ export class Execution implements Turn {
   readonly scope: TemplateScope
   readonly steps: Record<string, StepRecord> = {}
   readonly rows: WrittenRow[] = []
+  /** Warnings of the steps for the journal entry. */
+  readonly warnings: StepWarning[] = []
   /** What the steps stage; dropped whole when the execution fails. */
   readonly work: StagedWork
   /** Outcomes of awaited actions; kept even then, since the world has seen them. */
@@ -95,6 +99,12 @@ export class Execution implements Turn {
     this.steps[step.id] = { type: step.action.type, state: "done", attempts, duration_ms: durationMs, result: result as Json, error: null }
     this.scope.steps[step.id] = result
     if (step.action.writesTo) for (const row of rowsIn(step.id, result)) this.rows.push(row)
+  }
+
+  /** Warnings beyond the limit are dropped, and so are repeats of a retried step. */
+  warn(warning: StepWarning): void {
+    const isKnown = this.warnings.some(({ pointer, message }) => pointer === warning.pointer && message === warning.message)
+    if (!isKnown && this.warnings.length < maxWarnings) this.warnings.push(warning)
   }
 
   failed(step: Step, attempts: number, durationMs: number, error: { code: string; message: string }): void {

@@ -1,6 +1,6 @@
 // One step: its condition, its list, its config, its action, tried as often as it may be. Commit actions that return at
 // once cost no promise: the hot path stays synchronous.
-import type { AnyAction, Reply } from "../../contract/action.ts"
+import type { AnyAction, Reply, StepWarning } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { RetryPolicy } from "../../contract/job.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
@@ -147,6 +147,7 @@ class Attempt {
       reply: (reply: Reply) => {
         this.#execution.reply = reply
       },
+      warn: (warning: StepWarning) => this.#execution.warn(warning),
     })
   }
 }

@@ -1,7 +1,8 @@
 // Writes the event as one row of a dataset, inserting or updating by a key column.
 import { z } from "zod"
-import { AppError, defineAction, isRecord, type Json, RowResult, templateRecord } from "#core"
-import { DatasetReference, Datasets, problemOfName, refusedNames } from "../../datasets/index.ts"
+import { AppError, defineAction, isRecord, type Json, RowResult, type StepWarning, templateRecord } from "#core"
+import { childPointer } from "#core/engine"
+import { asColumns, columnOf, DatasetReference, Datasets, problemOfName, type RenamedField } from "../../datasets/index.ts"
 import { datasetWriteRules } from "./rules.ts"
 import { stamped, stampedNames } from "./stamp.ts"
 
@@ -16,7 +17,7 @@ export const datasetWrite = defineAction({
   type: "dataset.write",
   summary: "Write a row to a dataset.",
   description:
-    "With `key`, rows are upserted by that column, and the newest event wins in any order of arrival; without, each event is a new row. Columns of the page envelope, device and location are stamped where the row leaves them unset.",
+    "A field with an invalid column name is stored under a valid one: `1.3` becomes `1_3`. The journal entry names both. With `key`, rows are upserted by that column, and the newest event wins in any order of arrival; without, each event is a new row. Columns of the page envelope, device and location are stamped where the row leaves them unset.",
   timing: "commit",
   idempotency: "exactly_once",
   config: z.strictObject({
@@ -59,28 +60,45 @@ row:
     if (key !== undefined && row && ![...names, ...stampedNames].includes(key)) {
       const message = `"row" has no column "${key}", by which this step upserts; every event would fail. Add it to "row".`
       findings.push({ rule: "key-not-in-row", level: "error", message, field: "row" })
-    } else if (key !== undefined && !row && event?.exact && ![...event.names, ...stampedNames].includes(key)) {
+    } else if (key !== undefined && !row && event?.exact && ![...event.names.map(columnOf), ...stampedNames].includes(key)) {
       const message = `No event has a field "${key}", by which this step upserts; every event would fail. There are: ${event.names.join(", ")}.`
       findings.push({ rule: "key-not-in-row", level: "error", message, field: "key" })
     }
     return findings
   },
-  faultsIn(sent, { details }) {
-    const isObject = isRecord(sent)
-    if (details.reason === "event_not_an_object") return isObject ? [] : [{ path: [], message: "The event must be an object." }]
+  faultsIn(sent, { details }, { isTransformed }) {
+    if (details.reason === "event_not_an_object") return isRecord(sent) ? [] : [{ path: [], message: "The event must be an object." }]
+    if (details.reason !== "key_missing" || !isRecord(sent)) return []
     const column = details.fields?.[0]?.path ?? ""
-    if (details.reason === "row_not_storable") return refusedNames(column, sent)
-    // One that is not there at all may be made by the transform, of fields with other names.
-    const isGiven = details.reason === "key_missing" && isObject && Object.hasOwn(sent, column)
-    return isGiven ? [{ path: [column], message: "The field identifies the record, so it must hold text or a number." }] : []
+    const given = Object.keys(sent).find((name) => columnOf(name) === column)
+    // A transform makes the column of fields with other names.
+    if (given === undefined && isTransformed) return []
+    return [{ path: [given ?? column], message: "The field identifies the record, so it must hold text or a number." }]
   },
-  run({ config, deps, context, work }) {
+  run({ config, deps, context, work, warn }) {
     const { organization, originId, stepId, itemIndex, receivedAt, envelope, stamp, pipeline } = context
-    const values = stamped(rowOf(config.row ?? context.event), stamp, envelope.is_test)
+    const { values: row, renamed } = asColumns(rowOf(config.row ?? context.event), stampedColumns)
+    const values = stamped(row, stamp, envelope.is_test)
     const origin = { executionId: originId, stepId, itemIndex, receivedAt, pipeline: pipeline.slug }
-    return deps.datasets.write(work, { organization, dataset: config.dataset_slug, key: config.key, values, origin })
+    const written = deps.datasets.write(work, { organization, dataset: config.dataset_slug, key: config.key, values, origin })
+    for (const warning of warningsOf(renamed)) warn(warning)
+    return written
   },
 })
+
+const stampedColumns: ReadonlySet<string> = new Set(stampedNames)
+const maxWarnings = 20
+const maxShown = 80
+
+/** Says in which column each renamed field is, for as many fields as an entry shows. */
+function warningsOf(renamed: readonly RenamedField[]): StepWarning[] {
+  const warnings = renamed.slice(0, maxWarnings).map(({ name, column, problem }) => {
+    const shown = name.slice(0, maxShown).toWellFormed()
+    return { pointer: childPointer("", shown), message: `Stored in the column "${column.slice(0, maxShown)}": the name ${problem}.` }
+  })
+  const more = renamed.length - warnings.length
+  return more > 0 ? [...warnings, { pointer: "", message: `${more} further fields are stored in columns of other names.` }] : warnings
+}
 
 function rowOf(event: Json): Readonly<Record<string, Json>> {
   if (isRecord(event)) return event

@@ -20,8 +20,8 @@ type PipelineAnswer = Awaited<ReturnType<PipelineEngine["receive"]>>
 
 const unconnected = "This form is not connected yet, so nothing was sent. Please tell the page's owner."
 const unkept = "Something went wrong, and nothing was saved. Please tell the page's owner if it happens again."
-/** The page named a field so: nothing that its visitor could put right. */
-const unstorable = "event_not_storable"
+/** Reasons that only the page's owner can mend: a fault of the pipeline, or a missing field of the form. */
+const ofOwner = /^(?:event_not_storable|event_refused|reply_refused|transform_\w+)$/
 const unaccepted = "This page cannot accept the form, and a retry would fail as well. Please tell the page's owner."
 
 export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<RouteResponse> {
@@ -73,7 +73,7 @@ async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage,
 function reasonOf({ status, body }: PipelineAnswer): string {
   if (status > 500 || status === 429) return "Please try again in a moment."
   // An action failed: now and then because of what passes, mostly because of what the page sends or the pipeline does.
-  if (status === 500 || detailsOf(body).reason === unstorable) return unkept
+  if (status === 500 || isOfOwner(detailsOf(body).reason)) return unkept
   return status === 401 || status === 403 ? unaccepted : messageOf(body)
 }
 
@@ -86,11 +86,15 @@ function againOf({ status, body }: PipelineAnswer, { contentType, body: sent }: 
 
 function problemsIn(body: string): FieldProblem[] {
   const { reason, fields } = detailsOf(body)
-  if (reason === unstorable || !Array.isArray(fields)) return []
+  if (isOfOwner(reason) || !Array.isArray(fields)) return []
   return (fields as { path?: unknown; message?: unknown }[]).map(({ path, message }) => ({
     path: String(path ?? ""),
     message: String(message ?? ""),
   }))
+}
+
+function isOfOwner(reason: unknown): boolean {
+  return typeof reason === "string" && ofOwner.test(reason)
 }
 
 function detailsOf(body: string): { readonly reason?: unknown; readonly fields?: unknown } {

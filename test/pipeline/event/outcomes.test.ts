@@ -202,13 +202,13 @@ onStoresInTurn("what becomes of an event", ({ start }) => {
     ["returns what is not an event", { odd: true }, "transform_result"],
   ]
   for (const [title, flags, cause] of broken) {
-    it(`fails with 500, the cause and no internals where the transform ${title}`, async () => {
+    it(`fails with 400, the cause and no internals where the transform ${title}`, async () => {
       let answer = { status: 0, body: {} as { code?: string; details?: Record<string, unknown> } }
       const grown = await growth(async () => {
         answer = await post(open.inbound_url, { email: "a@b.test", age: 1, ...flags })
       })
       const entry = await bench.newest("open")
-      expect([answer.status, answer.body.code]).to.deep.equal([500, "internal"])
+      expect([answer.status, answer.body.code]).to.deep.equal([400, "failed_precondition"])
       expect(answer.body.details).to.deep.equal({ reason: cause, execution_id: entry.id })
       if (flags === broken[0]?.[1]) expect(entry.error?.message).to.include("no such person").and.include("line 2")
       expect([entry.status, entry.cause]).to.deep.equal(["failed", cause])
@@ -226,14 +226,14 @@ onStoresInTurn("what becomes of an event", ({ start }) => {
     expect(grown).to.deep.equal({ entries: 1, payloads: 1 })
   })
 
-  it("fails with 500 where an action before the reply fails: the step is named, no internals, and all it staged is dropped", async () => {
+  it("fails with 400 where the event holds what no step takes: the step is named, no internals, and all it staged is dropped", async () => {
     let answer = { status: 0, text: "", body: {} as { code?: string; details?: Record<string, unknown> } }
     const grown = await growth(async () => {
       answer = await post(open.inbound_url, { email: "a@b.test", age: 1, fails: true, channel: "not a channel!" })
     })
     const entry = await bench.newest("open")
-    expect([answer.status, answer.body.code]).to.deep.equal([500, "internal"])
-    expect(answer.body.details).to.deep.equal({ execution_id: entry.id, step: "bad", reason: "action_failed" })
+    expect([answer.status, answer.body.code]).to.deep.equal([400, "failed_precondition"])
+    expect(answer.body.details).to.deep.equal({ execution_id: entry.id, step: "bad", reason: "event_refused" })
     expect(entry).to.deep.include({ status: "failed", cause: "action_failed", rows: [] })
     expect(entry.error?.step).to.equal("bad")
     expect(entry.steps["save"]?.state).to.equal("done")

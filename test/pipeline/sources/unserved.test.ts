@@ -122,7 +122,7 @@ describe("requests that the service could not serve", () => {
       () => Promise.resolve(failure),
       async () => {
         const { status, body } = await post(made.inbound_url, {})
-        expect([status, body.code, body.details.reason]).to.deep.equal([500, "internal", "transform_memory"])
+        expect([status, body.code, body.details.reason]).to.deep.equal([400, "failed_precondition", "transform_memory"])
         expect(body.details).to.have.property("execution_id")
       },
     )

@@ -1,6 +1,6 @@
 // Runs one action as a pipeline would: its document compiled, rendered for an event, and run with the context of a step.
 import { parse } from "yaml"
-import type { AnyAction, Reply, StepContext } from "../../../core/contract/action.ts"
+import type { AnyAction, Reply, StepContext, StepWarning } from "../../../core/contract/action.ts"
 import type { Json } from "../../../core/contract/collection.ts"
 import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
@@ -55,6 +55,7 @@ function stepContext(change: Partial<StepContext> = {}): StepContext {
 export interface Ran {
   readonly result: unknown
   readonly replies: Reply[]
+  readonly warnings: StepWarning[]
   readonly work: StagedWork
 }
 
@@ -66,6 +67,7 @@ export async function runStep(
 ): Promise<Ran> {
   const config = rendered(action, yaml, args.event ?? { email: "ada@example.com" }, args.scope)
   const replies: Reply[] = []
+  const warnings: StepWarning[] = []
   const work = new StagedWork(ids.uuid())
   const context = stepContext({ ...(args.event === undefined ? {} : { event: args.event }), ...args.context })
   const result: unknown = await action.run({
@@ -74,8 +76,9 @@ export async function runStep(
     context,
     work,
     reply: (answer: Reply) => replies.push(answer),
+    warn: (warning: StepWarning) => warnings.push(warning),
   })
-  return { result: action.result.parse(result), replies, work }
+  return { result: action.result.parse(result), replies, warnings, work }
 }
 
 export function findings(action: AnyAction, yaml: string): string[] {

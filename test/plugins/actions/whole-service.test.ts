@@ -113,7 +113,7 @@ describe("actions in a whole service", () => {
     for (const channel of names) {
       const headers = { "content-type": "application/json" }
       const answer = await fetch(inbound_url, { method: "POST", headers, body: JSON.stringify({ channel }) })
-      expect([answer.status, await answer.text()].join(" "), channel).to.match(/^500 .*action_failed/)
+      expect([answer.status, await answer.text()].join(" "), channel).to.match(/^400 .*event_refused/)
     }
   })
 
