@@ -1,6 +1,7 @@
-// Mail as the SMTP server took it: one document for each sending domain that it was for, in that organization.
+// Mail as the SMTP server accepted it: one document for each delivery and receiving domain, in the domain's organization.
 import { type Document, defineCollection, derivedUuid } from "#core"
 import type { MailRoute } from "../sending-domains/index.ts"
+import { normalAddress } from "./conversations/conversations.ts"
 import type { MailEnvelope } from "./handlers.ts"
 
 export interface StoredMail extends Document {
@@ -14,6 +15,16 @@ export interface StoredMail extends Document {
   raw_key: string
   /** The name of the handler that took it; null until then. */
   handled_by: string | null
+  /** Identifies the message by what its author wrote. Absent for mail of earlier versions. */
+  content_key?: string
+  /** Identifies the client, the envelope sender and the signatures. */
+  source_key?: string
+  /** True if DMARC passed, or SPF or DKIM for an author without a DMARC policy. Absent until the mail is handled. */
+  authenticated?: boolean
+  /** Recipients without an earlier event. Absent until the mail is handled. */
+  event_recipients?: string[]
+  /** Id of the mail with the same message in a conversation. Absent for the first mail. */
+  same_as?: string
   /** Id of the commit in which leads were last told of its author: they are not where it was removed. */
   told_in?: string
   /** UUIDv7: of the event that pipelines make of it. */
@@ -24,14 +35,22 @@ export const InboundMailCollection = defineCollection<StoredMail>()({
   name: "inbound_mails",
   scope: "organization",
   times: ["received_at"],
-  indexes: [{ fields: ["-received_at"] }],
+  indexes: [{ fields: ["-received_at"] }, { fields: ["content_key"] }, { fields: ["same_as"] }],
   audit: "none",
   repairsText: true,
 })
 
-/** One message for one domain, so that a client that did not hear the answer and sends it again leaves one. */
+/** Returns the same id for each delivery of one message to one domain. A repeated delivery is stored once. */
 export function mailId({ organization, domain, kind }: MailRoute, identity: readonly string[]): string {
   return derivedUuid("inbound mail", organization, domain, kind, ...identity)
+}
+
+/** Deliveries of one message to one domain. Later ones may repeat an event. */
+export const maxDeliveries = 200
+
+/** Returns the recipients of several deliveries, each in its one spelling. */
+export function recipientsOf(mails: readonly Pick<StoredMail, "envelope">[]): Set<string> {
+  return new Set(mails.flatMap(({ envelope }) => envelope.recipients.map(normalAddress)))
 }
 
 export function envelopeOf({ from, recipients, remote_address, helo, tls }: MailEnvelope): StoredMail["envelope"] {

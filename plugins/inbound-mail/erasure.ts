@@ -30,7 +30,9 @@ export function mailErasure({ store, works, buckets }: Services): MailErasure {
     const [mails, messages, conversations] = [InboundMailCollection, MessageCollection, ConversationCollection]
     /** Of a received message the raw one goes first, so that none is left where a node ends. */
     async function removeMessages(ids: readonly string[]): Promise<void> {
-      const raw = await store.open(mails, organization).find({ id: { $in: [...ids] } }, { limit: ids.length })
+      const own = await store.open(mails, organization).find({ id: { $in: [...ids] } }, { limit: ids.length })
+      const repeated = await store.open(mails, organization).find({ same_as: { $in: [...ids] } })
+      const raw = [...own, ...repeated]
       for (const { raw_key } of raw) await buckets.open(organization).remove(raw_key)
       await works.run((work) => {
         for (const id of ids) work.in(messages, organization).remove(id, { optional: true })

@@ -1,15 +1,16 @@
 // What is done with mail once it is on disk, so that a crash after the 250 loses none.
 import { z } from "zod"
-import { defineJob, Store } from "#core"
+import { Clock, defineJob, Store, type UnitOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { MailAuthors } from "./authors.ts"
-import { InboundMailCollection } from "./collections.ts"
+import { InboundMailCollection, type StoredMail } from "./collections.ts"
 import { ConversationsToken } from "./conversations/conversations.ts"
+import { isAuthenticated, standingOf } from "./deliveries.ts"
 import { FeedingToken } from "./feeding/feed.ts"
 import { ForwardingToken } from "./forwarding/forward.ts"
 import { MailHandlers, type ReceivedMail } from "./handlers.ts"
 import { MailParserToken, maxThreads } from "./parse/mail-parser.ts"
-import { receive } from "./receive.ts"
+import { receive, receiveAgain } from "./receive.ts"
 
 export const processRef = { type: "inbound_mail.process", payload: z.object({ organization: z.string(), mail_id: z.string() }) }
 export const purgeRef = { type: "inbound_mail.purge", payload: z.object({ organization: z.string(), raw_key: z.string() }) }
@@ -21,6 +22,7 @@ export const processJob = defineJob({
   timeoutMs: 120_000,
   inject: {
     store: Store,
+    clock: Clock,
     buckets: Buckets,
     handlers: MailHandlers,
     parser: MailParserToken,
@@ -29,7 +31,7 @@ export const processJob = defineJob({
     feeding: FeedingToken,
     authors: MailAuthors,
   },
-  async run({ payload: { organization, mail_id }, deps: { store, buckets, handlers, parser, ...services }, work, log }) {
+  async run({ payload: { organization, mail_id }, deps: { store, clock, buckets, handlers, parser, ...services }, work, log }) {
     const stored = await store.open(InboundMailCollection, organization).get(mail_id)
     if (!stored || stored.handled_by !== null) return
     const object = await buckets.open(organization).get(stored.raw_key)
@@ -37,8 +39,12 @@ export const processJob = defineJob({
     const chunks: Uint8Array[] = []
     for await (const chunk of object.chunks) chunks.push(chunk)
     const raw = Buffer.concat(chunks)
-    const { envelope, domain, kind } = stored
-    const parsed = await parser.parse(raw, { ip: envelope.remote_address, helo: envelope.helo, sender: envelope.from })
+    const { domain, kind } = stored
+    const { remote_address: ip, helo, from: sender } = stored.envelope
+    const parsed = await parser.parse(raw, { ip, helo, sender })
+    const authenticated = isAuthenticated(parsed.authentication)
+    const { recipients, same } = await standingOf(store, organization, { ...stored, authenticated }, clock.now())
+    const envelope = { ...stored.envelope, recipients: [...recipients] }
     const mail: ReceivedMail = {
       id: mail_id,
       route: { organization, domain, kind },
@@ -47,14 +53,30 @@ export const processJob = defineJob({
       ...parsed,
       raw: async () => raw,
     }
-    const handler = handlers.claiming(mail)
-    if (handler) await handler.handle(mail, work)
-    else if (kind === "mail") await receive(services, mail, work)
-    const handled_by = handler?.name ?? (kind === "mail" ? "conversations" : "nobody")
+    const handled_by = recipients.length === 0 ? "duplicate" : await handle({ handlers, ...services }, mail, same, work)
     log.info({ mail: mail_id, handled_by }, "handled received mail")
-    work.in(InboundMailCollection, organization).update(mail_id, { $set: { handled_by } }, { where: { handled_by: null } })
+    const change = { handled_by, authenticated, event_recipients: [...recipients], ...(same && { same_as: same.id }) }
+    work.in(InboundMailCollection, organization).update(mail_id, { $set: change }, { where: { handled_by: null } })
   },
 })
+
+type HandleServices = Parameters<typeof receive>[0] & { readonly handlers: MailHandlers }
+
+/** Returns the name of the handler. */
+async function handle(
+  { handlers, ...services }: HandleServices,
+  mail: ReceivedMail,
+  same: StoredMail | undefined,
+  work: UnitOfWork,
+): Promise<string> {
+  const handler = handlers.claiming(mail)
+  if (handler) await handler.handle(mail, work)
+  if (handler) return handler.name
+  if (mail.route.kind !== "mail") return "nobody"
+  if (same) await receiveAgain(services, mail, work)
+  else await receive(services, mail, work)
+  return "conversations"
+}
 
 export const purgeJob = defineJob({
   ...purgeRef,

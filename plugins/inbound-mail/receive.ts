@@ -18,23 +18,16 @@ interface ReceiveServices {
   readonly authors: MailAuthors
 }
 
-/** Stages the message, and what follows from it. */
+/** Stages the message with its forward, events and author. */
 export async function receive(
   { conversations, forwarding, feeding, authors }: ReceiveServices,
   mail: ReceivedMail,
   work: UnitOfWork,
 ): Promise<void> {
-  const { id, route, envelope, received_at, content, authentication } = mail
+  const { id, route, envelope, received_at, content } = mail
   const from = content.from ?? (envelope.from === "" ? nobody : { name: "", address: envelope.from })
-  const { message_id, to, cc, subject, text, attachments, references, problem } = content
-  const inbound: NonNullable<StoredMessage["inbound"]> = {
-    domain: route.domain,
-    authentication: { ...authentication, signed_by: [...authentication.signed_by] },
-    quarantined: authentication.dmarc === "fail" && ["quarantine", "reject"].includes(authentication.policy),
-    automatic: isAutomatic(mail),
-    problem,
-    forward: null,
-  }
+  const { message_id, to, cc, subject, text, attachments, references } = content
+  const inbound = inboundOf(mail)
   const forward = await forwarding.plan(work, mail, { from, inbound })
   await feeding.plan(work, mail, { inbound })
   // A person who is erased meanwhile is not made a lead again.
@@ -56,6 +49,23 @@ export async function receive(
     references,
     domain: route.domain,
   })
+}
+
+/** Stages the events of a message that another delivery has put into its conversation. */
+export async function receiveAgain({ feeding }: Pick<ReceiveServices, "feeding">, mail: ReceivedMail, work: UnitOfWork): Promise<void> {
+  await feeding.plan(work, mail, { inbound: inboundOf(mail) })
+}
+
+function inboundOf(mail: ReceivedMail): NonNullable<StoredMessage["inbound"]> {
+  const { route, content, authentication } = mail
+  return {
+    domain: route.domain,
+    authentication: { ...authentication, signed_by: [...authentication.signed_by] },
+    quarantined: authentication.dmarc === "fail" && ["quarantine", "reject"].includes(authentication.policy),
+    automatic: isAutomatic(mail),
+    problem: content.problem,
+    forward: null,
+  }
 }
 
 /** Written by a program (RFC 3834), so that nothing may answer it by itself. */

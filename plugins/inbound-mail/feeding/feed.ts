@@ -47,8 +47,8 @@ export const feedJob = defineJob({
   summary: "Puts a received mail through a pipeline.",
   inject: { store: Store, engine: PipelineEngine, source: PipelineSource },
   async run({ payload: { organization, mail_id, pipeline_id }, deps: { store, engine, source }, log }) {
-    const message = await store.open(MessageCollection, organization).get(mail_id)
     const mail = await store.open(InboundMailCollection, organization).get(mail_id)
+    const message = await store.open(MessageCollection, organization).get(mail?.same_as ?? mail_id)
     const pipeline = await source.byId(organization, pipeline_id)
     if (!message || !mail || pipeline?.document.state !== "active") return
     const { execution_id, status } = await engine.submit(pipeline, { payload: eventOf(message, mail), idempotencyKey: mail.event_id })
@@ -57,7 +57,7 @@ export const feedJob = defineJob({
 })
 
 /** What pipelines see of a mail. */
-function eventOf(message: StoredMessage, { envelope, domain }: StoredMail): Json {
+function eventOf(message: StoredMessage, { envelope, event_recipients, domain }: StoredMail): Json {
   const { authentication, automatic = false, problem = "" } = message.inbound ?? {}
   const { spf = "none", dkim = "none", dmarc = "none" } = authentication ?? {}
   return {
@@ -67,7 +67,7 @@ function eventOf(message: StoredMessage, { envelope, domain }: StoredMail): Json
     from_name: message.from.name,
     to: message.to.map(({ address }) => address),
     cc: message.cc.map(({ address }) => address),
-    recipients: [...envelope.recipients],
+    recipients: [...(event_recipients ?? envelope.recipients)],
     domain,
     subject: message.subject,
     text: message.text,

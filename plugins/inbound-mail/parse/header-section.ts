@@ -1,4 +1,5 @@
 // The header section of a raw message, read without the rest: what the SMTP server must know before it answers.
+import { createHash, subtle } from "node:crypto"
 
 /** Up to and without the empty line, or all of what has none. */
 export function headerSectionOf(raw: Uint8Array): Uint8Array {
@@ -8,22 +9,35 @@ export function headerSectionOf(raw: Uint8Array): Uint8Array {
   return end < 0 ? bytes : bytes.subarray(0, end + 2)
 }
 
-export interface FirstLook {
-  /** Of `Message-ID`, with angle brackets; empty where it has none. */
-  readonly messageId: string
-  /** Of `From`, as it stands there. */
-  readonly from: string
-  readonly receivedCount: number
+/** Headers that authors write. Servers on the way add and change others. */
+const authored =
+  "from|sender|reply-to|to|cc|subject|date|message-id|in-reply-to|references|mime-version|content-type|content-transfer-encoding"
+
+/** Returns a digest of the authored headers and the body. Repeated deliveries of a message have the same digest. */
+export async function contentDigest(raw: Uint8Array<ArrayBuffer>, section: Uint8Array): Promise<string> {
+  // Runs outside the main thread: bodies are large.
+  const body = await subtle.digest("SHA-256", raw.subarray(section.length))
+  return createHash("sha256").update(fieldsOf(section, authored).join("\n")).update(new Uint8Array(body)).digest("hex")
 }
 
-export function firstLook(section: Uint8Array): FirstLook {
+/** Returns a digest of the DKIM signatures. */
+export function signaturesDigest(section: Uint8Array): string {
+  return createHash("sha256").update(fieldsOf(section, "dkim-signature").join("\n")).digest("hex")
+}
+
+function fieldsOf(section: Uint8Array, names: string): string[] {
   const text = Buffer.from(section).toString("latin1")
-  const value = (name: string) => new RegExp(`^${name}[ \\t]*:(.*(?:\\r\\n[ \\t].*)*)`, "im").exec(text)?.[1] ?? ""
-  return {
-    messageId: /<[^<>\s]{1,900}>/.exec(value("message-id"))?.[0] ?? "",
-    from: value("from").replace(/\s+/g, " ").trim().slice(0, 1_000),
-    receivedCount: text.match(/^received[ \t]*:/gim)?.length ?? 0,
-  }
+  const fields = text.match(new RegExp(`^(?:${names})[ \\t]*:.*(?:\\r\\n[ \\t].*)*`, "gim")) ?? []
+  return fields.map((field) => field.replace(/\s+/g, " ").trim())
+}
+
+/** Returns the number of `Received` headers. */
+export function receivedCount(section: Uint8Array): number {
+  return (
+    Buffer.from(section)
+      .toString("latin1")
+      .match(/^received[ \t]*:/gim)?.length ?? 0
+  )
 }
 
 /** Whether a line ends in anything but CRLF: what mail servers read differently, so that messages hide in messages. */

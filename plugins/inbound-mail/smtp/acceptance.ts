@@ -1,11 +1,13 @@
 // Decides about recipients, and keeps a message on disk before the client is told that it was taken.
-import { type Clock, type Ids, type JobQueue, type Store, timestamp, type UnitsOfWork } from "#core"
+import { AppError, type Clock, derivedUuid, type Ids, type JobQueue, type Store, timestamp, type UnitsOfWork } from "#core"
+import { networkOf } from "#core/engine"
 import type { Buckets } from "../../buckets/index.ts"
 import type { MailRoute, MailRoutes } from "../../sending-domains/index.ts"
-import { envelopeOf, InboundMailCollection, mailId, type StoredMail } from "../collections.ts"
+import { envelopeOf, InboundMailCollection, mailId, maxDeliveries, recipientsOf, type StoredMail } from "../collections.ts"
+import { normalAddress } from "../conversations/conversations.ts"
 import type { MailEnvelope, MailHandlers } from "../handlers.ts"
 import { processRef, purgeRef } from "../jobs.ts"
-import { firstLook, hasBareNewline, headerSectionOf } from "../parse/header-section.ts"
+import { contentDigest, hasBareNewline, headerSectionOf, receivedCount, signaturesDigest } from "../parse/header-section.ts"
 import type { Settings } from "../settings.ts"
 import type { SmtpLimits } from "./limits.ts"
 import { SmtpRefusal } from "./reply.ts"
@@ -14,6 +16,8 @@ const maxHeaderBytes = 256 * 1_024
 /** Received headers of a message; RFC 5321 section 6.3 ends loops by their count. */
 const maxHops = 50
 const dayMs = 86_400_000
+/** Tries to store a message while other deliveries of it are stored. */
+const maxAttempts = 10
 
 interface AcceptanceServices {
   readonly store: Store
@@ -26,6 +30,18 @@ interface AcceptanceServices {
   readonly handlers: MailHandlers
   readonly limits: SmtpLimits
   readonly settings: Settings
+}
+
+/** One SMTP transaction. */
+interface Delivery {
+  readonly envelope: MailEnvelope
+  readonly content: string
+  readonly source: string
+}
+
+interface FreshMail {
+  readonly organization: string
+  readonly mail: StoredMail
 }
 
 export class Acceptance {
@@ -47,74 +63,100 @@ export class Acceptance {
   }
 
   /** Resolves once the message is on disk for every recipient. Throws the refusal of what is not taken. */
-  async take(raw: Buffer, envelope: MailEnvelope): Promise<void> {
+  async take(raw: Buffer<ArrayBuffer>, envelope: MailEnvelope): Promise<void> {
     const section = headerSectionOf(raw)
     if (hasBareNewline(raw))
       throw new SmtpRefusal(550, "5.6.11", "A line ends in a bare CR or LF; lines end in CRLF (RFC 5321 section 2.3.8)")
     if (section.length > maxHeaderBytes) throw new SmtpRefusal(554, "5.6.0", `The headers are longer than ${maxHeaderBytes} bytes`)
-    const { messageId, from, receivedCount } = firstLook(section)
-    if (receivedCount > maxHops) throw new SmtpRefusal(554, "5.4.6", `The message has passed more than ${maxHops} servers, as in a loop`)
-    const mails = await this.#mails(raw, envelope, messageId === "" ? [raw.toString("latin1")] : [messageId, from])
-    await this.#keep(raw, mails)
+    if (receivedCount(section) > maxHops)
+      throw new SmtpRefusal(554, "5.4.6", `The message has passed more than ${maxHops} servers, as in a loop`)
+    const content = await contentDigest(raw, section)
+    const source = derivedUuid("mail source", networkOf(envelope.remote_address), envelope.from, signaturesDigest(section))
+    await this.#keep(raw, { envelope, content, source })
   }
 
-  async #mails(
-    raw: Buffer,
-    envelope: MailEnvelope,
-    identity: readonly string[],
-  ): Promise<Map<string, [organization: string, mail: StoredMail]>> {
-    const { clock, ids } = this.#services
-    const received_at = timestamp(clock.now())
-    const mails = new Map<string, [organization: string, mail: StoredMail]>()
-    for (const recipient of envelope.recipients) {
-      const route = await this.route(recipient)
-      const id = mailId(route, identity)
-      const earlier = mails.get(id)
-      if (earlier) {
-        earlier[1].envelope.recipients.push(recipient)
-        continue
+  /** Stores the message for the recipients without it. Two deliveries at once are stored one after the other. */
+  async #keep(raw: Buffer, delivery: Delivery): Promise<void> {
+    const counted = new Set<string>()
+    for (let attempt = 1; ; attempt++) {
+      const fresh = await this.#freshMails(raw, delivery)
+      for (const { organization, mail } of fresh) {
+        if (!counted.has(mail.id)) await this.#services.limits.recipient(organization)
+        counted.add(mail.id)
       }
-      await this.#services.limits.recipient(route.organization)
-      const [day] = received_at.split("T")
-      mails.set(id, [
-        route.organization,
-        {
-          id,
-          domain: route.domain,
-          kind: route.kind,
-          envelope: envelopeOf({ ...envelope, recipients: [recipient] }),
-          received_at,
-          size: raw.length,
-          raw_key: `inbound-mail/${day}/${ids.uuid()}.eml`,
-          handled_by: null,
-          event_id: ids.uuid(),
-        },
-      ])
+      if (fresh.length === 0 || (await this.#stored(raw, fresh))) return
+      if (attempt === maxAttempts) throw new Error(`${maxAttempts} deliveries of one message came at the same moment.`)
     }
-    return mails
   }
 
-  async #keep(raw: Buffer, mails: ReadonlyMap<string, [organization: string, mail: StoredMail]>): Promise<void> {
-    const { store, works, queue, clock, buckets, settings } = this.#services
-    const fresh: [organization: string, mail: StoredMail][] = []
-    for (const [organization, mail] of mails.values())
-      if (!(await store.open(InboundMailCollection, organization).get(mail.id))) fresh.push([organization, mail])
-    for (const [organization, mail] of fresh)
-      await buckets.open(organization).put(mail.raw_key, Buffer.concat([traceOf(mail, settings.hostname), raw]))
-    if (fresh.length === 0) return
-    await works.run((work) => {
-      for (const [organization, mail] of fresh) {
-        const payload = { organization, mail_id: mail.id }
-        work.in(InboundMailCollection, organization).insert(mail, { ifPresent: "keep" })
-        queue.enqueue(work, processRef, payload, { organization, id: mail.id })
-        queue.enqueue(
-          work,
-          purgeRef,
-          { organization, raw_key: mail.raw_key },
-          { organization, runAt: clock.now() + settings.keep_raw_days * dayMs },
-        )
+  async #freshMails(raw: Buffer, { envelope, content, source }: Delivery): Promise<FreshMail[]> {
+    const { clock, ids, store } = this.#services
+    const received_at = timestamp(clock.now())
+    const [day] = received_at.split("T")
+    const fresh: FreshMail[] = []
+    for (const { route, recipients: all } of await this.#byRoute(envelope.recipients)) {
+      const content_key = mailId(route, [content])
+      const earlier = await store.open(InboundMailCollection, route.organization).find({ content_key }, { limit: maxDeliveries })
+      const taken = recipientsOf(earlier.filter(({ source_key }) => source_key === source))
+      const recipients = all.filter((one) => !taken.has(normalAddress(one)))
+      if (recipients.length === 0) continue
+      const id = earlier.length === 0 ? content_key : mailId(route, [content, source, ...recipients.map(normalAddress).sort()])
+      const mail: StoredMail = {
+        id,
+        domain: route.domain,
+        kind: route.kind,
+        envelope: envelopeOf({ ...envelope, recipients }),
+        received_at,
+        size: raw.length,
+        raw_key: `inbound-mail/${day}/${ids.uuid()}.eml`,
+        handled_by: null,
+        event_id: ids.uuid(),
+        content_key,
+        source_key: source,
       }
-    })
+      fresh.push({ organization: route.organization, mail })
+    }
+    return fresh
+  }
+
+  async #byRoute(recipients: readonly string[]): Promise<{ route: MailRoute; recipients: string[] }[]> {
+    const groups = new Map<string, { route: MailRoute; recipients: string[] }>()
+    for (const recipient of recipients) {
+      const route = await this.route(recipient)
+      const key = `${route.organization} ${route.kind} ${route.domain}`
+      const group = groups.get(key)
+      if (group) group.recipients.push(recipient)
+      else groups.set(key, { route, recipients: [recipient] })
+    }
+    return [...groups.values()]
+  }
+
+  /** Returns false if another delivery of the message was stored meanwhile. */
+  async #stored(raw: Buffer, fresh: readonly FreshMail[]): Promise<boolean> {
+    const { works, queue, clock, buckets, settings } = this.#services
+    for (const { organization, mail } of fresh)
+      await buckets.open(organization).put(mail.raw_key, Buffer.concat([traceOf(mail, settings.hostname), raw]))
+    try {
+      await works.run((work) => {
+        for (const { organization, mail } of fresh) {
+          const payload = { organization, mail_id: mail.id }
+          const ifPresent = mail.id === mail.content_key ? "fail" : "keep"
+          work.in(InboundMailCollection, organization).insert(mail, { ifPresent })
+          queue.enqueue(work, processRef, payload, { organization, id: mail.id })
+          queue.enqueue(
+            work,
+            purgeRef,
+            { organization, raw_key: mail.raw_key },
+            { organization, runAt: clock.now() + settings.keep_raw_days * dayMs },
+          )
+        }
+      })
+      return true
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "already_exists") throw error
+      for (const { organization, mail } of fresh) await buckets.open(organization).remove(mail.raw_key)
+      return false
+    }
   }
 }
 

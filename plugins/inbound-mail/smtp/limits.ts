@@ -37,7 +37,7 @@ export class SmtpLimits {
   }
 
   /** Reads a message within the bounds of its size and of the memory that all may take; the rest of what is too large is read and dropped. */
-  async read<T>(stream: AsyncIterable<Buffer>, use: (raw: Buffer) => Promise<T>): Promise<T> {
+  async read<T>(stream: AsyncIterable<Buffer>, use: (raw: Buffer<ArrayBuffer>) => Promise<T>): Promise<T> {
     const { max_message_bytes, max_buffered_bytes } = this.#settings
     const chunks: Buffer[] = []
     let [size, taken] = [0, 0]

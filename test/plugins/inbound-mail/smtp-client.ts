@@ -23,16 +23,16 @@ export class SmtpClient {
   }
 
   /** Connected, the greeting unread. */
-  static async connect(port: number): Promise<SmtpClient> {
-    const socket = connect(port, "127.0.0.1")
+  static async connect(port: number, localAddress = "127.0.0.1"): Promise<SmtpClient> {
+    const socket = connect({ port, host: "127.0.0.1", localAddress })
     const client = new SmtpClient(socket)
     await once(socket, "connect")
     return client
   }
 
   /** Greeted, and past EHLO. */
-  static async open(port: number): Promise<SmtpClient> {
-    const client = await SmtpClient.connect(port)
+  static async open(port: number, localAddress?: string): Promise<SmtpClient> {
+    const client = await SmtpClient.connect(port, localAddress)
     await client.reply()
     await client.say("EHLO client.test")
     return client

@@ -1,0 +1,48 @@
+// Several deliveries of one message: to other recipients, or from other clients.
+// The conversation has the message once. An event goes to each recipient once. An authenticated delivery counts even if an
+// unauthenticated one came first, because anybody can forge the headers and the text of a message.
+import { Postponed, type Store } from "#core"
+import { InboundMailCollection, maxDeliveries, recipientsOf, type StoredMail } from "./collections.ts"
+import { normalAddress } from "./conversations/conversations.ts"
+import type { Authentication } from "./parse/authentication.ts"
+
+/** Time until the job looks again for the earlier deliveries. */
+const waitMs = 500
+/** A delivery stops waiting for earlier ones after this time. */
+const maxWaitMs = 600_000
+
+export interface Standing {
+  /** Recipients without an equally authenticated delivery. */
+  readonly recipients: readonly string[]
+  /** The mail with the same message in a conversation; undefined if this delivery is the first. */
+  readonly same: StoredMail | undefined
+}
+
+/** Compares a delivery with the earlier ones. Throws `Postponed` until those are handled. */
+export async function standingOf(store: Store, organization: string, mail: StoredMail, now: number): Promise<Standing> {
+  const { content_key, envelope } = mail
+  if (content_key === undefined || mail.id === content_key) return { recipients: envelope.recipients, same: undefined }
+  const all = await store.open(InboundMailCollection, organization).find({ content_key }, { limit: maxDeliveries })
+  const earlier = all.filter((one) => precedes(one, mail))
+  const isLate = now - Date.parse(mail.received_at) > maxWaitMs
+  if (!isLate && earlier.some(({ handled_by }) => handled_by === null)) throw new Postponed(waitMs)
+  const authenticated = mail.authenticated === true
+  const handled = earlier.filter(({ handled_by }) => handled_by !== null)
+  const taken = recipientsOf(handled.filter((one) => one.authenticated === true || !authenticated))
+  return {
+    recipients: envelope.recipients.filter((one) => !taken.has(normalAddress(one))),
+    same: handled.find((one) => (one.authenticated === true) === authenticated && one.same_as === undefined),
+  }
+}
+
+/** True if receivers take the author's domain for the sender. */
+export function isAuthenticated({ dmarc, spf, dkim }: Pick<Authentication, "dmarc" | "spf" | "dkim">): boolean {
+  return dmarc === "pass" || (dmarc === "none" && (spf === "pass" || dkim === "pass"))
+}
+
+/** The first delivery has the content's own id. */
+function precedes(one: StoredMail, other: StoredMail): boolean {
+  if (one.id === other.id) return false
+  if (one.id === one.content_key) return true
+  return one.received_at < other.received_at || (one.received_at === other.received_at && one.id < other.id)
+}
