@@ -7,7 +7,7 @@ import type { Conversations } from "./conversations/conversations.ts"
 import type { Feeding } from "./feeding/feed.ts"
 import type { Forwarding } from "./forwarding/forward.ts"
 import type { ReceivedMail } from "./handlers.ts"
-import { headersOf } from "./parse/content.ts"
+import { originOf } from "./origin/mail-origin.ts"
 
 const nobody = { name: "", address: "unknown@unknown.invalid" }
 
@@ -62,20 +62,8 @@ function inboundOf(mail: ReceivedMail): NonNullable<StoredMessage["inbound"]> {
     domain: route.domain,
     authentication: { ...authentication, signed_by: [...authentication.signed_by] },
     quarantined: authentication.dmarc === "fail" && ["quarantine", "reject"].includes(authentication.policy),
-    automatic: isAutomatic(mail),
+    automatic: originOf(mail) !== "person",
     problem: content.problem,
     forward: null,
   }
-}
-
-/** Written by a program (RFC 3834), so that nothing may answer it by itself. */
-function isAutomatic({ envelope, content }: Pick<ReceivedMail, "envelope" | "content">): boolean {
-  const submitted = headersOf(content, "auto-submitted")[0]?.trim().toLowerCase() ?? "no"
-  const precedence = headersOf(content, "precedence")[0]?.trim().toLowerCase() ?? ""
-  return (
-    envelope.from === "" ||
-    !/^no\b/.test(submitted) ||
-    ["bulk", "junk", "list"].includes(precedence) ||
-    ["list-id", "x-autoreply", "x-autorespond"].some((key) => headersOf(content, key).length > 0)
-  )
 }

@@ -43,7 +43,7 @@ export interface StoredMessage extends Document {
     authentication: Omit<Authentication, "signed_by"> & { signed_by: string[] }
     /** DMARC fails, and the author's domain asks for such mail not to be taken for its own. */
     quarantined: boolean
-    /** Written by a program: no answer to it is wanted. */
+    /** Written by a program, or asks for no automatic answer. */
     automatic: boolean
     problem: string
     /** What became of forwarding it; null where nobody is named to forward to. */

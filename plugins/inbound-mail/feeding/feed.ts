@@ -7,6 +7,7 @@ import type { EventPipelines } from "../../event-pipelines/index.ts"
 import { InboundMailCollection, type StoredMail } from "../collections.ts"
 import { MessageCollection, type StoredMessage } from "../conversations/collections.ts"
 import type { ReceivedMail } from "../handlers.ts"
+import { originOf } from "../origin/mail-origin.ts"
 import { headersOf } from "../parse/content.ts"
 
 /** Pipelines of an organization that one mail is given to. */
@@ -26,11 +27,11 @@ export class Feeding {
     this.#pipelines = pipelines
   }
 
-  /** Stages an event for each active pipeline; none of answers that programs write, or of what the service sent itself, which could go round. */
-  async plan(work: UnitOfWork, { id, route, envelope, content }: ReceivedMail, { inbound }: Pick<StoredMessage, "inbound">): Promise<void> {
-    const answer = envelope.from === "" || /^auto-replied/i.test(headersOf(content, "auto-submitted")[0]?.trim() ?? "")
-    if (answer || inbound?.quarantined || headersOf(content, ownHeader.toLowerCase()).length > 0) return
-    const { organization } = route
+  /** Stages an event for each active pipeline. Skips answers of programs and the service's own mail, which could go round. */
+  async plan(work: UnitOfWork, mail: ReceivedMail, { inbound }: Pick<StoredMessage, "inbound">): Promise<void> {
+    if (inbound?.quarantined || originOf(mail) === "answer" || headersOf(mail.content, ownHeader.toLowerCase()).length > 0) return
+    const { id } = mail
+    const { organization } = mail.route
     const request = { source_kind: "inbound_email", state: "active", limit: maxPipelines, cursor: "" } as const
     const { items } = await this.#pipelines.list(organization, request)
     for (const pipeline of items) {

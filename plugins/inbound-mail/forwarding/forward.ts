@@ -9,6 +9,7 @@ import { InboundMailCollection, type StoredMail } from "../collections.ts"
 import { type Forward, MessageCollection, type StoredMessage } from "../conversations/collections.ts"
 import { normalAddress } from "../conversations/conversations.ts"
 import type { ReceivedMail } from "../handlers.ts"
+import { originOf } from "../origin/mail-origin.ts"
 import { headersOf } from "../parse/content.ts"
 
 const maxText = 20_000
@@ -45,14 +46,11 @@ export class Forwarding {
     return { state: "queued", to, reason: "" }
   }
 
-  async #obstacle(
-    { content, route }: ReceivedMail,
-    { from, inbound }: Pick<StoredMessage, "from" | "inbound">,
-    to: string,
-  ): Promise<Forward["reason"]> {
+  async #obstacle(mail: ReceivedMail, { from, inbound }: Pick<StoredMessage, "from" | "inbound">, to: string): Promise<Forward["reason"]> {
+    const { content, route } = mail
     if (headersOf(content, ownHeader.toLowerCase()).length > 0) return "loop"
     if (inbound?.quarantined) return "quarantined"
-    if (inbound?.automatic) return "automatic"
+    if (["program", "answer"].includes(originOf(mail))) return "automatic"
     if (normalAddress(from.address) === normalAddress(to)) return "author"
     if (await this.#services.routes.of(to.slice(to.lastIndexOf("@") + 1))) return "received_here"
     const { limiter, limit } = this.#services
