@@ -15,11 +15,15 @@ describe("test reporter", () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  async function run(files: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}) {
+  async function run(
+    files: Readonly<Record<string, string>>,
+    env: Readonly<Record<string, string>> = {},
+    mode = ["--parallel", "--jobs", "2"],
+  ) {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
     const paths = Object.keys(files).filter((name) => name.endsWith(".mjs"))
     const mocha = join(projectRoot, "node_modules/mocha/bin/mocha.js")
-    const args = [mocha, "--parallel", "--jobs", "2", ...paths.map((name) => join(folder, name))]
+    const args = [mocha, ...mode, ...paths.map((name) => join(folder, name))]
     const { MILLRACE_TEST_ALLOWED_SKIPS: _, ...inherited } = process.env
     return await finished(spawn(process.execPath, args, { cwd: projectRoot, env: { ...inherited, ...env } }))
   }
@@ -46,6 +50,21 @@ describe("test reporter", () => {
     expect(without.output).to.match(/^skipped: 2 of .*skipping\.test\.mjs$/m)
     expect(without.code, without.output).to.equal(0)
   })
+
+  for (const mode of [["--parallel", "--jobs", "2"], []])
+    for (const [kind, fault] of Object.entries({
+      "a rejection without a handler": 'Promise.reject(new Error("lost"))',
+      "a rejection with a value": 'Promise.reject("lost")',
+      "an uncaught exception": 'setImmediate(() => { throw new Error("lost") })',
+    })) {
+      it(`fails a test with ${kind} ${mode.length > 0 ? "in a worker" : "in one process"}`, async () => {
+        const wait = "await new Promise((resolve) => setTimeout(resolve, 50))"
+        const dropping = `describe("c", () => { it("drops", async () => { ${fault}; ${wait} }) })\n`
+        const { code, output } = await run({ "passing.test.mjs": passing, "dropping.test.mjs": dropping }, {}, mode)
+        expect(output).to.match(/failed: c drops: .*lost/)
+        expect(code, output).to.not.equal(0)
+      })
+    }
 
   it("shows what each file took", async () => {
     const { output } = await run({ "passing.test.mjs": passing, "other.test.mjs": passing })

@@ -23,7 +23,16 @@ export function afterTests(ending: () => Promise<unknown>): void {
   endings.push(ending)
 }
 
+/** Fails the test that runs. Mocha ignores a rejection without a handler. */
+function failTest(reason: unknown): void {
+  throw reason instanceof Error ? reason : new Error(`A promise was rejected without a handler: ${String(reason)}`)
+}
+
 export const mochaHooks = {
+  beforeAll() {
+    // Mocha's workers remove all listeners after each file.
+    if (!process.listeners("unhandledRejection").includes(failTest)) process.on("unhandledRejection", failTest)
+  },
   async afterAll(this: Mocha.Context) {
     for (const ending of endings) await ending()
     const file = this.test?.parent?.suites[0]?.file
