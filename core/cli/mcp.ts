@@ -3,6 +3,7 @@
 // offered, allowed and kept in its audit log, and speaks the revision that the client asks for.
 import { createInterface } from "node:readline"
 import { baseOf } from "../client/caller.ts"
+import { allDone } from "../kernel/all-done.ts"
 import type { Terminal } from "../kernel/terminal.ts"
 import { type Message, messagesOf, requestIdsOf } from "./mcp/message.ts"
 import { type Refusal, Service } from "./mcp/service.ts"
@@ -22,9 +23,11 @@ export async function serveMcp(target: Target, { stdin, stdout, stderr }: Termin
     const message = messagesOf(line)
     if (message === undefined) write({ jsonrpc: "2.0", id: null, error: { code: -32_700, message: "The line is not a JSON-RPC message." } })
     else if (!service.cancels(message)) {
-      const carried = service.carry({ message, line }, write).catch((refusal: Refusal) => refuse(message, refusal))
+      const carried = service
+        .carry({ message, line }, write)
+        .catch((refusal: Refusal) => refuse(message, refusal))
+        .finally(() => inFlight.delete(carried))
       inFlight.set(carried, message)
-      void carried.finally(() => inFlight.delete(carried))
     }
   }
 
@@ -36,6 +39,6 @@ export async function serveMcp(target: Target, { stdin, stdout, stderr }: Termin
 
   const timer = setTimeout(() => service.close(), lastAnswersMs)
   service.closeStreams()
-  await Promise.all(inFlight.keys())
+  await allDone(inFlight.keys())
   clearTimeout(timer)
 }

@@ -4,7 +4,9 @@
 import type { CacheInvalidation, CommitFeed, CommitFeedReader } from "../contract/cache-invalidation.ts"
 import type { Store } from "../contract/store.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
+import { allDone } from "../kernel/all-done.ts"
 import { type Clock, sleep, timestamp } from "../kernel/clock.ts"
+import { throwUncaught } from "../kernel/defect.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
@@ -78,7 +80,7 @@ class Cluster implements ClusterInvalidation {
     work.in(changes).insert({ id, topic, key, origin: this.#node, settled: waits, confirmed: [], expires_at })
     work.afterCommit(async () => {
       const dropped = this.#topics.drop(topic, key)
-      if (waits) await Promise.all([dropped, this.#everywhere(id)])
+      if (waits) await allDone([dropped, this.#everywhere(id)])
       else dropped.catch((error: unknown) => log.error({ err: error, topic, key }, "a cache could not be invalidated"))
     })
   }
@@ -95,7 +97,7 @@ class Cluster implements ClusterInvalidation {
 
   async start(): Promise<void> {
     await this.#register()
-    this.#loops = Promise.all([this.#renewing(), this.#reading()])
+    this.#loops = Promise.allSettled([this.#renewing().catch(throwUncaught), this.#reading().catch(throwUncaught)])
   }
 
   async stop(): Promise<void> {
@@ -124,7 +126,7 @@ class Cluster implements ClusterInvalidation {
     // Anything held until here may be stale.
     await this.#topics.dropAll()
     // A node that committed one before the feed began, and listed the nodes after this one registered, waits for this one.
-    await Promise.all(earlier.map((change) => this.#confirm(change, this.#node)))
+    await allDone(earlier.map((change) => this.#confirm(change, this.#node)))
     this.#readAt = sentAt
     this.#broken = false
     this.#liveUntil = sentAt + this.#leaseMs

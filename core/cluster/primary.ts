@@ -6,7 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client"
+import { allDone } from "../kernel/all-done.ts"
 import { type Clock, giveUpAfter } from "../kernel/clock.ts"
+import { throwUncaught } from "../kernel/defect.ts"
 import type { Logger } from "../kernel/log.ts"
 import { type Samples, socketsVariable, type ToPrimary, type ToWorker } from "./worker.ts"
 
@@ -74,7 +76,7 @@ export class Primary {
       if (!stopped) throw error
     }
     const others = Array.from({ length: this.#stopping ? 0 : this.#options.workers - 1 })
-    await Promise.all(others.map(() => new Promise<void>((onListening) => this.#keep({ onListening }))))
+    await allDone(others.map(() => new Promise<void>((onListening) => this.#keep({ onListening }))))
     this.log.info({ workers: this.#options.workers }, "workers listen")
   }
 
@@ -88,7 +90,7 @@ export class Primary {
       this.log.warn({ within_ms: this.#options.stopWithinMs }, "workers that did not stop in time are killed")
       this.kill()
     })
-    await Promise.all(ended)
+    await allDone(ended)
     cancel()
     rmSync(this.#sockets, { recursive: true, force: true })
   }
@@ -133,7 +135,13 @@ export class Primary {
         entry.listens = true
         onListening()
       } else if (message.kind === "own_metrics") this.#scrapes.get(message.scrape)?.(worker.id, message.samples)
-      else void this.#scrape().then((text) => tell(worker, { kind: "metrics", question: message.question, text }))
+      else
+        this.#scrape()
+          .catch((error: unknown) => {
+            this.log.error({ err: error }, "the metrics of the workers could not be read")
+            return ""
+          })
+          .then((text) => tell(worker, { kind: "metrics", question: message.question, text }), throwUncaught)
     })
     return worker
   }

@@ -1,5 +1,6 @@
 // What this node holds in memory, by topic, and how it lets go of it.
 import { allKeys } from "../contract/cache-invalidation.ts"
+import { allDone } from "../kernel/all-done.ts"
 
 export type Drop = (key: string) => Promise<void> | void
 
@@ -12,10 +13,10 @@ export class Topics {
 
   /** Resolves when every holder has let go; rejects when one could not. All are asked at once, before anything is awaited. */
   async drop(topic: string, key: string): Promise<void> {
-    await Promise.all((this.#drops.get(topic) ?? []).map(async (drop) => drop(key)))
+    await allDone((this.#drops.get(topic) ?? []).map(async (drop) => drop(key)))
   }
 
   async dropAll(): Promise<void> {
-    await Promise.all([...this.#drops.keys()].map((topic) => this.drop(topic, allKeys)))
+    await allDone([...this.#drops.keys()].map((topic) => this.drop(topic, allKeys)))
   }
 }

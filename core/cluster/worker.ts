@@ -3,6 +3,7 @@
 import cluster from "node:cluster"
 import { join } from "node:path"
 import type { MetricObjectWithValues, MetricValue, Registry } from "prom-client"
+import { throwUncaught } from "../kernel/defect.ts"
 
 export type Samples = MetricObjectWithValues<MetricValue<string>>[]
 
@@ -49,7 +50,13 @@ export function workerPlace(): WorkerPlace | undefined {
 function metricsOfAll(own: Registry): Pick<Registry, "metrics" | "contentType"> {
   const waiting = new Map<number, (text: string) => void>()
   let last = 0
-  hear("own_metrics", ({ scrape }) => void own.getMetricsAsJSON().then((samples) => say({ kind: "own_metrics", scrape, samples })))
+  hear("own_metrics", ({ scrape }) => {
+    own
+      .getMetricsAsJSON()
+      // The scrape then lacks this worker.
+      .catch((): Samples => [])
+      .then((samples) => say({ kind: "own_metrics", scrape, samples }), throwUncaught)
+  })
   hear("metrics", ({ question, text }) => {
     waiting.get(question)?.(text)
     waiting.delete(question)

@@ -5,8 +5,10 @@ import type { z } from "zod"
 import type { Json } from "../contract/collection.ts"
 import { defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
+import { allDone } from "../kernel/all-done.ts"
 import { BoundedLog } from "../kernel/bounded-log.ts"
 import { timestamp } from "../kernel/clock.ts"
+import { throwUncaught } from "../kernel/defect.ts"
 import type { Turn } from "../kernel/fair-scheduler.ts"
 import { isTracing, traceHeaders } from "../kernel/tracing.ts"
 import { type AttemptArgs, attempt, type Next } from "./attempt.ts"
@@ -138,7 +140,7 @@ export class DurableQueue implements JobQueue {
     const cancel = this.#args.clock.after(deadlineMs, () => {
       for (const one of running) one.stop.abort(new Postponed(0))
     })
-    await Promise.all(running.map((one) => one.done))
+    await allDone(running.map((one) => one.done))
     cancel()
     this.#giveBack()
     await this.#releasing
@@ -155,9 +157,11 @@ export class DurableQueue implements JobQueue {
       const given = this.#excess.splice(0)
       this.#release(given.map(({ id }) => id))
       // Only then are they found.
-      void this.#releasing.then(() => {
-        for (const { type } of given) this.#waits(type, 0)
-      })
+      this.#releasing
+        .then(() => {
+          for (const { type } of given) this.#waits(type, 0)
+        })
+        .catch(throwUncaught)
     })
   }
 
@@ -209,7 +213,7 @@ export class DurableQueue implements JobQueue {
       const repeated = this.#repeated.delete(doc.id)
       if (next) this.#again(doc.id, next)
       // Its document is gone: one that is there was enqueued after that.
-      else if (repeated) void this.#reread(doc.id)
+      else if (repeated) this.#reread(doc.id).catch(throwUncaught)
       this.#fill()
       if (this.#backlog.has(doc.type) && this.#held.wantsMore(doc.type)) this.#poll.soon(0)
     })
@@ -229,7 +233,9 @@ export class DurableQueue implements JobQueue {
     }
     this.#held.sleep(
       id,
-      this.#args.clock.after(milliseconds, () => void this.#wake(id)),
+      this.#args.clock.after(milliseconds, () => {
+        this.#wake(id).catch(throwUncaught)
+      }),
     )
   }
 
@@ -268,7 +274,7 @@ export class DurableQueue implements JobQueue {
       const fitting = this.#held.fitting(free)
       // What an organization has beyond its share waits until something of its own ends.
       if (more || fitting.length < free.length) this.#backlog.add(type)
-      await Promise.all(fitting.map((doc) => this.#claim(doc)))
+      await allDone(fitting.map((doc) => this.#claim(doc)))
     }
     return this.#wantsMore()
   }

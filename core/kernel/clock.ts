@@ -1,5 +1,6 @@
 // Time as a dependency, so that tests move it. Wall time dates documents; monotonic time measures and holds leases.
 import { setImmediate as nextTurn } from "node:timers/promises"
+import { throwUncaught } from "./defect.ts"
 import { token } from "./di.ts"
 
 /** Time as a dependency, so that tests move it. Wall time dates documents; monotonic time measures. */
@@ -74,7 +75,11 @@ export async function arrivals(): Promise<void> {
 /** As `clock.after`, for giving something up: what has arrived meanwhile goes first. */
 export function giveUpAfter(clock: Clock, milliseconds: number, run: () => void): () => void {
   let isOver = false
-  const cancel = clock.after(milliseconds, () => void arrivals().then(() => isOver || run()))
+  const cancel = clock.after(milliseconds, () => {
+    arrivals()
+      .then(() => isOver || run())
+      .catch(throwUncaught)
+  })
   return () => {
     isOver = true
     cancel()

@@ -4,6 +4,7 @@
 // `unavailable` (not `resource_exhausted`: the whole service is behind, no caller has used up a share of its own).
 import type { Commit, CommitResult } from "../contract/store.ts"
 import type { Clock } from "../kernel/clock.ts"
+import { throwUncaught } from "../kernel/defect.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { StagedCommit, StorageDriver } from "./driver.ts"
 import { sizeOf } from "./size.ts"
@@ -136,7 +137,7 @@ export class GroupCommit {
       const group = this.#inOrder ? this.#takeNext() : this.#takeFree()
       if (group.length === 0) return
       this.#inFlight++
-      void this.#run(group)
+      this.#run(group).catch(throwUncaught)
     }
   }
 

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import type { Logger, Store, UnitsOfWork } from "#core"
+import { allDone } from "#core"
 import { type CoreConfig, EntryCollection, type Listening } from "#core/engine"
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
@@ -67,7 +68,7 @@ export class FilesAtBoot {
       for (const [index, file] of left)
         problems[index] = await this.#apply(readPipelineFile(file, process.env, root), organization, slugs, changed)
     }
-    await Promise.all(Array.from({ length: atOnce }, applyNext))
+    await allDone(Array.from({ length: atOnce }, applyNext))
     const all = problems.flat()
     if (all.length > 0 && !settings.pipelines.watch)
       throw new Error(`Pipeline files are not valid:\n${all.map((problem) => `  - ${problem}`).join("\n")}`)

@@ -2,6 +2,7 @@
 // failed, was rejected or is a test also by that, so that most events pay for few indexes. Accepted ones alone, where they are not
 // what most of the latest are, are read from some pipelines after the other, no more of them than can be in the answer.
 import type { Store } from "#core"
+import { allDone } from "#core"
 import { EntryCollection, type FindOptions, type JournalEntry } from "#core/engine"
 
 export interface NewestArgs {
@@ -93,7 +94,7 @@ export async function newestEntries(args: NewestArgs): Promise<JournalEntry[]> {
       found = [...each.values()].sort(newestFirst).slice(0, limit)
     }
   }
-  await Promise.all(Array.from({ length: readsAtOnce }, readParts))
+  await allDone(Array.from({ length: readsAtOnce }, readParts))
   return found
 }
 

@@ -1,6 +1,6 @@
 // When a key was last used, without a write a call: each key is written at most once a minute, apart from the call that
 // used it. A write that fails is logged and retried at the next use.
-import { type Clock, type Logger, timestamp, type UnitsOfWork } from "#core"
+import { allDone, type Clock, type Logger, timestamp, type UnitsOfWork } from "#core"
 import { KeysCollection, type StoredKey } from "./collections.ts"
 
 const interval = 60_000
@@ -51,7 +51,7 @@ export function createKeyUse({ works, clock, log }: KeyUseDeps): KeyUse {
       inFlight.add(writing)
     },
     async settled() {
-      await Promise.all(inFlight)
+      await allDone(inFlight)
     },
   }
 }

@@ -7,14 +7,11 @@ export class KeyedTurns {
   take<T>(key: string, run: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
     const turn = before.then(run)
-    const settled = turn.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#last.set(key, settled)
-    void settled.then(() => {
+    const end = () => {
       if (this.#last.get(key) === settled) this.#last.delete(key)
-    })
+    }
+    const settled = turn.then(end, end)
+    this.#last.set(key, settled)
     return turn
   }
 }

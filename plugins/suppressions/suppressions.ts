@@ -1,5 +1,5 @@
 // Who an organization may not write to: looking it up, adding to it and removing from it.
-import { AppError, type Clock, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, allDone, type Clock, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { type MailCategory, normalAddress } from "../email/index.ts"
 import { type StoredSuppression, SuppressionCollection, type SuppressionReason, suppressionId, suppressionReasons } from "./collections.ts"
 import type { MailKeys } from "./keys.ts"
@@ -53,7 +53,7 @@ export class Suppressions {
       const first = suppressionReasons.find((reason) => found.includes(reason))
       if (first) barred.set(address, first)
     }
-    await Promise.all(addresses.map(look))
+    await allDone(addresses.map(look))
     return barred
   }
 

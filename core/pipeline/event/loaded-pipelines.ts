@@ -1,6 +1,7 @@
 // The pipelines in use, compiled and with a prepared verifier, by endpoint. A change drops one; the drop is confirmed when
 // no event that was verified under the old revision is still uncommitted.
 import type { AnyAuthMode, Verifier } from "../../contract/auth-mode.ts"
+import { allDone } from "../../kernel/all-done.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -107,7 +108,7 @@ export class LoadedPipelines {
     if (pipelineId !== undefined) this.#args.forget(pipelineId)
     // Also those of an earlier drop: on a cluster this node hears of its own change twice, and either may come first.
     const draining = [...this.#draining].filter((one) => pipelineId === undefined || one.stored.id === pipelineId)
-    await Promise.all(draining.map((one) => one.drained))
+    await allDone(draining.map((one) => one.drained))
   }
 
   async #prepare(stored: StoredPipeline): Promise<LoadedPipeline | null> {

@@ -1,6 +1,7 @@
 // The sandbox put together: programs compiled and kept, calls sent to a lane by pipeline, offenders to a lane of their
 // own or sent away.
 import { maxScriptMs } from "../../contract/sandbox.ts"
+import { allDone } from "../../kernel/all-done.ts"
 import { BoundedLog } from "../../kernel/bounded-log.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
@@ -160,12 +161,12 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
 
     async start() {
       await isolateBundle("runner")
-      await Promise.all(lanes.map((lane) => lane.start()))
+      await allDone(lanes.map((lane) => lane.start()))
     },
 
     async stop() {
       compiler.stop()
-      await Promise.all([...lanes.map((lane) => lane.stop()), scripts.stop(), penalties.stop()])
+      await allDone([...lanes.map((lane) => lane.stop()), scripts.stop(), penalties.stop()])
     },
   }
 }

@@ -1,8 +1,10 @@
 // One run child and the calls that it is sent. What arrives in one turn of the event loop, or while the child is busy,
 // leaves as groups (groups.ts). A lost child is replaced at once and its groups run again, without the one to blame; one
 // that has grown too large is replaced between groups.
+import { allDone } from "../../kernel/all-done.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
+import { throwUncaught } from "../../kernel/defect.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { Loss } from "./child-link.ts"
 import { CallGroups, type Group } from "./groups.ts"
@@ -85,7 +87,7 @@ export class Lane {
     const message = "The sandbox is stopping."
     this.#groups.refuseOut(message)
     this.#groups.refuseWaiting(message)
-    await Promise.all([this.#child?.stop(), this.#spare?.stop()])
+    await allDone([this.#child?.stop(), this.#spare?.stop()])
   }
 
   #ensureChild(): RunChild {
@@ -189,7 +191,7 @@ export class Lane {
   /** A group is out no more. */
   #cameBack(): void {
     if (this.#replacing) this.#replaceWhenDrained()
-    else if (++this.#groupsSinceLook >= memoryEvery) void this.#lookAtMemory()
+    else if (++this.#groupsSinceLook >= memoryEvery) this.#lookAtMemory().catch(throwUncaught)
   }
 
   /** V8 gives little back of what many isolates took; a new child does. What waits is kept, and served by the new one. */
@@ -212,7 +214,7 @@ export class Lane {
     this.#child = this.#spare
     this.#spare = null
     this.#replacing = false
-    void old?.stop()
+    old?.stop().catch(throwUncaught)
     setImmediate(() => this.#flush())
   }
 

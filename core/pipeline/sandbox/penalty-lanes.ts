@@ -1,5 +1,7 @@
 // Children for those that can't be let near others: one a pipeline, or one for all of an organization's, few at once, gone
 // when idle.
+import { allDone } from "../../kernel/all-done.ts"
+import { throwUncaught } from "../../kernel/defect.ts"
 import type { Job } from "./job.ts"
 import { unavailable } from "./job.ts"
 import { Lane, type LaneOptions } from "./lane.ts"
@@ -43,7 +45,7 @@ export class PenaltyLanes {
   async stop(): Promise<void> {
     const lanes = [...this.#lanes.values()]
     this.#lanes.clear()
-    await Promise.all(lanes.map((lane) => lane.stop()))
+    await allDone(lanes.map((lane) => lane.stop()))
   }
 
   #endIdle(): boolean {
@@ -65,6 +67,6 @@ export class PenaltyLanes {
 
   #end(key: string, lane: Lane): void {
     this.#lanes.delete(key)
-    void lane.stop()
+    lane.stop().catch(throwUncaught)
   }
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Reply } from "../../contract/action.ts"
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
+import { throwUncaught } from "../../kernel/defect.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { BufferBudget, empty, type RefusedBody, readBody } from "../../kernel/read-body.ts"
@@ -225,10 +226,12 @@ export class HttpSource implements InboundHandler {
     if (loaded?.stored.document.state === "active") {
       const { headers } = exchange.request
       const event = new EventContext({ loaded, entry: newEntry(this.#services, loaded), headers })
-      void processor.process(
-        event,
-        processor.endingWith((each) => processor.reject.folded(each, tooMany, "too_many")),
-      )
+      processor
+        .process(
+          event,
+          processor.endingWith((each) => processor.reject.folded(each, tooMany, "too_many")),
+        )
+        .catch(throwUncaught)
     }
     this.#end(exchange, answerError(tooMany))
   }

@@ -2,6 +2,7 @@
 // The thread is started when it is first needed, and replaced where a template takes it too long or too much memory.
 import { Worker } from "node:worker_threads"
 import type { Clock } from "../../kernel/clock.ts"
+import { throwUncaught } from "../../kernel/defect.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { FairLimiter } from "../../kernel/fair-limiter.ts"
 import type { RenderAnswer, RenderTask } from "./render-thread.ts"
@@ -106,7 +107,7 @@ export class RenderWorker {
   #replace(thread: Worker): void {
     if (thread !== this.#thread) return
     this.#thread = undefined
-    void thread.terminate()
+    thread.terminate().catch(throwUncaught)
     this.#current?.reject(exhausted())
   }
 }

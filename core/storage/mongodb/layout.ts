@@ -3,6 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { type Db, MongoNetworkError, MongoServerError } from "mongodb"
 import type { CollectionSpec, IndexSpec } from "../../contract/collection.ts"
+import { allDone } from "../../kernel/all-done.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { pathOf } from "./filter.ts"
 import { prepareRecords } from "./record.ts"
@@ -34,7 +35,7 @@ export async function layOut(db: Db, collections: readonly CollectionSpec[]): Pr
   const changes: LayoutChange[] = []
   const until = performance.now() + maxElectionMs
   await overElections(until, () => prepareRecords(db))
-  await Promise.all(
+  await allDone(
     collections.map(async (spec) => {
       try {
         const dropped = await overElections(until, () => layOutOne(db, spec))

@@ -2,6 +2,7 @@
 // query; the others answer everything else, one query at a time. Each is started where something waits for it: until
 // then the first answers look-ups too. What waits is bounded by number.
 import type { Json } from "../../contract/collection.ts"
+import { allDone } from "../../kernel/all-done.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import { unreadableDocument } from "./damage.ts"
@@ -115,7 +116,7 @@ export class ReaderPool {
     clearTimeout(this.#starting)
     for (const asked of [...this.#waitingLookUps.splice(0), ...this.#waitingOthers.splice(0)])
       asked.reject(unavailable("Storage is stopped."))
-    await Promise.all([this.#lookUps, ...this.#others].map((lane) => lane.stop()))
+    await allDone([this.#lookUps, ...this.#others].map((lane) => lane.stop()))
   }
 
   unreadable(table: string): void {

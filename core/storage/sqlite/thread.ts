@@ -1,6 +1,7 @@
 // Threads of the embedded store, seen from the main thread: each serves one open file at a time, over a port of its own
 // (serve.ts is its other end).
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads"
+import { allDone } from "../../kernel/all-done.ts"
 
 /** Threads that serve nothing, by script. Undefined: none are kept. */
 let kept: Map<string, Worker[]> | undefined
@@ -12,7 +13,7 @@ let kept: Map<string, Worker[]> | undefined
 export async function keepStoreThreads(isKept: boolean): Promise<void> {
   const waiting = kept
   kept = isKept ? (waiting ?? new Map()) : undefined
-  if (waiting && !isKept) await Promise.all([...waiting.values()].flat().map((worker) => worker.terminate()))
+  if (waiting && !isKept) await allDone([...waiting.values()].flat().map((worker) => worker.terminate()))
 }
 
 export interface StoreThreadOptions<Reply> {

@@ -35,7 +35,7 @@ for (const form of document.querySelectorAll("form")) {
   form.addEventListener("input", showCommand)
   form.addEventListener("submit", (event) => {
     event.preventDefault()
-    void send(form)
+    send(form).catch(reportError)
   })
 }
 

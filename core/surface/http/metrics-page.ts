@@ -23,7 +23,11 @@ export class MetricsPage {
   constructor(settings: MetricsSettings, metrics: Pick<Registry, "metrics" | "contentType">) {
     this.#settings = settings
     this.#metrics = metrics
-    if (settings.port !== null) this.#server = createServer((request, response) => void this.#serveOwn(request, response))
+    if (settings.port !== null)
+      this.#server = createServer((request, response) => {
+        // An answer that has begun cannot become an error.
+        this.#serveOwn(request, response).catch(() => response.destroy())
+      })
   }
 
   /** Whether it is served on the service's own port. */

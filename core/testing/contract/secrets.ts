@@ -71,7 +71,9 @@ async function staysSecret(fixture: ContractFixture, { site, step, secrets }: Tr
   const pipeline = await site.make({ ...step, retry: { max_attempts: 1 } })
   for (const [circumstance, answer] of circumstances) {
     outgoing.fixtures.unshift(answer)
-    outgoing.onMail = (mail) => void answer({ method: "MAIL", url: mail.to.join(), headers: {}, body: null })
+    outgoing.onMail = async (mail) => {
+      await answer({ method: "MAIL", url: mail.to.join(), headers: {}, body: null })
+    }
     const { response } = await site.send(pipeline).finally(() => fixture.answerCalls())
     const places: Record<string, unknown> = {
       "the journal": await journalOf(site),

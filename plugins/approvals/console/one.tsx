@@ -6,6 +6,7 @@ import {
   confirmed,
   Facts,
   Foreign,
+  inBackground,
   mayCall,
   me,
   Problem,
@@ -106,7 +107,7 @@ function Decision({ approval: { id, digest, what, input }, onDone }: { readonly 
     if (await submit({ id, digest, decision, ...(note.value === "" ? {} : { note: note.value }), ...change })) onDone()
   }
   const button = (decision: "approve" | "reject" | "edit", text: string, look = "") => (
-    <button type="button" class={look} aria-disabled={isBusy} onClick={() => void decide(decision)}>
+    <button type="button" class={look} aria-disabled={isBusy} onClick={() => inBackground(decide(decision))}>
       {text}
     </button>
   )

@@ -28,16 +28,17 @@ const roles = ["guest", "member", "admin", "owner"]
 let client: { call(name: string, input: object, options?: CallOptions): Promise<unknown> } | undefined
 
 export async function load(): Promise<void> {
-  const session = hasSession()
-  if (client === undefined) {
-    const response = await fetch("/console-assets/catalog.json")
-    operations.value = (await response.json()) as Operation[]
-    client = createClient(Object.fromEntries(operations.value.map((one) => [one.name, routeOf(one)])), {
-      baseUrl: location.origin,
-      retries: { attempts: 2 },
-    }) as unknown as typeof client
-  }
-  me.value = (await session) ? await call<Me>("me.get", {}).catch(nobody) : null
+  const [isPresent] = await Promise.all([hasSession(), client ?? loadClient()])
+  me.value = isPresent ? await call<Me>("me.get", {}).catch(nobody) : null
+}
+
+async function loadClient(): Promise<void> {
+  const response = await fetch("/console-assets/catalog.json")
+  operations.value = (await response.json()) as Operation[]
+  client = createClient(Object.fromEntries(operations.value.map((one) => [one.name, routeOf(one)])), {
+    baseUrl: location.origin,
+    retries: { attempts: 2 },
+  }) as unknown as typeof client
 }
 
 /** Asked first, since a browser logs each refusal as an error. True without a response: the call that follows reports the failure. */

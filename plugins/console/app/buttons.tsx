@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks"
 import type { Row } from "./api.ts"
 import { mayCall } from "./contributions.ts"
 import { unturned } from "./foreign.tsx"
+import { inBackground } from "./in-background.ts"
 import { useSubmit } from "./submit.ts"
 
 export function Copy({ text, name = "" }: { readonly text: string; readonly name?: string }) {
@@ -13,7 +14,7 @@ export function Copy({ text, name = "" }: { readonly text: string; readonly name
     said.value = (await isCopied(text)) ? "Copied" : "The browser does not copy: select it"
   }
   return (
-    <button type="button" onClick={() => void copy()}>
+    <button type="button" onClick={() => inBackground(copy())}>
       {said.value || `Copy ${name}`.trim()}
     </button>
   )
@@ -121,7 +122,7 @@ function AllowedButton({ operation, input, children, ask, about = "", isDangerou
   }
   return (
     <span class="do">
-      <button type="button" aria-disabled={isBusy} class={isDangerous ? "danger" : ""} onClick={() => void press()}>
+      <button type="button" aria-disabled={isBusy} class={isDangerous ? "danger" : ""} onClick={() => inBackground(press())}>
         {children}
       </button>
       {error && (

@@ -1,5 +1,6 @@
 // Whether the service can be reached. Where it cannot, this asks again until it can, and what is shown is then read again.
 import { signal } from "@preact/signals"
+import { inBackground } from "./in-background.ts"
 
 /** What the last call could not reach; empty where all is well. */
 export const trouble = signal("")
@@ -15,9 +16,11 @@ export function lost(message: string): void {
   trouble.value = message
   if (asking) return
   asking = true
-  void askUntilBack().finally(() => {
-    asking = false
-  })
+  inBackground(
+    askUntilBack().finally(() => {
+      asking = false
+    }),
+  )
 }
 
 async function askUntilBack(): Promise<void> {

@@ -1,5 +1,6 @@
 // An editor for documents, loaded when one is shown. It says what a linter of the service's finds, and offers completions.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
+import { inBackground } from "./in-background.ts"
 
 export interface Finding {
   readonly severity: "error" | "warning" | "info"
@@ -53,9 +54,11 @@ export function Editor(args: EditorArgs) {
   now.current = args
   useEffect(() => {
     let gone = false
-    void import("./code-mirror.ts").then(({ openEditor }) => {
-      if (!gone && box.current) editor.current = openEditor(box.current, now)
-    })
+    inBackground(
+      import("./code-mirror.ts").then(({ openEditor }) => {
+        if (!gone && box.current) editor.current = openEditor(box.current, now)
+      }),
+    )
     return () => {
       gone = true
       editor.current?.end()

@@ -6,6 +6,7 @@ import { type Operation, operations, type Row, verbOf, words } from "./api.ts"
 import { confirmed } from "./buttons.tsx"
 import { mayCall } from "./contributions.ts"
 import { Field } from "./field.tsx"
+import { inBackground } from "./in-background.ts"
 import { hrefOfOne, idOf, kindMade, pathFields } from "./paths.ts"
 import { Same } from "./same.tsx"
 import { fieldsOf, isRequired, type Schema, textOf, typesOf, valueIn } from "./schema.ts"
@@ -84,7 +85,7 @@ export function Form({ operation, known = {}, present, onStale, onDone }: FormAr
   )
   const folded = isChange ? [] : fields.filter(isFolded)
   return (
-    <form onSubmit={(event) => void submit(event)} aria-label={verbOf(operation)} noValidate>
+    <form onSubmit={(event) => inBackground(submit(event))} aria-label={verbOf(operation)} noValidate>
       <p>{operation.summary}</p>
       {fields.filter((one) => !folded.includes(one)).map(field)}
       {folded.length > 0 && (

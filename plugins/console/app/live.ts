@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks"
 import type { Live, LiveFilter, LiveMessage, Subscription } from "#client"
 import { away, onSignOut } from "./api.ts"
 import { lost } from "./connection.ts"
+import { inBackground } from "./in-background.ts"
 
 type Connection = Live
 
@@ -45,20 +46,22 @@ function listen(channel: string, filter: LiveFilter, listener: Listener): () => 
   one.listeners.add(listener)
   if (!known) {
     held.set(key, one)
-    void connect().then((live) => {
-      if (held.get(key) !== one) return
-      const all = () => [...one.listeners]
-      one.subscription = live.subscribe(channel, (message) => all().forEach((each) => void each.hand(message)), {
-        filter,
-        onGap: () => all().forEach((each) => void each.gap()),
-        onError: (error) => all().forEach((each) => void each.refused(error.message)),
-      })
-      // What came between reading and this is in no message. Refusals are told above.
-      one.subscription.ready.then(
-        () => all().forEach((each) => void each.gap()),
-        () => undefined,
-      )
-    })
+    inBackground(
+      connect().then((live) => {
+        if (held.get(key) !== one) return
+        const all = () => [...one.listeners]
+        one.subscription = live.subscribe(channel, (message) => all().forEach((each) => void each.hand(message)), {
+          filter,
+          onGap: () => all().forEach((each) => void each.gap()),
+          onError: (error) => all().forEach((each) => void each.refused(error.message)),
+        })
+        // What came between reading and this is in no message. Refusals are told above.
+        one.subscription.ready.then(
+          () => all().forEach((each) => void each.gap()),
+          () => undefined,
+        )
+      }),
+    )
   }
   return () => {
     one.listeners.delete(listener)

@@ -7,6 +7,7 @@ import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
 import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
 import { Foreign } from "./foreign.tsx"
+import { inBackground } from "./in-background.ts"
 import { Lazy } from "./lazy.tsx"
 import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
@@ -27,7 +28,7 @@ function SignIn() {
     <div class="sign-in">
       <h1>Millrace</h1>
       {parting.value !== "" && <p role="status">{parting.value}</p>}
-      <form onSubmit={(event) => void submit(event)} aria-label="Sign in" noValidate>
+      <form onSubmit={(event) => inBackground(submit(event))} aria-label="Sign in" noValidate>
         <label for="key">API key</label>
         <input ref={key} id="key" name="key" type="password" autocomplete="current-password" aria-describedby="key-problem" />
         <p id="key-problem" role="alert" class="problem">
@@ -181,7 +182,7 @@ function App() {
         <button type="button" onClick={openPalette}>
           Go to <kbd>Ctrl K</kbd>
         </button>
-        <button type="button" onClick={() => void signOut()}>
+        <button type="button" onClick={() => inBackground(signOut())}>
           Sign out
         </button>
       </header>
@@ -207,7 +208,7 @@ export function start(contributions: readonly Contribution[]): void {
   takeCode()
   addEventListener("popstate", () => {
     takeCode()
-    void enter()
+    inBackground(enter())
   })
   const root = document.getElementById("app")
   if (root) render(<App />, root)
@@ -216,7 +217,7 @@ export function start(contributions: readonly Contribution[]): void {
   })
   effect(() => {
     returns.value
-    if (me.peek() === undefined) void begin()
+    if (me.peek() === undefined) inBackground(begin())
   })
 }
 

@@ -3,6 +3,7 @@ import { signal, useSignal } from "@preact/signals"
 import { createRef } from "preact"
 import { areaOf, may, operations, verbOf, words } from "./api.ts"
 import { finders, screenAt, screens, viewOf } from "./contributions.ts"
+import { inBackground } from "./in-background.ts"
 import { pathFields } from "./paths.ts"
 import { go, hrefOf } from "./place.ts"
 import { readSought, sought, type Target } from "./sought.ts"
@@ -15,7 +16,7 @@ const maxShown = 12
 export function openPalette(): void {
   open.value = true
   dialog.current?.showModal()
-  void readSought()
+  inBackground(readSought())
 }
 
 addEventListener("keydown", (event) => {

@@ -1,5 +1,6 @@
 // Rates that go on while one looks, drawn by uPlot, which is loaded with the first of them.
 import { useEffect, useRef } from "preact/hooks"
+import { inBackground } from "./in-background.ts"
 
 export interface RatesArgs {
   readonly label: string
@@ -21,10 +22,12 @@ export function Rates({ label, names, data, height = 160 }: RatesArgs) {
   now.current = data
   useEffect(() => {
     let gone = false
-    void import("./rates-drawing.ts").then(({ draw }) => {
-      if (gone || !box.current) return
-      drawing.current = draw(box.current, { names, height, data: now.current })
-    })
+    inBackground(
+      import("./rates-drawing.ts").then(({ draw }) => {
+        if (gone || !box.current) return
+        drawing.current = draw(box.current, { names, height, data: now.current })
+      }),
+    )
     return () => {
       gone = true
       drawing.current?.end()

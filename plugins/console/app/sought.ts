@@ -4,6 +4,7 @@ import { signal, useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { call, me, type Operation, operations, type Row } from "./api.ts"
 import { soughtAreas, viewOf } from "./contributions.ts"
+import { inBackground } from "./in-background.ts"
 import { hrefOfOne, idOf, type Kind, listField, mainKind, pageAfter } from "./paths.ts"
 import { fieldsOf } from "./schema.ts"
 
@@ -31,7 +32,8 @@ export async function readSought(): Promise<void> {
   readAt = Date.now()
   known.value = []
   const began = readAt
-  await Promise.all(soughtAreas().map((area) => readArea(area, () => began === readAt)))
+  // An area that cannot be read has no entries.
+  await Promise.allSettled(soughtAreas().map((area) => readArea(area, () => began === readAt)))
 }
 
 async function readArea(area: string, isWanted: () => boolean): Promise<void> {
@@ -50,10 +52,12 @@ export function useRows(name: string | undefined): readonly Row[] {
     const list = operations.value.find((one) => one.name === name)
     if (!list) return
     let isWanted = true
-    void readPages(list, (rows) => {
-      if (isWanted) read.value = [...read.value, ...rows]
-      return isWanted
-    })
+    inBackground(
+      readPages(list, (rows) => {
+        if (isWanted) read.value = [...read.value, ...rows]
+        return isWanted
+      }),
+    )
     return () => {
       isWanted = false
     }

@@ -1,6 +1,6 @@
 // Answering: whether the person may be written to now and why not, a text or an approved template, and what waits for approval.
 import { useSignal } from "@preact/signals"
-import { type Answer, Badge, Foreign, Problem, SameAs, Time, useAnswer, useSubmit } from "#console"
+import { type Answer, Badge, Foreign, inBackground, Problem, SameAs, Time, useAnswer, useSubmit } from "#console"
 
 interface Rule {
   readonly rule: string
@@ -108,12 +108,12 @@ export function Reply({ channel, from, to, waiting, onSent }: ReplyArgs) {
       aria-label="Answer"
       onSubmit={(event) => {
         event.preventDefault()
-        void send()
+        inBackground(send())
       }}
       onKeyDown={(event) => {
         if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return
         event.preventDefault()
-        void send()
+        inBackground(send())
       }}
     >
       <h2>Answer</h2>

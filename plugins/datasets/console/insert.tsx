@@ -1,6 +1,6 @@
 // Rows that are put in by hand, as JSON; what is refused, the service says at the row.
 import { useSignal } from "@preact/signals"
-import { Editor, hrefWith, mayCall, Problem, SameAs, useSubmit } from "#console"
+import { Editor, hrefWith, inBackground, mayCall, Problem, SameAs, useSubmit } from "#console"
 import type { Dataset } from "./columns.tsx"
 
 const blanks: Readonly<Record<string, unknown>> = { number: 0, boolean: false, json: {} }
@@ -27,10 +27,10 @@ export function Insert({ dataset: { slug, key, columns } }: { readonly dataset: 
         onChange={(next) => {
           text.value = next
         }}
-        onRun={() => void insert()}
+        onRun={() => inBackground(insert())}
       />
       <div class="verbs">
-        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void insert()}>
+        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => inBackground(insert())}>
           Insert
         </button>
         <kbd>Ctrl Enter</kbd>

@@ -1,6 +1,6 @@
 // A run in progress, as one job: each case is asked as often as the run repeats, every answer is kept in a commit of its
 // own before it is judged, and every verdict in another, so that a crash repeats no call whose answer was kept.
-import { AppError, derivedUuid, type Json, timestamp, type UnitOfWork } from "#core"
+import { AppError, allDone, derivedUuid, type Json, timestamp, type UnitOfWork } from "#core"
 import type { AgentAnswer } from "../../threads/index.ts"
 import { evalsChannel } from "../channel.ts"
 import { judge, unjudged, type Verdict } from "../judging/judge.ts"
@@ -86,7 +86,7 @@ export class Runs {
         }
       }
     }
-    await Promise.all(Array.from({ length: Math.min(this.#deps.settings.answers_at_once, tasks.length) }, worker))
+    await allDone(Array.from({ length: Math.min(this.#deps.settings.answers_at_once, tasks.length) }, worker))
     signal.throwIfAborted()
     if (failure !== undefined) throw failure
   }

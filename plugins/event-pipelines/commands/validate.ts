@@ -1,4 +1,5 @@
 // `millrace pipelines validate`: compiles files without a service and tells everything that is wrong with them.
+import { allDone } from "#core"
 import type { LocalCompiler } from "#core/commands"
 import { codeFrame, type FileAmongOthers, type Finding, parseText } from "#core/engine"
 import { readText, shownPath } from "./files.ts"
@@ -25,7 +26,7 @@ export async function validateFiles(files: readonly string[], compiler: LocalCom
   const compileNext = async () => {
     for (const [index, file] of left) compiled[index] = await compileFile(file, compiler)
   }
-  await Promise.all(Array.from({ length: atOnce }, compileNext))
+  await allDone(Array.from({ length: atOnce }, compileNext))
   const across = compiler.across(compiled)
   return compiled.map(({ path, ok, findings }, index) => {
     const more = across[index] ?? []

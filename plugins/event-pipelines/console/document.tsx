@@ -1,7 +1,7 @@
 // The document of a pipeline in an editor: what the service finds in it, what saving it would change, and saving it.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { call, Editor, mayCall, Problem, readDocument, useSubmit } from "#console"
+import { call, Editor, inBackground, mayCall, Problem, readDocument, useSubmit } from "#console"
 import { drafts, setDraft } from "./drafts.ts"
 import type { ViewProps } from "./pipeline.tsx"
 import { type Planned, PlanShown } from "./plan.tsx"
@@ -24,7 +24,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
   const update = isOffered ? { slug, expected_revision: revision, ...changesTo(pipeline, ready.document, schema) } : undefined
   const { submit, isBusy, error } = useSubmit<{ revision: number; warnings: readonly string[] }>("event_pipelines.update", update)
   useEffect(() => {
-    if (schema) void textOf(pipeline, schema).then((text) => (stored.value = text))
+    if (schema) inBackground(textOf(pipeline, schema).then((text) => (stored.value = text)))
   }, [schema, revision])
   useEffect(() => {
     if (error?.code !== "aborted") return
@@ -74,10 +74,10 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
         complete={help.complete}
         isReadOnly={!mayCall("event_pipelines.update")}
         onChange={(next) => setDraft(slug, next === stored.value ? undefined : next)}
-        onRun={() => void plan()}
+        onRun={() => inBackground(plan())}
       />
       <div class="verbs">
-        <button type="button" onClick={() => void plan()}>
+        <button type="button" onClick={() => inBackground(plan())}>
           Plan
         </button>
         <kbd>Ctrl Enter</kbd>
@@ -92,7 +92,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
       {ready && <PlanShown planned={ready.plan} />}
       {renamed && <Problem text={`A pipeline keeps its slug, "${slug}"; another slug is another pipeline.`} />}
       {update && (
-        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void save()}>
+        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => inBackground(save())}>
           Apply as revision {revision + 1}
         </button>
       )}

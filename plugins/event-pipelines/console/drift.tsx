@@ -5,6 +5,7 @@ import {
   formatNumber,
   formatShare,
   hrefOf,
+  inBackground,
   mayCall,
   Nothing,
   Problem,
@@ -129,7 +130,7 @@ function TakeIn({ slug }: { readonly slug: string }) {
   }
   return (
     <div class="verbs">
-      <button type="button" class="primary" aria-disabled={isBusy} disabled={!schema} onClick={() => void take()}>
+      <button type="button" class="primary" aria-disabled={isBusy} disabled={!schema} onClick={() => inBackground(take())}>
         Take it into the schema
       </button>
       {error && <Problem text={error.message} />}

@@ -2,7 +2,7 @@
 import "./pipelines.css"
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Editor, Foreign, hrefOf, Problem, type Row, readDocument, useSubmit } from "#console"
+import { Editor, Foreign, hrefOf, inBackground, Problem, type Row, readDocument, useSubmit } from "#console"
 import { Once } from "./secret.tsx"
 import { useHelp } from "./text.ts"
 
@@ -38,9 +38,11 @@ export default function NewPipeline() {
   const { submit, isBusy, answer, error } = useSubmit<Made>("event_pipelines.create", document.value)
   useEffect(() => {
     const of = text.value
-    void readDocument(of).then(({ value }) => {
-      if (text.value === of) document.value = typeof value === "object" && value !== null ? (value as Row) : undefined
-    })
+    inBackground(
+      readDocument(of).then(({ value }) => {
+        if (text.value === of) document.value = typeof value === "object" && value !== null ? (value as Row) : undefined
+      }),
+    )
   }, [text.value])
   const create = async () => {
     problem.value = ""
@@ -82,10 +84,10 @@ export default function NewPipeline() {
             onChange={(next) => {
               text.value = next
             }}
-            onRun={() => void create()}
+            onRun={() => inBackground(create())}
           />
           <div class="verbs">
-            <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void create()}>
+            <button type="button" class="primary" aria-disabled={isBusy} onClick={() => inBackground(create())}>
               Create
             </button>
             <kbd>Ctrl Enter</kbd>

@@ -6,6 +6,7 @@ import {
   Badge,
   confirmed,
   formatNumber,
+  inBackground,
   mayCall,
   Nothing,
   Problem,
@@ -111,7 +112,7 @@ function End({ slug, secret: { id, state, verified_last_hour, may_end, addresses
   }
   return (
     <>
-      <button type="button" class={may_end ? "" : "danger"} aria-disabled={isBusy} onClick={() => void end()}>
+      <button type="button" class={may_end ? "" : "danger"} aria-disabled={isBusy} onClick={() => inBackground(end())}>
         End
       </button>
       {error && <Problem text={error.message} />}
@@ -164,7 +165,7 @@ function Rotate({ slug, madeBy, isFirst, onDone }: RotateArgs) {
         class="filters"
         onSubmit={(event) => {
           event.preventDefault()
-          void rotate()
+          inBackground(rotate())
         }}
       >
         {!isFirst && (

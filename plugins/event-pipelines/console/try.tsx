@@ -6,6 +6,7 @@ import {
   Editor,
   Facts,
   formatTime,
+  inBackground,
   mayCall,
   Nothing,
   Problem,
@@ -98,10 +99,10 @@ export default function Try({ pipeline: { slug } }: ViewProps) {
         onChange={(next) => {
           text.value = next
         }}
-        onRun={() => void run()}
+        onRun={() => inBackground(run())}
       />
       <div class="verbs">
-        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => void run()}>
+        <button type="button" class="primary" aria-disabled={isBusy} onClick={() => inBackground(run())}>
           Run
         </button>
         <kbd>Ctrl Enter</kbd>

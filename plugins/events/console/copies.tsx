@@ -1,6 +1,6 @@
 // An event copied to take elsewhere: what is copied is read when it is asked for, since a signature is of its moment.
 import { useSignal } from "@preact/signals"
-import { Copy, call, mayCall, Problem } from "#console"
+import { Copy, call, inBackground, mayCall, Problem } from "#console"
 import { Stranger } from "./texts.tsx"
 
 interface Made {
@@ -43,7 +43,7 @@ export function Copies({ id }: { readonly id: string }) {
       <h2 id="copies">Take it elsewhere</h2>
       <div class="verbs">
         {offered.map(([operation, title]) => (
-          <button key={operation} type="button" onClick={() => void make(operation, title)}>
+          <button key={operation} type="button" onClick={() => inBackground(make(operation, title))}>
             {title}
           </button>
         ))}

@@ -1,6 +1,6 @@
 // Ending an experiment with a decision: for a variant or none, with the reason that stays on the ledger.
 import { useSignal } from "@preact/signals"
-import { confirmed, Problem, useSubmit } from "#console"
+import { confirmed, inBackground, Problem, useSubmit } from "#console"
 import type { Experiment } from "./report.ts"
 
 interface DecisionArgs {
@@ -33,7 +33,7 @@ export function Decision({ experiment: { slug, variants, revision }, onDone }: D
       aria-label="Decision"
       onSubmit={(event) => {
         event.preventDefault()
-        void decide()
+        inBackground(decide())
       }}
     >
       <h2>Decide</h2>

@@ -1,7 +1,7 @@
 // Takes messages apart in threads of their own, which are replaced where a message takes too long or too much memory.
 // There are several, since one that waits for slow DNS is not to hold up the others.
 import { Worker } from "node:worker_threads"
-import { type Clock, token } from "#core"
+import { allDone, type Clock, throwUncaught, token } from "#core"
 import type { DnsAnswer, Lookup } from "../../sending-domains/index.ts"
 import type { Authentication, Origin } from "./authentication.ts"
 import type { MailContent } from "./content.ts"
@@ -64,7 +64,7 @@ export class MailParser {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.stop()))
+    await allDone(this.#threads.map((thread) => thread.stop()))
   }
 }
 
@@ -134,7 +134,7 @@ class ParserThread {
   #heard(thread: Worker, message: FromThread): void {
     const current = this.#current
     if (!current || current.thread !== thread) return
-    if (message.kind === "ask") void this.#answer(thread, message)
+    if (message.kind === "ask") this.#answer(thread, message).catch(() => this.#giveUp(thread))
     else if (message.kind === "done") this.#end(message.authentication)
     else if (message.kind === "attachment") {
       current.attachment = message.bytes
@@ -150,7 +150,7 @@ class ParserThread {
   #giveUp(thread: Worker): void {
     if (this.#thread !== thread) return
     this.#thread = undefined
-    void thread.terminate()
+    thread.terminate().catch(throwUncaught)
     if (this.#current?.thread === thread) this.#end(undefined)
   }
 

@@ -16,7 +16,16 @@ const ask: AskDns = (name, type) =>
     say({ kind: "ask", question: lastQuestion, name, type })
   })
 
-parentPort?.on("message", async (message: ToThread) => {
+// A message that cannot be read ends the thread. Its parent then reads the headers alone.
+parentPort?.on("message", (message: ToThread) => {
+  take(message).catch((error: unknown) => {
+    setImmediate(() => {
+      throw error
+    })
+  })
+})
+
+async function take(message: ToThread): Promise<void> {
   if (message.kind === "answer") {
     questions.get(message.question)?.(message.answer)
     questions.delete(message.question)
@@ -32,4 +41,4 @@ parentPort?.on("message", async (message: ToThread) => {
   const authentication = await authenticationOf(raw, origin, ask).catch(() => undefined)
   questions.clear()
   say({ kind: "done", authentication })
-})
+}

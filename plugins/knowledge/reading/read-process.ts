@@ -113,9 +113,14 @@ function shut(pid: number): Promise<void> {
 function watchMemory(child: ChildProcess, memoryMb: number, exceeded: () => void): () => void {
   if (process.platform !== "linux") return () => undefined
   const maxBytes = memoryMb * 2 ** 20
-  const timer = setInterval(async () => {
-    const statm = await readFile(`/proc/${child.pid}/statm`, "utf8").catch(() => "")
-    if (Number(statm.split(" ")[1] ?? 0) * 4_096 > maxBytes) exceeded()
+  const timer = setInterval(() => {
+    readFile(`/proc/${child.pid}/statm`, "utf8").then(
+      (statm) => {
+        if (Number(statm.split(" ")[1] ?? 0) * 4_096 > maxBytes) exceeded()
+      },
+      // The process has ended.
+      () => undefined,
+    )
   }, watchMs)
   return () => clearInterval(timer)
 }

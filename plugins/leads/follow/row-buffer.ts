@@ -1,7 +1,7 @@
 // Rows that name a person, from where they are written to the job that makes leads of them. An event pays for one look at
 // its columns; what is gathered in a moment becomes one job an organization. What a kill takes out of memory is found again
 // by the catch-up, as far as it made rows.
-import { type Clock, type JobQueue, type Logger, type Store, token, type UnitsOfWork } from "#core"
+import { type Clock, type JobQueue, type Logger, type Store, throwUncaught, token, type UnitsOfWork } from "#core"
 import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../datasets/index.ts"
 import { mayNamePerson } from "../identity.ts"
@@ -44,7 +44,9 @@ export class RowBuffer {
     this.#count++
     if (this.#isGathering) return
     this.#isGathering = true
-    this.#deps.clock.after(gatherMs, () => void this.flush())
+    this.#deps.clock.after(gatherMs, () => {
+      this.flush().catch(throwUncaught)
+    })
   }
 
   /** Hands over what was gathered. Never rejects. */

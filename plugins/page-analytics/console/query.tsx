@@ -9,6 +9,7 @@ import {
   Foreign,
   go,
   hrefOf,
+  inBackground,
   mayCall,
   Problem,
   query,
@@ -115,7 +116,7 @@ function Save({ sql, snapshot }: { readonly sql: string; readonly snapshot: stri
     if (report) go(hrefOf(["page_analytics", "reports", report.slug]))
   }
   return (
-    <form class="filters" aria-label="Save" onSubmit={(event) => void save(event)}>
+    <form class="filters" aria-label="Save" onSubmit={(event) => inBackground(save(event))}>
       <div>
         <label for="report-name">Name of a report</label>
         <input

@@ -88,8 +88,12 @@ async function read(result: Awaited<ReturnType<DuckDBConnection["stream"]>>, { l
 
 let spare = opened()
 // Before anybody's query: it is killed, and would keep nothing for the next process at its end.
-void spare.then(() => flushCompileCache())
-process.on("message", async (task: QueryTask) => {
+spare.then(() => flushCompileCache()).catch(endProcess)
+process.on("message", (task: QueryTask) => {
+  answerTo(task).catch(endProcess)
+})
+
+async function answerTo(task: QueryTask): Promise<void> {
   let answer: QueryAnswer
   const engine = await spare
   try {
@@ -102,6 +106,14 @@ process.on("message", async (task: QueryTask) => {
   engine.connection.closeSync()
   engine.instance.closeSync()
   spare = opened()
-})
+  // The next task awaits it. Its failure ends the process meanwhile.
+  spare.catch(endProcess)
+}
+
+function endProcess(error: unknown): void {
+  console.error(error)
+  process.exit(1)
+}
+
 // An ordinary exit would wait for the engine's threads, and so for the statement that they are in.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"))

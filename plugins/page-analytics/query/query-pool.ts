@@ -1,7 +1,7 @@
 // Query processes: a few are kept ready, so that nobody waits for a start; once an organization's query has run in one it
 // is that organization's until it is idle for a while or killed. Queries take turns by organization and wait within a
 // bound: at it, the organization that has most of them waiting is refused, and no other.
-import { AppError } from "#core"
+import { AppError, allDone } from "#core"
 import { FairLimiter, type Share } from "#core/engine"
 import type { QueryTask } from "./protocol.ts"
 import { type ProcessLimits, type QueryOutcome, QueryProcess } from "./query-process.ts"
@@ -115,7 +115,7 @@ export class QueryPool {
     clearTimeout(this.#startLater)
     for (const owned of [...this.#owned.values()].flat()) clearTimeout(owned.idle)
     this.#owned.clear()
-    await Promise.all(all.map((process) => process.stop()))
+    await allDone(all.map((process) => process.stop()))
   }
 
   #keepReady(): void {

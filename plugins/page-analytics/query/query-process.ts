@@ -169,9 +169,14 @@ export class QueryProcess {
     if (process.platform !== "linux" || this.pid === undefined) return () => undefined
     const most = (this.#limits.memoryMb + overheadMb) * 2 ** 20
     const file = `/proc/${this.pid}/statm`
-    const timer = setInterval(async () => {
-      const statm = await readFile(file, "utf8").catch(() => "")
-      if (Number(statm.split(" ")[1] ?? 0) * 4_096 > most) this.kill("memory")
+    const timer = setInterval(() => {
+      readFile(file, "utf8").then(
+        (statm) => {
+          if (Number(statm.split(" ")[1] ?? 0) * 4_096 > most) this.kill("memory")
+        },
+        // The process has ended.
+        () => undefined,
+      )
     }, watchMs)
     return () => clearInterval(timer)
   }

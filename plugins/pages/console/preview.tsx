@@ -2,7 +2,7 @@
 // in the console: what is shown here is an image.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Answered, FilterBar, mayCall, Nothing, Problem, query, SameAs, useAnswer, useSubmit } from "#console"
+import { Answered, FilterBar, inBackground, mayCall, Nothing, Problem, query, SameAs, useAnswer, useSubmit } from "#console"
 import type { Page } from "./page.tsx"
 
 /** Phone, tablet, desktop. */
@@ -59,7 +59,7 @@ function Variant({ page, variant, width }: VariantArgs) {
     <section aria-label={`Variant ${variant}`}>
       <h2>{variant}</h2>
       <div class="verbs">
-        <button type="button" aria-disabled={isBusy} onClick={() => void take()}>
+        <button type="button" aria-disabled={isBusy} onClick={() => inBackground(take())}>
           {job.value === "" ? "Take a picture" : "Take it again"}
         </button>
       </div>

@@ -6,4 +6,6 @@ import { inflate } from "@sparticuz/chromium"
 
 const packed = join(dirname(fileURLToPath(import.meta.resolve("@sparticuz/chromium"))), "../bin")
 
-await Promise.all(["chromium.br", "fonts.tar.br", "swiftshader.tar.br", "al2023.tar.br"].map((name) => inflate(join(packed, name))))
+const names = ["chromium.br", "fonts.tar.br", "swiftshader.tar.br", "al2023.tar.br"]
+for (const outcome of await Promise.allSettled(names.map((name) => inflate(join(packed, name)))))
+  if (outcome.status === "rejected") throw outcome.reason

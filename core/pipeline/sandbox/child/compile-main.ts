@@ -2,7 +2,7 @@
 // nothing that is made of it, is evaluated in this process outside of the isolate.
 import ivm from "isolated-vm"
 import { Hand } from "./hand.ts"
-import { openChild, type Send } from "./open-child.ts"
+import { endChild, openChild, type Send } from "./open-child.ts"
 
 type Compile = (schema: string, transform: string | null, entry: string) => string
 
@@ -23,7 +23,7 @@ openChild({
     isolateFrom(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer)
   },
   onFrame([id = "", schema = "", hasTransform = "", transform = "", entry = ""], send) {
-    void answer(send, id, [schema, hasTransform === "1" ? transform : null, entry])
+    answer(send, id, [schema, hasTransform === "1" ? transform : null, entry]).catch(endChild)
   },
 })
 

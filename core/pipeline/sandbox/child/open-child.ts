@@ -41,11 +41,19 @@ export function openChild({ load, loadSnapshot, onFrame }: ChildWork): void {
     } else if (parts[0] === "confine") {
       confined = true
       // What fails here ends the process: a child that is not confined does no work.
-      void confine().then((undenied) => send(["ready", ...undenied]))
+      confine()
+        .then((undenied) => send(["ready", ...undenied]))
+        .catch(endChild)
     }
   })
   socket.on("data", (chunk: Buffer) => frames.push(chunk))
   socket.on("close", () => process.exit(0))
   socket.on("error", () => process.exit(0))
   send(["online"])
+}
+
+/** Ends this process with the error. Its parent starts another one. */
+export function endChild(error: unknown): void {
+  console.error(error)
+  process.exit(1)
 }

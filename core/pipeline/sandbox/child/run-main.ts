@@ -3,7 +3,7 @@
 // such a group goes back untouched.
 import { cpuMs, Hand } from "./hand.ts"
 import { Isolates, type ProgramText, type Runner } from "./isolates.ts"
-import { openChild, type Send } from "./open-child.ts"
+import { endChild, openChild, type Send } from "./open-child.ts"
 
 const [memoryMb = "", timeout = "", hardDeadline = "", maxIsolates = ""] = process.argv.slice(2)
 const hardDeadlineMs = Number(hardDeadline)
@@ -54,7 +54,7 @@ openChild({
       batch,
       timeoutMs: Number(deadline || timeout),
     })
-    if (!running) void runWaiting(send)
+    if (!running) runWaiting(send).catch(endChild)
   },
 })
 

@@ -8,7 +8,9 @@ const maxProblems = 20
 
 /** By the schema of schemas, which `judge` is, of patterns and of identifiers. Of what stands at one place the first is told. */
 export function shapeProblems(schema: unknown, judge: Ajv): ProgramProblem[] {
-  const errors = judge.validateSchema(schema as boolean | object) === true ? [] : (judge.errors ?? [])
+  // The schema of schemas is synchronous.
+  const isValid = judge.validateSchema(schema as boolean | object) as boolean
+  const errors = isValid ? [] : (judge.errors ?? [])
   const byPointer = new Map<string, ProgramProblem>()
   for (const problem of [...errors.map(shapeProblem), ...patternProblems(schema), ...identifierProblems(schema, "")]) {
     const { pointer = "" } = problem

@@ -1,0 +1,9 @@
+// Waits for a batch of tasks. `Promise.all` returns at the first rejection and leaves the other tasks running.
+
+/** Resolves when every task has ended. Returns their values, or throws the first rejection in the order given. */
+export async function allDone<T>(tasks: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>[]> {
+  const outcomes = await Promise.allSettled(tasks)
+  const failed = outcomes.find((outcome) => outcome.status === "rejected")
+  if (failed) throw failed.reason
+  return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<Awaited<T>>).value)
+}

@@ -1,0 +1,51 @@
+// `npm run check:promises [FOLDER...]`: reports each place that drops a promise. Its rejection would end the process.
+import { spawnSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { join, relative, resolve } from "node:path"
+import { API } from "typescript/unstable/sync"
+import { projectRoot } from "../import-graph.ts"
+import { findDropped } from "./rules.ts"
+
+const product = ["build", "client", "core", "plugins", "templates"]
+
+/** Returns true if oxlint reports nothing. */
+function lint(folders: readonly string[]): boolean {
+  const args = ["--type-aware", "--config", join(import.meta.dirname, "oxlint.json"), "--format", "unix", ...folders]
+  const { status, error } = spawnSync(join(projectRoot, "node_modules/.bin/oxlint"), args, { stdio: "inherit" })
+  if (error) throw error
+  return status === 0
+}
+
+/** Prints what the rules of this folder find in the projects of the folders. Returns true if they find nothing. */
+function search(folders: readonly string[], configs: readonly string[]): boolean {
+  const api = new API({ cwd: projectRoot })
+  try {
+    const projects = api.updateSnapshot({ openProjects: [...configs] }).getProjects()
+    const seen = new Set<string>()
+    let count = 0
+    for (const { rootFiles, program, checker } of projects) {
+      for (const path of rootFiles) {
+        const isAsked = folders.some((folder) => path.startsWith(`${folder}/`))
+        const file = isAsked && !seen.has(path) ? program.getSourceFile(path) : undefined
+        if (!file) continue
+        seen.add(path)
+        for (const { line, message } of findDropped(file, checker)) {
+          console.log(`${relative(process.cwd(), path)}:${line}: ${message}`)
+          count++
+        }
+      }
+    }
+    if (seen.size === 0) throw new Error(`No TypeScript project has files in ${folders.join(", ")}.`)
+    return count === 0
+  } finally {
+    api.close()
+  }
+}
+
+const given = process.argv.slice(2)
+const folders = (given.length > 0 ? given : product.map((name) => join(projectRoot, name))).map((path) => resolve(path))
+const own = folders.map((folder) => join(folder, "tsconfig.json")).filter((path) => existsSync(path))
+const configs =
+  given.length > 0 && own.length > 0 ? own : ["tsconfig.json", "plugins/console/app/tsconfig.json"].map((path) => join(projectRoot, path))
+const isClean = [lint(folders), search(folders, configs)].every(Boolean)
+process.exitCode = isClean ? 0 : 1

@@ -1,0 +1,190 @@
+// Rules about dropped promises, beside those of oxlint. oxlint reports promises in statements and async callbacks.
+import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast"
+import * as is from "typescript/unstable/ast/is"
+import type { Checker, Type } from "typescript/unstable/sync"
+
+export interface Finding {
+  readonly line: number
+  readonly message: string
+}
+
+/** Reads the type of each node in one request. */
+type TypesOf = (nodes: readonly Node[]) => readonly (Type | undefined)[]
+
+export function findDropped(file: SourceFile, checker: Checker): Finding[] {
+  const nodes = descendants(file)
+  const typesOf: TypesOf = (asked) => (asked.length === 0 ? [] : checker.getTypeAtLocation(asked))
+  const findings = [voided, unused, late, compared, hasty].flatMap((rule) => rule(nodes, typesOf, checker))
+  return findings
+    .map(({ node, message }) => ({ line: file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1, message }))
+    .sort((a, b) => a.line - b.line)
+}
+
+interface Found {
+  readonly node: Node
+  readonly message: string
+}
+
+/** `void f()` in any place. */
+function voided(nodes: readonly Node[], typesOf: TypesOf): Found[] {
+  const given = nodes.filter(is.isVoidExpression).map(({ expression }) => expression)
+  return promisesAmong(given, typesOf)
+    .filter((node) => !isHandled(node))
+    .map((node) => ({ node, message: "`void` drops a promise. Await it, or give it a rejection handler." }))
+}
+
+/** A variable with a promise that no expression uses, except to look at its type. */
+function unused(nodes: readonly Node[], typesOf: TypesOf): Found[] {
+  return variables(nodes, typesOf)
+    .filter(({ uses }) => uses.length === 0)
+    .map(({ node }) => ({ node, message: "This variable drops a promise. Await it, return it, or give it a rejection handler." }))
+}
+
+/** A promise that rejects before its variable has a handler, since the function awaits another promise first. */
+function late(nodes: readonly Node[], typesOf: TypesOf): Found[] {
+  const awaits = nodes.filter(is.isAwaitExpression)
+  return variables(nodes, typesOf).flatMap(({ node, uses }) => {
+    const [first] = uses
+    const waits = awaits.some(
+      (other) =>
+        first &&
+        other.pos > node.end &&
+        other.end <= first.pos &&
+        functionOf(other) === functionOf(node) &&
+        functionOf(first) === functionOf(node),
+    )
+    return waits
+      ? [{ node, message: "The function awaits another promise before it handles this one. Handle or await this one first." }]
+      : []
+  })
+}
+
+/** A call whose promise is compared or tested, and then dropped. */
+function compared(nodes: readonly Node[], typesOf: TypesOf): Found[] {
+  const calls = nodes.filter((node) => is.isCallExpression(node) && isLookedAt(node) && !/\.(get|at|find)$/.test(node.expression.getText()))
+  return promisesAmong(calls, typesOf).map((node) => ({ node, message: "This expression drops the promise of a call. Await the call." }))
+}
+
+/** `Promise.all` of work for its effect: at the first rejection it returns, and the other work goes on. */
+function hasty(nodes: readonly Node[], typesOf: TypesOf, checker: Checker): Found[] {
+  const calls = nodes.filter((node) => is.isCallExpression(node) && node.expression.getText() === "Promise.all")
+  const types = typesOf(calls)
+  return calls
+    .filter((node, index) => isDiscarded(node) || isVoidList(types[index], checker))
+    .map((node) => ({
+      node,
+      message: "`Promise.all` leaves work behind at the first rejection. Use `allDone` of core/kernel/all-done.ts.",
+    }))
+}
+
+function isDiscarded(node: Node): boolean {
+  const outer = is.isAwaitExpression(node.parent) ? node.parent : node
+  return is.isExpressionStatement(outer.parent)
+}
+
+function isVoidList(type: Type | undefined, checker: Checker): boolean {
+  return type !== undefined && /^Promise<(void\[\]|\[void(, void)*\])>$/.test(checker.typeToString(type))
+}
+
+interface PromiseVariable {
+  readonly node: Node
+  /** Expressions that read the variable as a promise, in order. */
+  readonly uses: readonly Node[]
+}
+
+const known = new WeakMap<readonly Node[], readonly PromiseVariable[]>()
+
+function variables(nodes: readonly Node[], typesOf: TypesOf): readonly PromiseVariable[] {
+  const earlier = known.get(nodes)
+  if (earlier) return earlier
+  const declared = nodes
+    .filter(is.isVariableDeclaration)
+    .filter(({ name, initializer }) => is.isIdentifier(name) && initializer && isStarted(initializer))
+  const started = new Set(
+    promisesAmong(
+      declared.map(({ initializer }) => initializer as Node),
+      typesOf,
+    ),
+  )
+  const found = declared
+    .filter(({ initializer }) => started.has(initializer as Node))
+    .map((node) => {
+      const text = node.name.getText()
+      const block = blockOf(node)
+      const reads = nodes.filter(
+        (other) => is.isIdentifier(other) && other.getText() === text && other !== node.name && isWithin(other, block) && isRead(other),
+      )
+      return { node, uses: promisesAmong(reads, typesOf).filter((read) => !isLookedAt(read)) }
+    })
+  known.set(nodes, found)
+  return found
+}
+
+/** Returns true for calls and `new`: they start the work that the promise is about. */
+function isStarted(node: Node): boolean {
+  return (is.isCallExpression(node) && !isHandled(node)) || is.isNewExpression(node)
+}
+
+/** Returns true if the last call of a chain has a rejection handler. */
+function isHandled(node: Node): boolean {
+  if (!is.isCallExpression(node) || !is.isPropertyAccessExpression(node.expression)) return false
+  const { name, expression } = node.expression
+  const method = name.getText()
+  if (method === "catch" || (method === "then" && node.arguments.length > 1)) return true
+  return method === "finally" && isHandled(expression)
+}
+
+/** Returns true if the parent tests the value and yields another value. */
+function isLookedAt(node: Node): boolean {
+  const { parent } = node
+  if (is.isTypeOfExpression(parent)) return true
+  if (is.isPrefixUnaryExpression(parent)) return parent.operator === SyntaxKind.ExclamationToken
+  if (is.isIfStatement(parent)) return parent.expression === node
+  if (is.isConditionalExpression(parent)) return parent.condition === node
+  if (!is.isBinaryExpression(parent)) return false
+  const operator = parent.operatorToken.getText()
+  return /^([!=]==?|instanceof|in)$/.test(operator) || (operator === "&&" && parent.left === node)
+}
+
+function isRead(node: Node): boolean {
+  const { parent } = node
+  if (is.isPropertyAccessExpression(parent)) return parent.expression === node
+  return !(is.isPropertyAssignment(parent) && parent.name === node)
+}
+
+function promisesAmong<T extends Node>(nodes: readonly T[], typesOf: TypesOf): T[] {
+  const types = typesOf(nodes)
+  return nodes.filter((_, index) => hasPromise(types[index]))
+}
+
+function hasPromise(type: Type | undefined): boolean {
+  if (type?.isUnionType()) return type.getTypes().some(hasPromise)
+  return /^Promise(Like)?$/.test(type?.getSymbol()?.name ?? "")
+}
+
+function functionOf(node: Node): Node {
+  let outer = node.parent
+  while (outer.parent && !is.isFunctionLikeDeclaration(outer)) outer = outer.parent
+  return outer
+}
+
+function blockOf(node: Node): Node {
+  let outer = node.parent
+  while (outer.parent && !is.isBlock(outer)) outer = outer.parent
+  return outer
+}
+
+function isWithin(node: Node, outer: Node): boolean {
+  return node.pos >= outer.pos && node.end <= outer.end
+}
+
+function descendants(root: Node): Node[] {
+  const found: Node[] = []
+  const visit = (node: Node): undefined => {
+    found.push(node)
+    node.forEachChild(visit)
+    return undefined
+  }
+  root.forEachChild(visit)
+  return found
+}
