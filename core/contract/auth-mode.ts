@@ -11,8 +11,10 @@ export interface InboundRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly query: Readonly<Record<string, string | readonly string[]>>
-  /** Raw bytes. */
+  /** Raw bytes, decompressed if they were sent with a Content-Encoding. */
   readonly body: Buffer
+  /** The compressed bytes as sent; absent if the body was not encoded. */
+  readonly encodedBody?: Buffer
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
 }

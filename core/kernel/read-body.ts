@@ -1,6 +1,7 @@
 // Reads a request's body within its bounds. By callback, not promise: every event passes here.
 import type { IncomingMessage } from "node:http"
-import { AppError } from "./errors.ts"
+import { decompress, decompressorOf } from "./content-encoding.ts"
+import { AppError, asAppError } from "./errors.ts"
 
 export const empty = Buffer.alloc(0)
 
@@ -51,8 +52,8 @@ export function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer>
   })
 }
 
-/** Calls `done` once: with the whole body, with what to refuse it with, with "no_capacity" where the budget is spent, or with "aborted" when the sender went away. */
-export function readBody(request: IncomingMessage, { limit, budget }: Bounds, done: (read: Read) => void): void {
+/** Calls `done` once: with the whole body, and with the bytes as sent if they were compressed; with what to refuse it with, with "no_capacity" where the budget is spent, or with "aborted" when the sender went away. */
+export function readBody(request: IncomingMessage, { limit, budget }: Bounds, done: (read: Read, sent?: Buffer) => void): void {
   const tooLarge = (size: number | undefined) => ({
     refused: new AppError(
       "resource_exhausted",
@@ -62,20 +63,18 @@ export function readBody(request: IncomingMessage, { limit, budget }: Bounds, do
     ),
     size,
   })
-  const encoding = request.headers["content-encoding"]
-  if (encoding !== undefined && encoding !== "identity") {
+  let decompressor: ReturnType<typeof decompressorOf>
+  try {
+    decompressor = decompressorOf(request.headers["content-encoding"])
+  } catch (error) {
     request.resume()
-    const refused = new AppError(
-      "invalid_argument",
-      `The Content-Encoding "${encoding}" is not supported; send the body unencoded.`,
-      { reason: "unsupported_content_encoding" },
-      { status: 415 },
-    )
-    done({ refused, size: undefined })
+    done({ refused: asAppError(error), size: undefined })
     return
   }
+  // A compressed body may be a little longer than its result.
+  const sentLimit = decompressor ? limit + 1_024 : limit
   const declared = Number(request.headers["content-length"])
-  if (declared > limit) {
+  if (declared > sentLimit) {
     request.resume()
     done(tooLarge(declared))
     return
@@ -85,15 +84,15 @@ export function readBody(request: IncomingMessage, { limit, budget }: Bounds, do
   let size = 0
   let held = 0
   let ended = false
-  const end = (read: Read) => {
+  const end = (read: Read, sent?: Buffer) => {
     if (ended) return
     ended = true
     budget?.giveBack(held)
-    done(read)
+    done(read, sent)
   }
   request.on("data", (chunk: Buffer) => {
     size += chunk.length
-    if (size > limit) {
+    if (size > sentLimit) {
       request.removeAllListeners("data")
       request.resume()
       end(tooLarge(undefined))
@@ -110,7 +109,18 @@ export function readBody(request: IncomingMessage, { limit, budget }: Bounds, do
     else if (rest) rest.push(chunk)
     else rest = [first, chunk]
   })
-  request.on("end", () => end(rest ? Buffer.concat(rest, size) : (first ?? empty)))
+  const complete = (bytes: Buffer) => {
+    if (!decompressor || bytes.length === 0) return end(bytes)
+    if (ended) return
+    // The result takes memory before its size is known.
+    if (budget?.tryTake(limit) === false) return end("no_capacity")
+    if (budget) held += limit
+    decompress(bytes, { decompressor, limit }, (result) => {
+      if (Buffer.isBuffer(result)) end(result, bytes)
+      else end(result ? { refused: result, size: bytes.length } : tooLarge(undefined))
+    })
+  }
+  request.on("end", () => complete(rest ? Buffer.concat(rest, size) : (first ?? empty)))
   request.on("error", () => end("aborted"))
   request.on("close", () => {
     if (!request.complete) end("aborted")

@@ -232,7 +232,7 @@ export const callReasons = defineReasons({
   unsupported_content_encoding: {
     code: "invalid_argument",
     summary: "The Content-Encoding is not supported.",
-    remedy: "Send the body unencoded.",
+    remedy: "Send gzip, deflate, br, or an unencoded body.",
   },
   unsupported_content_type: {
     code: "invalid_argument",

@@ -2,7 +2,7 @@
 // source, and the only place where an event begins and ends to be in flight. No 2xx is given before the commit. Events that
 // are there at the same time take each stage one after the other.
 import type { Reply } from "../../contract/action.ts"
-import type { Verdict } from "../../contract/auth-mode.ts"
+import type { InboundRequest, Verdict } from "../../contract/auth-mode.ts"
 import type { PageEnvelope } from "../../contract/envelope.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
@@ -176,7 +176,7 @@ export class EventProcessor {
     // First: several kinds of proof stand in the body, and it is parsed for them.
     const refused = refusalOfShape(event.request.body)
     if (refused) return this.reject.rejected(event, refused)
-    const verdict = event.loaded.verifier.verify(event.request)
+    const verdict = verdictOf(event.loaded, event.request)
     return "then" in verdict ? verdict.then((settled) => this.#verified(event, settled)) : this.#verified(event, verdict)
   }
 
@@ -287,6 +287,15 @@ export class EventProcessor {
     this.#services.commit.announce(stored, entry)
     return undefined
   }
+}
+
+/** Providers sign a compressed body before or after its compression, so both are verified. */
+function verdictOf({ verifier }: LoadedPipeline, request: InboundRequest): Verdict | Promise<Verdict> {
+  const { encodedBody } = request
+  if (!encodedBody) return verifier.verify(request)
+  const verdict = verifier.verify({ ...request, body: encodedBody })
+  if ("then" in verdict) return verdict.then((settled) => (settled.ok ? settled : verifier.verify(request)))
+  return verdict.ok ? verdict : verifier.verify(request)
 }
 
 /** A secret that was rotated out counts until its overlap ends, whenever the pipeline was prepared. */

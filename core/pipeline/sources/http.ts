@@ -88,7 +88,8 @@ export class HttpSource implements InboundHandler {
   handle(request: IncomingMessage, response: ServerResponse, requestId: string): void {
     const target = request.url ?? ""
     const mark = target.indexOf("?")
-    const endpoint = mark < 0 ? target.slice(inboundPrefix.length) : target.slice(inboundPrefix.length, mark)
+    const path = mark < 0 ? target.slice(inboundPrefix.length) : target.slice(inboundPrefix.length, mark)
+    const endpoint = path.endsWith("/") ? path.replace(/\/{1,8}$/, "") : path
     const query = mark < 0 ? "" : target.slice(mark + 1)
     const exchange: Exchange = { request, response, requestId, endpoint, query, receivedAt: 0, slot: undefined }
     try {
@@ -134,16 +135,16 @@ export class HttpSource implements InboundHandler {
       return
     }
     exchange.receivedAt = this.#services.clock.now()
-    readBody(request, { limit: this.#services.maxBodyBytes, budget: this.#budget }, (read) => {
+    readBody(request, { limit: this.#services.maxBodyBytes, budget: this.#budget }, (read, sent) => {
       // Looked up again: a change made while the body came in (a secret rotated, the pipeline disabled) counts. From here
       // to the event's being counted as in flight nothing is awaited.
       if (read === "aborted") this.#end(exchange, undefined)
       else if (read === "no_capacity") this.#shed(exchange, loaded)
-      else this.#find(exchange, (current) => this.#take(exchange, current, read))
+      else this.#find(exchange, (current) => this.#take(exchange, current, read, sent))
     })
   }
 
-  #take(exchange: Exchange, loaded: LoadedPipeline | null, read: Buffer | RefusedBody): void {
+  #take(exchange: Exchange, loaded: LoadedPipeline | null, read: Buffer | RefusedBody, sent: Buffer | undefined): void {
     if (!takesRequests(loaded, exchange.request.method)) {
       this.#unknown(exchange)
       return
@@ -153,7 +154,7 @@ export class HttpSource implements InboundHandler {
       return
     }
     exchange.slot = loaded.stored
-    const answer = this.#received(exchange, loaded, read)
+    const answer = this.#received(exchange, loaded, read, sent)
     if (!answer) {
       this.#unknown(exchange)
       return
@@ -168,7 +169,12 @@ export class HttpSource implements InboundHandler {
   }
 
   /** Not async, so that nothing comes between the look-up and the event's being counted. undefined where nothing is taken. */
-  #received(exchange: Exchange, loaded: LoadedPipeline, read: Buffer | RefusedBody): HttpAnswer | Promise<HttpAnswer> | undefined {
+  #received(
+    exchange: Exchange,
+    loaded: LoadedPipeline,
+    read: Buffer | RefusedBody,
+    sent: Buffer | undefined,
+  ): HttpAnswer | Promise<HttpAnswer> | undefined {
     const { request: from, query, receivedAt } = exchange
     const { source, intakes, addressOf } = this.#services
     const active = loaded.stored.document.state === "active"
@@ -180,6 +186,7 @@ export class HttpSource implements InboundHandler {
       query: parseQuery(query),
       body,
       receivedAt,
+      ...(sent && { encodedBody: sent }),
     }
     if (!Buffer.isBuffer(read)) return active ? this.#refused(loaded, request, read) : undefined
     const handshake = takeHandshake(loaded, request, source)

@@ -82,7 +82,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     const url = originForm(request.url ?? "/")
     request.url = url
     if (deps.inbound && url.startsWith(inboundPrefix)) return deps.inbound.handle(request, response, requestIdOf(request, deps.ids))
-    const path = url.split("?", 1)[0] ?? ""
+    const path = (url.split("?", 1)[0] ?? "").replace(/(?<=.)\/$/, "")
     const answer = watched.get(path)
     if (!answer) return deps.rest(request, response)
     response.setHeader("X-Request-Id", requestIdOf(request, deps.ids))
@@ -193,9 +193,19 @@ async function read(
   response.writeHead(204, { Allow: readMethods.join(", ") }).end()
 }
 
+/** Answers the preface of HTTP/2 without TLS: an empty SETTINGS frame, and GOAWAY with the error HTTP_1_1_REQUIRED (RFC 9113, 6.8 and 7). */
+const http11Required = goAway("This service takes HTTP/1.1; send the request by it.")
+
+function goAway(debugData: string): Buffer {
+  const payload = Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 0, 0, 0x0d]), Buffer.from(debugData)])
+  const settings = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+  return Buffer.concat([Buffer.from([...settings, 0, 0, payload.length, 7, 0, 0, 0, 0, 0]), payload])
+}
+
 /** Requests that are not HTTP, too slow or with too long a head never reach a handler; they are answered here. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy()
+  if (error.code === "HPE_PAUSED_H2_UPGRADE") return void socket.end(http11Required)
   const [status, code, message] = brokenAs(error.code)
   const body = JSON.stringify({ code, message, details: {} })
   const headers = `Connection: close\r\nX-Request-Id: ${requestId}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}`
