@@ -2,6 +2,7 @@
 // to its organization and filters, so it opens nothing elsewhere.
 import { z } from "zod"
 import { token } from "../kernel/di.ts"
+import type { Surface } from "./caller.ts"
 import type { Document } from "./collection.ts"
 import type { Collection, Filter, Scalar, Sort } from "./store.ts"
 
@@ -14,6 +15,24 @@ export const pageInput = {
     .default(50)
     .describe("Page size; at most 200."),
   cursor: z.string().max(2_000).default("").describe("`next_cursor` of the previous page; empty for the first."),
+}
+
+/** Most items of a list that returns everything at once. */
+const maxWhole = 10_000
+
+/** Input fields of a list that REST callers receive whole. A given `limit` makes pages. */
+export const wholeListInput = {
+  limit: z.int().min(0).optional().describe(`Page size; at most 200. Without it, REST returns up to ${maxWhole} items and MCP returns 50.`),
+  cursor: pageInput.cursor,
+}
+
+/** The page that a call of such a list reads. */
+export function wholeListPage(
+  { limit, cursor }: { readonly limit?: number | undefined; readonly cursor: string },
+  surface: Surface,
+): PageRequest {
+  if (limit === undefined && surface !== "mcp") return { limit: maxWhole, cursor }
+  return { limit: pageInput.limit.parse(limit), cursor }
 }
 
 export interface PageRequest {

@@ -4,8 +4,8 @@ import type { Filter, Scalar, Sort } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
 import { isPlainObject } from "../kernel/json.ts"
 
-/** Most documents that one `find` returns. */
-export const maxLimit = 10_000
+/** Most documents that one `find` returns: one more than the longest list, so that a page sees whether another follows. */
+export const maxLimit = 10_001
 const maxDepth = 32
 const maxListed = 10_000
 const maxPathSegments = 32

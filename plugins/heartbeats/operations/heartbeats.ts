@@ -1,6 +1,18 @@
 // Making, listing, reading, changing and deleting heartbeats (specification 2.7, 4.13).
 import { z } from "zod"
-import { defineOperation, omitReadOnly, Pager, pageInput, readOnlyInput, requireRevision, resultOf, Scripts, Store, Uuid } from "#core"
+import {
+  defineOperation,
+  omitReadOnly,
+  Pager,
+  readOnlyInput,
+  requireRevision,
+  resultOf,
+  Scripts,
+  Store,
+  Uuid,
+  wholeListInput,
+  wholeListPage,
+} from "#core"
 import { OperationTools, PipelineSource } from "#core/engine"
 import { Datasets } from "../../datasets/index.ts"
 import { Models } from "../../models/index.ts"
@@ -92,7 +104,7 @@ export const listHeartbeats = defineOperation({
       .enum(["", ...heartbeatKinds])
       .default("")
       .describe("Only those of this kind."),
-    ...pageInput,
+    ...wholeListInput,
   }),
   output: z.object({
     heartbeats: z.array(HeartbeatResource),
@@ -108,7 +120,7 @@ export const listHeartbeats = defineOperation({
     const collection = deps.store.open(HeartbeatCollection, organization)
     const cursorScope = JSON.stringify(["heartbeats.list", state, kind])
     const [page, total] = await Promise.all([
-      deps.pager.page({ collection, organization, cursorScope, filter, sort: { id: -1 }, request: input }),
+      deps.pager.page({ collection, organization, cursorScope, filter, sort: { id: -1 }, request: wholeListPage(input, caller.surface) }),
       collection.count(filter),
     ])
     return { heartbeats: page.items.map(shownHeartbeat), total, next_cursor: page.next_cursor }

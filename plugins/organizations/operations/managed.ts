@@ -1,7 +1,20 @@
 // Managed organizations (specification 2.6, 4.12): both sides of a link listed, and the link invited, accepted, adopted and
 // ended.
 import { z } from "zod"
-import { AppError, type Caller, defineOperation, Pager, pageInput, resultOf, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import {
+  AppError,
+  type Caller,
+  defineOperation,
+  Pager,
+  pageInput,
+  resultOf,
+  SlugOrId,
+  Store,
+  Timestamp,
+  Uuid,
+  wholeListInput,
+  wholeListPage,
+} from "#core"
 import { type Invitation, InvitationsCollection, type Organization, OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { ManagementToken } from "../management.ts"
@@ -10,7 +23,6 @@ const path = "/v1/managed-organizations"
 const invitations = "/v1/managed-organization-invitations"
 const reading = { scope: "managed_organizations:read", role: "guest" } as const
 const scope = "managed_organizations:write"
-const maxShown = 500
 const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
 const Role = z.enum(["guest", "member", "admin"]).describe("The most that the manager's keys may do in the managed organization.")
 const Link = OrganizationName.extend({ role: z.string(), created_at: z.string() })
@@ -23,13 +35,7 @@ export const listManaged = defineOperation({
   access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject({
-    limit: z
-      .int()
-      .min(0)
-      .transform((limit) => Math.min(limit || maxShown, maxShown))
-      .default(maxShown)
-      .describe(`Page size; at most ${maxShown}, so that most callers need no second page.`),
-    cursor: pageInput.cursor,
+    ...wholeListInput,
   }),
   output: z.object({
     organizations: z.array(Link).describe("By slug."),
@@ -49,7 +55,7 @@ export const listManaged = defineOperation({
       cursorScope: "managed_organizations.list",
       filter: { "managed_by.id": organization },
       sort: { slug: 1 },
-      request: input,
+      request: wholeListPage(input, caller.surface),
     })
     const own = await organizations.byId(caller.organization.id)
     const manager = own?.managed_by ? await organizations.byId(own.managed_by.id) : undefined
