@@ -8,7 +8,7 @@ import { playTournament } from "../tournament/jobs.ts"
 import { criteriaOf, judgeSlugOf, kinds } from "../tournament/prompts.ts"
 import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
-const maxComparisons = 500
+const maxPairs = 250
 /** Rounds of each pair, where the caller names no bound. */
 const roundsPerPair = 20
 
@@ -17,7 +17,7 @@ const Result = z.object({
   converged: z.boolean(),
   iterations: z.int(),
   judge_slug: z.string(),
-  persisted: z.int().describe("Comparisons on the ledger."),
+  persisted: z.int().describe("Comparisons on the ledger, including the skipped pairs."),
   skipped_pairs: z.int().describe("Pairs that could not be judged: refusals, malformed answers, timeouts."),
   comparisons: z.array(
     z.object({
@@ -27,7 +27,7 @@ const Result = z.object({
       reasoning: z.string(),
       shown_as_a: z.string(),
       shown_as_b: z.string(),
-      winner_key: z.string(),
+      winner_key: z.string().describe("Empty if the verdict changed with the seats."),
     }),
   ),
   merges: z.array(z.object({ merged_key: z.string(), method: z.string(), representative_key: z.string(), similarity: z.number() })),
@@ -72,10 +72,12 @@ export const runTournament = defineOperation({
     criteria: z.string().trim().min(1).max(2_000).optional().describe("The question that the judge answers, in your words."),
     max_comparisons: z
       .int()
-      .min(2)
-      .max(maxComparisons)
+      .min(1)
+      .max(maxPairs)
       .optional()
-      .describe("Calls of the judge, two for each pair; by the number of variants when absent."),
+      .describe(
+        "Most pairs to judge. Each pair is one comparison and costs two calls of the judge. By default the number of variants decides.",
+      ),
     variant_keys: z.array(VariantKey).min(1).max(20).optional().describe("All variants of the experiment when absent."),
     equal_margin: z.number().min(0).max(0.4).default(0).describe("Win rates within this of one half are called equal; 0: never."),
     alpha: z.number().min(0.001).max(0.5).default(0.05).describe("Chance of naming a leader wrongly."),
@@ -88,7 +90,7 @@ export const runTournament = defineOperation({
     result: Result,
   }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "canceled"],
-  examples: [{ given: { page: pageOfTwo, experiment: onThatPage }, input: { slug: resultOf("experiment.slug"), max_comparisons: 4 } }],
+  examples: [{ given: { page: pageOfTwo, experiment: onThatPage }, input: { slug: resultOf("experiment.slug"), max_comparisons: 2 } }],
   inject: runTokens,
   async handle({ input: { slug, ...asked }, caller, deps, signal, callId }) {
     const organization = caller.organization.id
@@ -135,7 +137,7 @@ async function begin(deps: RunDeps, call: RunCall, { kind, criteria, max_compari
     texts: await deps.views.texts(organization, experiment, variants),
     judge_slug,
     criteria: criteria ?? criteriaOf[kind],
-    max_comparisons: max_comparisons ?? Math.min(maxComparisons, variants.length * (variants.length - 1) * roundsPerPair),
+    max_comparisons: 2 * (max_comparisons ?? Math.min(maxPairs, (variants.length * (variants.length - 1) * roundsPerPair) / 2)),
   })
   return await commitRun(deps, call, run, (work) => {
     deps.queue.enqueue(work, playTournament, { run_id: run.id, equal_margin, alpha }, { organization, key: run.id })

@@ -44,36 +44,39 @@ export function tournamentResult({ merges, rounds, fitted, rule, judge_slug, sto
   const judged = rounds.filter(({ value }) => value !== null)
   const { outcome, leader, roundsNeeded } = standing(fitted, judgedOf(rounds), rule)
   const cost = rounds.flatMap(({ seats }) => seats).reduce((sum, seat) => sum + seat.cost, 0)
-  const more = roundsNeeded * 2
-  const perComparison = judged.length > 0 ? cost / (judged.length * 2) : 0
+  const perComparison = judged.length > 0 ? cost / judged.length : 0
   return {
     cluster_method: merges[0]?.method ?? "none",
     converged: fitted.converged,
     iterations: fitted.iterations,
     judge_slug,
-    persisted: rounds.length * 2,
+    persisted: rounds.length,
     skipped_pairs: rounds.length - judged.length,
-    comparisons: judged.flatMap(({ seats }) =>
-      seats.map(({ shown_as_a, shown_as_b, winner, reasoning, confidence }) => ({
-        confidence,
-        loser_key: winner === shown_as_a ? shown_as_b : shown_as_a,
-        persisted: true,
-        reasoning,
-        shown_as_a,
-        shown_as_b,
-        winner_key: winner,
-      })),
-    ),
+    comparisons: judged.map(comparisonOf),
     merges,
     ranking: ranked(fitted, judged, merges, { widening: boundary(Math.max(judged.length, 1), rule.alpha), isLed: outcome === "leader" }),
     outcome,
     leader_key: outcome === "leader" ? leader : "",
-    comparisons_to_decision: more,
-    millicents_to_decision: Math.ceil(more * perComparison),
+    comparisons_to_decision: roundsNeeded,
+    millicents_to_decision: Math.ceil(roundsNeeded * perComparison),
     cost_millicents: cost,
     position_effect: positionEffect(judged),
     flip_rate: judged.length > 0 ? judged.filter(({ value }) => value === 0.5).length / judged.length : null,
     note: stopped,
+  }
+}
+
+/** A pair as one comparison, with the arguments of both seats. Its keys are empty if the verdict changed with the seats. */
+function comparisonOf({ first, second, value, seats }: Round) {
+  const [winner_key, loser_key] = value === 1 ? [first, second] : value === 0 ? [second, first] : ["", ""]
+  return {
+    confidence: seats.reduce((sum, { confidence }) => sum + confidence, 0) / seats.length,
+    loser_key,
+    persisted: true,
+    reasoning: seats.map(({ reasoning }) => reasoning).join("\n\n"),
+    shown_as_a: first,
+    shown_as_b: second,
+    winner_key,
   }
 }
 
@@ -104,7 +107,7 @@ function ranked(
     .map((key, place) => {
       const strength = fitted.strengths[place] ?? 0
       const half = standardError(fitted, place) * widening
-      const comparisons = judged.filter(({ first, second }) => first === key || second === key).length * 2
+      const comparisons = judged.filter(({ first, second }) => first === key || second === key).length
       const represents = [key, ...merges.filter(({ representative_key }) => representative_key === key).map(({ merged_key }) => merged_key)]
       return {
         comparisons,

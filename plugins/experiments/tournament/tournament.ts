@@ -111,7 +111,7 @@ export class Tournament {
   /** Judges round after round; returns why it ended where that was not the ranking's doing. */
   async #playOn(play: Play, rule: StopRule): Promise<string> {
     const { run, rounds } = play
-    const most = run.max_comparisons ?? 0
+    const maxPairs = pairsAllowed(run)
     for (;;) {
       const fitted = this.#fitted(play)
       const now = standing(fitted, judgedOf(rounds), rule)
@@ -119,7 +119,7 @@ export class Tournament {
       if (now.outcome !== "undecided") return ""
       const failing = failuresAtEnd(rounds)
       if (failing) return `Judging failed ${maxFailures} times in a row: ${failing}`
-      const left = Math.floor((most - rounds.length * 2) / 2)
+      const left = maxPairs - rounds.length
       if (left < 1) return ""
       const chosen = choosePairs(fitted, now, rounds.length, Math.min(pairsAtOnce, left))
       const numbered = chosen.map((pair) => ({
@@ -208,11 +208,16 @@ export class Tournament {
     const data = {
       run_id: run.id,
       experiment_slug: experiment.slug,
-      comparisons: rounds.length * 2,
-      max_comparisons: run.max_comparisons ?? 0,
+      comparisons: rounds.length,
+      max_comparisons: pairsAllowed(run),
     }
     return { channel: experimentsChannel.name, event: `tournament_${event}`, data }
   }
+}
+
+/** A run stores calls of the judge, two for each pair. */
+function pairsAllowed({ max_comparisons = 0 }: StoredRun): number {
+  return Math.floor(max_comparisons / 2)
 }
 
 /** Keys that are judged. */

@@ -101,7 +101,7 @@ describe("what models are shown of variants, with Chromium", () => {
       { key: "control", html: "<h1>Red offer</h1>" },
       { key: "other", html: "<h1>Blue offer</h1>" },
     ])
-    await host.api("POST", `/v1/experiments/${slug}/tournament`, { max_comparisons: 80 })
+    await host.api("POST", `/v1/experiments/${slug}/tournament`, { max_comparisons: 40 })
     // The two seats of a round are asked for one right after the other.
     const first = server.asked
       .filter((_, place) => place % 2 === 0)

@@ -99,9 +99,9 @@ describe("tournaments", () => {
     expect(result.ranking.map(({ rank }) => rank)).to.deep.equal([1, 2, 2])
     expect(result.position_effect.share_of_first).to.equal(0.5)
     expect(result.persisted).to.equal(result.comparisons.length)
-    expect(result.comparisons.length).to.equal(server.asked.length)
+    expect(server.asked).to.have.length(2 * result.comparisons.length)
     const kept = await comparisons(slug)
-    expect(kept).to.have.length(result.comparisons.length / 2)
+    expect(kept).to.have.length(result.persisted)
     expect(kept.every(({ value, judge_slug }) => value === 1 && judge_slug === "model:judge-1@judge-v1")).to.equal(true)
     // Told once the commit has come back, which the answer may have seen before.
     await until("news of it", async () => {
@@ -129,7 +129,7 @@ describe("tournaments", () => {
   it("shows a judge two pages and nothing that tells which they are, each in both seats", async () => {
     server.answer(byMerit)
     const slug = await experiment({ "secret-key-one": 1, "secret-key-two": 2 })
-    await tournament(slug, { max_comparisons: 2 })
+    await tournament(slug, { max_comparisons: 1 })
     expect(server.asked).to.have.length(2)
     expect(JSON.stringify(server.asked)).to.not.include("secret-key")
     expect(server.asked.map(({ temperature }) => temperature)).to.deep.equal([0, 0])
@@ -137,14 +137,23 @@ describe("tournaments", () => {
     expect(merits).to.have.members(["1,2", "2,1"])
   })
 
+  it("counts pairs in `max_comparisons` and on the ledger", async () => {
+    server.answer(() => ({ json: { reasoning: "The first one.", winner: "A", confidence: 1 } }))
+    const slug = await experiment({ one: 1, two: 2, three: 3 })
+    const { result } = (await tournament(slug, { max_comparisons: 3 })).body
+    expect([result.persisted, result.comparisons.length, server.asked.length]).to.deep.equal([3, 3, 6])
+    expect(await comparisons(slug)).to.have.length(3)
+  })
+
   it("takes a judge that always names the first page for undecided, and says so", async () => {
     server.answer(() => ({ json: { reasoning: "The first one.", winner: "A", confidence: 1 } }))
     const slug = await experiment({ one: 1, two: 2 })
-    const { result } = (await tournament(slug, { max_comparisons: 20 })).body
+    const { result } = (await tournament(slug, { max_comparisons: 10 })).body
     expect(result).to.deep.include({ outcome: "undecided", leader_key: "", flip_rate: 1 })
     expect(result.position_effect.share_of_first).to.equal(1)
     expect(result.ranking.map(({ rank }) => rank)).to.deep.equal([1, 1])
-    expect(result.comparisons_to_decision).to.be.greaterThan(20)
+    expect(result.comparisons_to_decision).to.be.greaterThan(10)
+    expect(result.comparisons[0]).to.include({ winner_key: "", loser_key: "" })
     expect((await comparisons(slug)).map(({ value }) => value)).to.deep.equal(Array.from({ length: 10 }, () => 0.5))
   })
 
@@ -152,7 +161,7 @@ describe("tournaments", () => {
     server.answer((_, place) => (place % 2 ? "Hard to say." : { declines: "No." }))
     const slug = await experiment({ one: 1, two: 2 })
     const { result } = (await tournament(slug, { max_comparisons: 40 })).body
-    expect(result).to.deep.include({ outcome: "undecided", comparisons: [] })
+    expect(result).to.deep.include({ outcome: "undecided", comparisons: [], persisted: 6 })
     expect(result.skipped_pairs).to.equal(6)
     expect(result.note).to.include("6 times in a row")
     expect((await comparisons(slug)).map(({ value }) => value)).to.deep.equal(Array.from({ length: 6 }, () => null))
@@ -170,7 +179,7 @@ describe("tournaments", () => {
       host.get(TournamentToken).failed(work, host.organization.id, run?.id ?? "", rule, new Error("Out of memory at 0x2a"))
     await host.get(UnitsOfWork).run(failing)
     const { result } = (await called).body
-    expect(result).to.deep.include({ outcome: "undecided", persisted: 2, note: "It ended before its time: The service failed." })
+    expect(result).to.deep.include({ outcome: "undecided", persisted: 1, note: "It ended before its time: The service failed." })
     expect(result.ranking[0]?.key).to.equal("two")
   })
 
