@@ -28,6 +28,8 @@ export interface StoredRun extends Document {
   /** Of a panel. */
   personas?: PersonaSnapshot[]
   draws?: number
+  /** Slugs of personas beyond the limit of a panel. */
+  skipped_personas?: string[]
   /** Of a tournament. */
   judge_slug?: string
   criteria?: string

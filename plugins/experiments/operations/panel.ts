@@ -10,6 +10,9 @@ import { awaitedRun, beginOrJoin, type PersonaSnapshot, type StoredRun } from ".
 import { ExperimentConfig, type ExperimentSettings } from "../settings.ts"
 import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
+const maxPersonas = 100
+const maxListed = 1_000
+
 const Ranking = z
   .record(z.string(), AnyJson)
   .describe(
@@ -44,9 +47,9 @@ export const startPanel = defineOperation({
     persona_slugs: z
       .array(z.string().min(1).max(100))
       .min(1)
-      .max(100)
+      .max(maxPersonas)
       .optional()
-      .describe("All of the organization's personas when absent."),
+      .describe(`By default the organization's first ${maxPersonas} personas by slug. \`skipped_personas\` names the rest.`),
     variant_keys: z.array(VariantKey).min(1).max(20).optional().describe("All variants of the experiment when absent."),
   }),
   output: z.object({
@@ -58,6 +61,7 @@ export const startPanel = defineOperation({
     panel_run_id: z.string(),
     personas: z.array(z.string()),
     ranking: Ranking,
+    skipped_personas: z.array(z.string()).describe(`Personas beyond the ${maxPersonas} that a panel takes.`),
     skipped_variants: z.array(z.string()).describe("Variants whose page has none of that key."),
     started: z.boolean().describe("Whether this call began the run; false where it joined it."),
     variant_keys: z.array(z.string()),
@@ -90,10 +94,11 @@ export const startPanel = defineOperation({
       draws: run.draws ?? asked.draws,
       experiment_run_id: run.id,
       experiment_slug: experiment.slug,
-      note: completed ? "" : `${cellsOf(run)} cells are in progress; results follow as observations of this run.`,
+      note: noteOf(run, completed),
       panel_run_id: run.id,
       personas: (run.personas ?? []).map((persona) => persona.slug),
       ranking: (completed ? result : {}) as Record<string, Json>,
+      skipped_personas: run.skipped_personas ?? [],
       skipped_variants: withoutPage,
       started,
       variant_keys: run.variants.map(({ key }) => key),
@@ -107,14 +112,14 @@ async function begin(deps: PanelDeps, call: RunCall, { draws, persona_slugs }: A
   const organization = caller.organization.id
   requireStatus(experiment, ["draft", "running"], "A panel")
   const { images } = deps.models.language("persona")
-  const personas = await personasOf(deps.store, organization, persona_slugs)
+  const { personas, skipped_personas } = await personasOf(deps.store, organization, persona_slugs)
   if (variants.length === 0) {
     throw new AppError("failed_precondition", `None of the variants of "${experiment.slug}" is a variant of its page.`, {
       reason: "variants_missing",
     })
   }
   const texts = await deps.views.texts(organization, experiment, variants)
-  const run = newRun(call, deps.clock.now(), { kind: "panel", texts, personas, draws })
+  const run = newRun(call, deps.clock.now(), { kind: "panel", texts, personas, skipped_personas, draws })
   const cells = cellsOf(run)
   if (cells > deps.settings.max_panel_cells) {
     const message = `${personas.length} personas x ${variants.length} variants x ${draws} draws are ${cells} cells; a panel has at most ${deps.settings.max_panel_cells}`
@@ -148,8 +153,14 @@ function wantedVariants(experiment: StoredExperiment, keys: readonly string[] | 
   return experiment.variants.filter(({ key }) => keys.includes(key))
 }
 
-async function personasOf(store: Store, organization: string, slugs: readonly string[] | undefined): Promise<PersonaSnapshot[]> {
-  const personas = await store.open(PersonaCollection, organization).find(slugs ? { slug: { $in: slugs } } : {}, { limit: 101 })
+interface Chosen {
+  readonly personas: PersonaSnapshot[]
+  readonly skipped_personas: string[]
+}
+
+async function personasOf(store: Store, organization: string, slugs: readonly string[] | undefined): Promise<Chosen> {
+  const filter = slugs ? { slug: { $in: slugs } } : {}
+  const personas = await store.open(PersonaCollection, organization).find(filter, { sort: { slug: 1 }, limit: maxListed })
   const missing = (slugs ?? []).flatMap((slug, place) =>
     personas.some((one) => one.slug === slug) ? [] : [{ slug, path: `persona_slugs.${place}` }],
   )
@@ -160,5 +171,17 @@ async function personasOf(store: Store, organization: string, slugs: readonly st
   if (personas.length === 0) {
     throw new AppError("failed_precondition", "A panel needs personas; POST /v1/personas makes one.", { reason: "personas_missing" })
   }
-  return personas.slice(0, 100).map(({ slug, name, description, goals, fears }) => ({ slug, name, description, goals, fears }))
+  return {
+    personas: personas
+      .slice(0, maxPersonas)
+      .map(({ slug, name, description, goals, fears }) => ({ slug, name, description, goals, fears })),
+    skipped_personas: personas.slice(maxPersonas).map(({ slug }) => slug),
+  }
+}
+
+function noteOf(run: StoredRun, completed: boolean): string {
+  const { length } = run.skipped_personas ?? []
+  const skipped = length > 0 && `A panel takes ${maxPersonas} personas. ${length} did not take part; see skipped_personas.`
+  const pending = !completed && `${cellsOf(run)} cells are in progress; results follow as observations of this run.`
+  return [skipped, pending].filter(Boolean).join(" ")
 }

@@ -39,7 +39,7 @@ export interface RunCall {
 }
 
 type OwnFields = Pick<StoredRun, "kind" | "texts"> &
-  Partial<Pick<StoredRun, "personas" | "draws" | "judge_slug" | "criteria" | "max_comparisons">>
+  Partial<Pick<StoredRun, "personas" | "skipped_personas" | "draws" | "judge_slug" | "criteria" | "max_comparisons">>
 
 export function newRun({ experiment, id, asked, variants }: RunCall, now: number, own: OwnFields): StoredRun {
   return {

@@ -3,6 +3,8 @@
 import type { StoredObservation } from "../collections.ts"
 import { studentT } from "../student-t.ts"
 
+const [lowestPoint, highestPoint] = [1, 5]
+
 /** One answer of one persona to one variant. */
 export interface Cell {
   readonly variant: string
@@ -62,7 +64,7 @@ export function panelRanking(cells: readonly Cell[], variants: readonly string[]
   const persona_scores = variants.flatMap((variant_key) =>
     personas.map((persona_slug) => {
       const values = ofPersona(variant_key, persona_slug)
-      return { persona_slug, variant_key, score: mean(values), interval: intervalOf(values), draws: values.length }
+      return { persona_slug, variant_key, score: mean(values), interval: onScale(intervalOf(values)), draws: values.length }
     }),
   )
   const means = (variant: string) => personas.map((persona) => mean(ofPersona(variant, persona)))
@@ -71,12 +73,14 @@ export function panelRanking(cells: readonly Cell[], variants: readonly string[]
       const values = means(variant_key).filter((value) => value !== null)
       // One persona is too few for an interval over personas; it is then over its draws.
       const sample = personas.length > 1 ? values : ofPersona(variant_key, personas[0] ?? "")
-      return { variant_key, score: mean(values), interval: intervalOf(sample) }
+      return { variant_key, score: mean(values), interval: onScale(intervalOf(sample)) }
     })
     .sort((one, other) => (other.score ?? 0) - (one.score ?? 0))
   const ranking = scored.map((one, place) => ({ ...one, rank: rankOf(scored, place) }))
   const leader = ranking[0]
-  const kill_list = leader ? ranking.slice(1).flatMap((one) => worse(leader.variant_key, one.variant_key, means, cells)) : []
+  // Paired differences may be clearer than the intervals. A variant that shares the leader's rank stays.
+  const below = ranking.filter(({ rank }) => rank > 1)
+  const kill_list = leader ? below.flatMap((one) => worse(leader.variant_key, one.variant_key, means, cells)) : []
   const failed_cells = cells
     .filter(({ value }) => value === null)
     .map(({ persona, variant, draw, reason }) => ({ persona_slug: persona, variant_key: variant, draw, reason }))
@@ -138,4 +142,9 @@ function intervalOf(values: readonly number[]): Interval | null {
   const variance = Math.max(seen, values.every(Number.isInteger) ? 1 / 12 : 0)
   const half = studentT(values.length - 1) * Math.sqrt(variance / values.length)
   return { low: centre - half, high: centre + half }
+}
+
+/** A score cannot leave the scale of the answers. */
+function onScale(interval: Interval | null): Interval | null {
+  return interval && { low: Math.max(interval.low, lowestPoint), high: Math.min(interval.high, highestPoint) }
 }

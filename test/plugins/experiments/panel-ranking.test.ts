@@ -40,13 +40,41 @@ describe("the ranking of a panel", () => {
   it("takes personas as the sample, and a lone one's draws; failed cells count nowhere", () => {
     const many = ranked({ a: [[1, 5], [3, 3], [null]] })
     expect(many.ranking[0]?.score).to.equal(3)
-    // Equal means of whole points: Student's t of one degree of freedom, 12.706, times the root of a rounding's variance, 1/12, over two.
-    expect(many.ranking[0]?.interval?.high).to.be.closeTo(3 + 12.706 * Math.sqrt(1 / 24), 0.001)
+    // Student's t of one degree of freedom, 12.706, reaches beyond the scale.
+    expect(many.ranking[0]?.interval).to.deep.equal({ low: 1, high: 5 })
     expect(many.failed_cells).to.deep.equal([{ persona_slug: "p2", variant_key: "a", draw: 0, reason: "a null" }])
     const lone = ranked({ a: [[2, 4]] }).ranking[0]
     expect(lone?.score).to.equal(3)
-    // Student's t of one degree of freedom, 12.706, times the standard error, 1.
-    expect(lone?.interval?.low).to.be.closeTo(3 - 12.706, 0.01)
+    expect(lone?.interval).to.deep.equal({ low: 1, high: 5 })
     expect(ranked({ a: [[4]] }).ranking[0]?.interval).to.equal(null)
+  })
+  it("keeps every interval on the scale of the answers", () => {
+    for (const points of [
+      { a: [[1], [5]] },
+      {
+        a: [
+          [1, 1],
+          [2, 5],
+        ],
+        b: [[5], [4]],
+      },
+      { a: [[1.5], [1.6], [4.9]] },
+    ]) {
+      const { ranking, persona_scores } = ranked(points)
+      for (const { interval } of [...ranking, ...persona_scores]) {
+        expect(interval?.low ?? 1).to.be.at.least(1)
+        expect(interval?.high ?? 5).to.be.at.most(5)
+      }
+    }
+  })
+
+  it("drops no variant that shares the leader's rank", () => {
+    const result = ranked({ a: [[1], [3], [5]], b: [[0.8], [2.8], [4.8]], c: [[0.9], [2.9], [4.8]] })
+    expect(ranks(result)).to.deep.equal([
+      ["a", 1],
+      ["c", 1],
+      ["b", 1],
+    ])
+    expect(result.kill_list).to.deep.equal([])
   })
 })

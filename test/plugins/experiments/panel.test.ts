@@ -10,6 +10,8 @@ interface PanelAnswer {
   readonly completed: boolean
   readonly started: boolean
   readonly panel_run_id: string
+  readonly note: string
+  readonly skipped_personas: string[]
   readonly skipped_variants: string[]
   readonly personas: string[]
   readonly variant_keys: string[]
@@ -201,9 +203,22 @@ describe("panels", () => {
         ["one", 2],
       ])
       expect((await observations(slug)).find(({ kind }) => kind === "panel")?.details).to.deep.include({ method: "structured_rating" })
-      // Three that agree on a whole point are within 4.303 times its rounding's error, over the root of three.
+      // 4.303 times the rounding's error of three equal ratings would end at 4.72.
       const [first] = body.ranking.ranking
       expect(first?.interval.high).to.be.closeTo(4 + 4.303 * Math.sqrt(1 / 12 / 3), 1e-6)
+    })
+
+    it("names the personas beyond the limit of a panel", async () => {
+      server.answer(() => ({ json: { answer: "Later.", likelihood: 3 } }))
+      const names = Array.from({ length: 101 }, (_, place) => `Visitor ${String(place).padStart(3, "0")}`)
+      for (const name of names) await host.api("POST", "/v1/personas", { name, description: "A visitor." })
+      const slug = await experiment({ one: "<p>One</p>" })
+      const { body } = await panel(slug, { draws: 1 })
+      expect(body.personas).to.have.length(100)
+      expect(body.skipped_personas).to.deep.equal(["visitor-097", "visitor-098", "visitor-099", "visitor-100"])
+      expect(body.note).to.equal("A panel takes 100 personas. 4 did not take part; see skipped_personas.")
+      expect((await panel(slug, { draws: 1, persona_slugs: ["visitor-100"] })).body).to.deep.include({ note: "", skipped_personas: [] })
+      for (const persona of body.skipped_personas) await host.api("DELETE", `/v1/personas/${persona}`)
     })
 
     it("goes on where the caller left, and on the ledger", async () => {
