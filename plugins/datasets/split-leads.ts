@@ -1,16 +1,16 @@
 // The rule split-leads-dataset (specification 4.18): leads of one customer that land in several datasets, because pipelines
-// that upsert by email write to different ones. It takes several documents to see it: a save looks at those that are
+// that capture leads write to different ones. It takes several documents to see it: a save looks at those that are
 // stored, `validate` at the files beside each other.
 import type { CrossDocumentRule, LintedDocument } from "#core/engine"
 
-/** Whether a column is called so that it holds emails: `email`, `work_mail`, `userEmailAddress`; not `voicemail`. */
-function isEmailName(name: string): boolean {
+/** Returns true if a column name announces email addresses or phone numbers: `email`, `work_mail`, `userEmailAddress`, `phone_number`; not `voicemail`. */
+function namesPerson(name: string): boolean {
   const words = name
     .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
     .toLowerCase()
     .split(/[^a-z]+/)
-  const last = /^addr(ess)?$/.test(words.at(-1) ?? "") ? words.at(-2) : words.at(-1)
-  return /^e?mail(addr(ess)?)?$/.test(last ?? "")
+  const last = /^(addr(ess)?|number|no|nr)$/.test(words.at(-1) ?? "") ? words.at(-2) : words.at(-1)
+  return /^(e?mail(addr(ess)?)?|(tele|cell|mobile)?phone(number)?|mobile|tel|msisdn)$/.test(last ?? "")
 }
 
 /** A pipeline that may capture leads. */
@@ -41,15 +41,16 @@ export function leadCapture(writer: RecordWriter): LeadCapture | undefined {
   return targets.length === 0 ? undefined : { slug: writer.slug, datasets, targets }
 }
 
-/** Those it writes by a key whose values are emails, or rows that hold one. */
+/** Datasets keyed by email or phone, and those whose unkeyed rows may hold either. */
 function leadDatasets({ upserts, pipeline, request_schema }: RecordWriter): string[] {
   const properties = propertiesOf(request_schema)
-  const isEmail = (name: string) => isEmailName(name) || (properties[name] as { format?: unknown } | undefined)?.format === "email"
-  const keyed = upserts.filter(({ key }) => isEmail(key)).map(({ dataset }) => dataset)
+  const isPersonal = (name: string) => namesPerson(name) || (properties[name] as { format?: unknown } | undefined)?.format === "email"
+  const keyed = upserts.filter(({ key }) => isPersonal(key)).map(({ dataset }) => dataset)
   const unkeyed = pipeline.flatMap(({ type, key, row, dataset_slug }) => {
     if (type !== "dataset.write" || key !== undefined || typeof dataset_slug !== "string") return []
     const columns = Object.keys(typeof row === "object" && row !== null ? row : properties)
-    return columns.some(isEmail) ? [dataset_slug] : []
+    // Without a row and a schema the columns come from the sender.
+    return columns.length === 0 || columns.some(isPersonal) ? [dataset_slug] : []
   })
   return [...new Set([...keyed, ...unkeyed])]
 }
@@ -105,9 +106,9 @@ export const splitLeads: CrossDocumentRule = {
   id: "split-leads-dataset",
   level: "warning",
   summary: "Leads of one organization that are split over several datasets.",
-  why: "A person who submits two forms becomes two unrelated rows. The rule compares files that are validated together, and, on save, the active pipelines. Writes keyed by another column (payments, messages) are not leads and do not count.",
+  why: "A person who submits two forms becomes two unrelated rows. The rule compares files that are validated together, and, on save, the active pipelines. Leads are rows keyed by an email or phone column, and unkeyed rows that may hold one. Rows keyed by another column, for example payments, do not count.",
   remedy:
-    "Point every pipeline that upserts by an email column at one dataset, or disable the stale ones. Where separate datasets are intended (bookings, demo requests), name the rule in the document: `acknowledged_warnings: [split-leads-dataset]`.",
+    "Point every pipeline that captures leads at one dataset, or disable the stale ones. If separate datasets are intended (bookings, demo requests), name the rule in the document: `acknowledged_warnings: [split-leads-dataset]`.",
   bad: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads-2", "email")}`,
   good: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads", "email")}\n---\nstate: active\n${write("payments", "payment")}`,
   check(documents) {

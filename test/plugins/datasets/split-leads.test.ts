@@ -76,6 +76,10 @@ describe("leads that split over datasets", () => {
     expect(warned(await bench.make({ name: "Lead log", pipeline: [unkeyed] }))).to.equal(true)
     for (const [key, named] of [
       ["mail", true],
+      ["phone", true],
+      ["mobileNumber", true],
+      ["microphone", false],
+      ["order_number", false],
       ["userEmail", true],
       ["lead_email_address", true],
       ["voicemail", false],
@@ -100,5 +104,16 @@ describe("leads that split over datasets", () => {
       ["split-leads-dataset"],
     ])
     for (const slug of ["lead-base", "lead-draft", "lead-keyed", "lead-log", "lead-shared"]) await put(slug, { state: "disabled" })
+  })
+
+  it("include unkeyed rows with unknown columns, also of a pipeline that was there first", async () => {
+    const warning = ({ warnings }: { warnings: string[] }) => warnings.find((text) => text.startsWith("split-leads-dataset")) ?? ""
+    await bench.make({ name: "Unkeyed", pipeline: [{ type: "dataset.write", dataset_slug: "unkeyed-leads", id: "w" }] })
+    const keyed = await bench.make({ name: "Keyed", pipeline: [{ ...write, dataset_slug: "keyed-leads" }] })
+    expect(warning(keyed)).to.include('"unkeyed" to default.unkeyed-leads')
+    await put("unkeyed", { state: "disabled" })
+    const known = { type: "dataset.write", dataset_slug: "ratings", row: { stars: "{{ event.stars }}" } }
+    expect(warning(await bench.make({ name: "Ratings", pipeline: [known] }))).to.equal("")
+    await put("keyed", { state: "disabled" })
   })
 })
