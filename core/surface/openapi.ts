@@ -3,6 +3,7 @@
 import type { AnyOperation } from "../contract/operation.ts"
 import type { AnyRoute, RouteDocument } from "../contract/route.ts"
 import { pathParameters } from "./call/audit.ts"
+import { readsBeside } from "./http/if-match.ts"
 import { interfaceVersion } from "./interface-version.ts"
 import { answerComponents, ErrorSchema, headerComponents, parameterComponents, ref } from "./openapi/components.ts"
 import { inboundPath, inboundTag } from "./openapi/inbound.ts"
@@ -21,10 +22,11 @@ live updates come over socket.io at \`/live\`.`
 export function openApi(operations: readonly AnyOperation[], args: { serverUrl: string; routes?: readonly AnyRoute[] }): JsonObject {
   const shelf = new SchemaShelf()
   shelf.add("Error", ErrorSchema, "output")
+  const tagged = new Set(readsBeside(operations).keys())
   const paths: Record<string, JsonObject> = {}
   for (const operation of [...operations].sort((left, right) => (left.http.path < right.http.path ? -1 : 1))) {
     const { method, path } = operation.http
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationEntry(operation, shelf) }
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationEntry(operation, { shelf, tagged }) }
   }
   const routes = (args.routes ?? []).filter(({ document }) => document)
   for (const route of routes) {

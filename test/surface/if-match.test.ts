@@ -67,6 +67,30 @@ describe("If-Match", () => {
     })
   }
 
+  it("holds a workstream to the tag of its read, where the revision is nested", async () => {
+    const made = await send("POST", "/v1/workstreams", { title: "Tagged" })
+    const { slug } = (made.json as unknown as { workstream: { slug: string } }).workstream
+    const path = `/v1/workstreams/${slug}`
+    const first = await tagOf(path)
+    expect((await send("PATCH", path, { title: "Second" }, first)).status).to.equal(200)
+    expect((await send("PATCH", path, { title: "Lost" }, first)).status).to.equal(409)
+    const refused = await send("PUT", `${path}/external-refs`, { external_refs: [], expected_revision: 2 }, await tagOf(path))
+    expect([refused.status, refused.json.details["reason"]]).to.deep.equal([400, "if_match_unsupported"])
+    expect(refused.json["message"]).to.match(/leave it out, or give "expected_revision"/)
+  })
+
+  it("is offered by the OpenAPI document exactly for the writes that honour it", async () => {
+    const { paths } = (await send("GET", "/openapi.json")).json as unknown as {
+      paths: Record<string, Record<string, { operationId: string; parameters?: { $ref?: string }[] }>>
+    }
+    const offered = Object.values(paths)
+      .flatMap((methods) => Object.values(methods))
+      .filter(({ parameters }) => parameters?.some(({ $ref }) => $ref?.endsWith("/IfMatch")))
+      .map(({ operationId }) => operationId)
+    expect(offered).to.include.members(["datasets.update", "event_pipelines.update", "workstreams.update"])
+    expect(offered).to.not.include("workstreams.set_external_refs")
+  })
+
   it("finds nothing where there is nothing", async () => {
     expect((await send("PATCH", "/v1/datasets/nowhere", { name: "x" }, "*")).status).to.equal(404)
   })

@@ -26,14 +26,28 @@ export function readsBeside(operations: readonly AnyOperation[]): ReadonlyMap<An
   return new Map(
     operations.flatMap((operation) => {
       const read = operation.hints.readOnly ? undefined : reads.get(operation.http.path)
-      return read && takesRevision(operation) ? [[operation, read] as const] : []
+      return read && takesRevision(operation) && revisionPath(read) ? [[operation, read] as const] : []
     }),
   )
 }
 
-/** Whether a write is made for a revision. */
-export function takesRevision({ input }: AnyOperation): boolean {
+/** Returns true if a write is made for a revision. */
+function takesRevision({ input }: AnyOperation): boolean {
   return knownFields(input, []).includes("expected_revision")
+}
+
+/** Fields that lead to the revision in a read's answer: its own, or the revision of the one resource in the answer. */
+function revisionPath({ output }: AnyOperation): readonly string[] | undefined {
+  const fields = knownFields(output, [])
+  if (fields.includes("revision")) return ["revision"]
+  const [resource, another] = fields.filter((field) => knownFields(output, [field]).includes("revision"))
+  return resource === undefined || another !== undefined ? undefined : [resource, "revision"]
+}
+
+function revisionIn(read: AnyOperation, answer: unknown): number | undefined {
+  let value = answer
+  for (const field of revisionPath(read) ?? []) value = (value as Input | null | undefined)?.[field]
+  return typeof value === "number" ? value : undefined
 }
 
 /** Throws `failed_precondition`: what a write is asked to hold to is never passed over. */
@@ -45,16 +59,17 @@ export function refuseIfNoneMatch(operation: AnyOperation): never {
 /** Resolves If-Match to `expected_revision`. Throws `aborted` when the ETag is stale, `failed_precondition` where that cannot be promised, and what the read throws. */
 export async function heldToTag(input: Input, { ifMatch, operation, read, parameters, answerOf }: Precondition): Promise<Input> {
   const now = read && (await answerOf(read, parameters))
-  const revision = (now as { revision?: unknown } | undefined)?.revision
+  const revision = read && revisionIn(read, now)
   if (revision === undefined) {
-    const message = `${operation.name} does not take If-Match; leave it out, or change the resource by an operation with "expected_revision".`
+    const remedy = takesRevision(operation) ? 'give "expected_revision"' : 'change the resource by an operation with "expected_revision"'
+    const message = `${operation.name} does not take If-Match; leave it out, or ${remedy}.`
     throw new AppError("failed_precondition", message, { reason: "if_match_unsupported" })
   }
   const tag = entityTag(JSON.stringify(now))
   const { expected_revision = revision } = input
   if (!tagMatches(ifMatch, tag) || expected_revision !== revision) {
     const message = `If-Match: ${ifMatch.slice(0, 100)} is not the current entity tag; read it again.`
-    throw new AppError("aborted", message, { reason: "etag_mismatch", current_etag: tag, current_revision: revision as number })
+    throw new AppError("aborted", message, { reason: "etag_mismatch", current_etag: tag, current_revision: revision })
   }
   return { ...input, expected_revision }
 }

@@ -3,7 +3,6 @@
 import type { AnyOperation } from "../../contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../kernel/errors.ts"
 import { pathParameters } from "../call/audit.ts"
-import { takesRevision } from "../http/if-match.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { errorOf, ref, sharedAnswers } from "./components.ts"
 import { exampleOf, examplesFor, type ShownExample } from "./example.ts"
@@ -13,7 +12,13 @@ import type { SchemaShelf } from "./schema-shelf.ts"
 const always: readonly ErrorCode[] = ["invalid_argument", "not_found"]
 const shared = new Set(Object.values(sharedAnswers).map(({ status }) => status))
 
-export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): JsonObject {
+/** One document's schemas, and the operations that honour If-Match. */
+export interface EntryContext {
+  readonly shelf: SchemaShelf
+  readonly tagged: ReadonlySet<AnyOperation>
+}
+
+export function operationEntry(operation: AnyOperation, { shelf, tagged }: EntryContext): JsonObject {
   const { http, access } = operation
   const name = pascal(operation.name)
   const input = shelf.make(`${name}Input`, operation.input, "input")
@@ -35,11 +40,11 @@ export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): Jso
       ref("parameters", "OrganizationId"),
       ref("parameters", "RequestId"),
       ...(isKeyed(operation) ? [ref("parameters", "IdempotencyKey")] : []),
-      ...(isTagged(operation) ? [ref("parameters", "IfMatch")] : []),
+      ...(tagged.has(operation) ? [ref("parameters", "IfMatch")] : []),
       ...(reads && !operation.streams ? [ref("parameters", "IfNoneMatch")] : []),
     ],
     ...(fromQuery ? {} : bodyOf(operation, `${name}Body`, input, inPath, shelf)),
-    responses: { ...success(operation, name, shelf), ...failures(operation) },
+    responses: { ...success(operation, name, shelf), ...failures(operation, tagged) },
   }
 }
 
@@ -120,9 +125,9 @@ function answerSchema(operation: AnyOperation, name: string, shelf: SchemaShelf)
 }
 
 /** One answer a status: the shared ones by reference, the operation's own with the codes that share it named together. */
-function failures(operation: AnyOperation): JsonObject {
+function failures(operation: AnyOperation, tagged: ReadonlySet<AnyOperation>): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>()
-  for (const code of new Set([...always, ...fromHeaders(operation), ...operation.errors])) {
+  for (const code of new Set([...always, ...fromHeaders(operation, tagged), ...operation.errors])) {
     const status = httpStatusOf[code]
     if (shared.has(status) && code === sharedCode(status)) continue
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
@@ -136,18 +141,13 @@ function failures(operation: AnyOperation): JsonObject {
 }
 
 /** What Idempotency-Key, If-Match and If-None-Match add. */
-function fromHeaders(operation: AnyOperation): ErrorCode[] {
+function fromHeaders(operation: AnyOperation, tagged: ReadonlySet<AnyOperation>): ErrorCode[] {
   if (operation.hints.readOnly) return []
-  return isKeyed(operation) || isTagged(operation) ? ["aborted", "failed_precondition"] : ["failed_precondition"]
+  return isKeyed(operation) || tagged.has(operation) ? ["aborted", "failed_precondition"] : ["failed_precondition"]
 }
 
 function isKeyed({ http, hints }: AnyOperation): boolean {
   return http.method === "POST" && !hints.readOnly
-}
-
-/** What is made for a revision at the path of the resource itself takes the tag of its read as well. */
-function isTagged(operation: AnyOperation): boolean {
-  return operation.http.method !== "POST" && !operation.hints.readOnly && takesRevision(operation)
 }
 
 function failure(status: number, codes: ErrorCode[]): JsonObject {
