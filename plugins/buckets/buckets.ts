@@ -14,7 +14,8 @@ export interface StoredObject {
 export interface Bucket {
   /** Durable when it resolves; what the key held is replaced as a whole. Throws `resource_exhausted` when too large, `unavailable` when storage is down. */
   put(key: string, bytes: Uint8Array): Promise<void>
-  get(key: string): Promise<StoredObject | undefined>
+  /** `field` is the input field that a refusal of the key names. */
+  get(key: string, field?: string): Promise<StoredObject | undefined>
   /** An object that is not there is removed already. */
   remove(key: string): Promise<void>
   /** A link that reads the object without a credential until then (milliseconds since the epoch, at most seven days ahead). */
@@ -54,8 +55,8 @@ export function createBuckets(driver: BucketDriver, limits: { readonly maxObject
         }
         await driver.put(organization, checkedKey(organization, key), bytes)
       },
-      async get(key) {
-        const found = await driver.get(organization, checkedKey(organization, key))
+      async get(key, field) {
+        const found = await driver.get(organization, checkedKey(organization, key, field))
         return found && { ...found, media_type: mediaTypeOf(key) ?? "application/octet-stream" }
       },
       remove: async (key) => driver.remove(organization, checkedKey(organization, key)),

@@ -35,10 +35,10 @@ export function mediaTypeOf(key: string): string | undefined {
   return ending === undefined ? undefined : mediaTypes[ending as keyof typeof mediaTypes]
 }
 
-/** Throws `invalid_argument` for what is not a key, and an Error for what is not an organization's id. */
-export function checkedKey(organization: string, key: string): string {
+/** Returns the key. Throws `invalid_argument` with the path `field` for what is not a key, and an Error for what is not an organization's id. */
+export function checkedKey(organization: string, key: string, field = "bucket_key"): string {
   if (!isUuid(organization)) throw new Error(`"${organization}" is not an organization's id.`)
   if (mediaTypeOf(key) !== undefined) return key
   const message = `"${key.slice(0, 100)}" is not a bucket key; one reads like screenshots/home.png: lower-case letters, digits, - and _, at most 8 folders, ending in .${Object.keys(mediaTypes).join(", .")}.`
-  throw new AppError("invalid_argument", message, { reason: "invalid_bucket_key", fields: [{ path: "bucket_key", message }] })
+  throw new AppError("invalid_argument", message, { reason: "invalid_bucket_key", fields: [{ path: field, message }] })
 }

@@ -44,6 +44,7 @@ export const reasons = defineReasons({
     code: "invalid_argument",
     summary: "A file holds a secret in plain text.",
     remedy: "Write `{ from_env: NAME }`, and set the variable.",
+    details: { fields: FieldProblems.optional() },
   },
   no_fields: { code: "invalid_argument", summary: "No field to change was given.", remedy: "Give a field to change." },
   reserved_pipeline: {

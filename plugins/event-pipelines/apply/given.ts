@@ -26,17 +26,24 @@ export interface ReadDocument {
   readonly mark: AppliedFile
 }
 
-/** Throws AppError `invalid_argument` for what is not a document, or holds a secret. */
-export function readGiven({ path, document: given, secret }: GivenDocument): ReadDocument {
+/** Reads the document at a position of the request. Throws AppError `invalid_argument` if it is no document or holds a secret. */
+export function readGiven({ path, document: given, secret }: GivenDocument, position: number): ReadDocument {
+  const inRequest = (field: string) => [`documents.${position}.document`, field].filter(Boolean).join(".")
   const parsed = PipelineDocument.safeParse(given)
   if (!parsed.success) {
     const fields = fieldProblems({ schema: PipelineDocument, value: given, issues: parsed.error.issues })
     const said = fields.map((one) => `${one.path || "(document)"}: ${one.message}`).join(" ")
-    throw new AppError("invalid_argument", `${path} is not a pipeline document: ${said}`, { reason: "invalid_document", fields })
+    throw new AppError("invalid_argument", `${path} is not a pipeline document: ${said}`, {
+      reason: "invalid_document",
+      fields: fields.map((one) => ({ ...one, path: inRequest(one.path) })),
+    })
   }
   const { secret: reference, ...auth_config } = parsed.data.auth_config
   if (typeof reference === "string") {
-    throw new AppError("invalid_argument", `${path} holds a secret; write { from_env: NAME } there.`, { reason: "literal_secret" })
+    throw new AppError("invalid_argument", `${path} holds a secret; write { from_env: NAME } there.`, {
+      reason: "literal_secret",
+      fields: [{ path: inRequest("auth_config.secret"), message: "a literal secret" }],
+    })
   }
   const slug = parsed.data.slug ?? slugOf(parsed.data.name, "pipeline")
   const unset = secret === undefined && reference !== undefined ? variableOf(reference) : undefined

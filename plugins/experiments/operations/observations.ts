@@ -146,7 +146,7 @@ function userOf({ user }: Caller): { readonly id: string } {
 }
 
 async function requireImage(buckets: Buckets, organization: string, key: string, path: string): Promise<void> {
-  const found = await buckets.open(organization).get(key)
+  const found = await buckets.open(organization).get(key, path)
   await found?.chunks[Symbol.asyncIterator]().return?.()
   if (found?.media_type.startsWith("image/")) return
   const message = `the organization has no image "${key.slice(0, 200)}"`

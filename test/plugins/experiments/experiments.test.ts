@@ -128,7 +128,8 @@ describe("experiments", () => {
     for (const [bad, path] of [
       [{ experiment_slug: slug, variant_key: "third", feedback: "?" }, "items.1.variant_key"],
       [{ experiment_slug: slug, variant_key: "short", feedback: "?", image_bucket_key: "feedback/none.png" }, "items.1.image_bucket_key"],
-      [{ experiment_slug: slug, variant_key: "short", feedback: "?", image_bucket_key: "../../etc/passwd" }, "bucket_key"],
+      [{ experiment_slug: slug, variant_key: "short", feedback: "?", image_bucket_key: "../../etc/passwd" }, "items.1.image_bucket_key"],
+      [{ experiment_slug: slug, variant_key: "short", feedback: "?", image_bucket_key: "nope" }, "items.1.image_bucket_key"],
     ] as const) {
       const refused = await feedback({ experiment_slug: slug, variant_key: "control", feedback: "Not to be kept" }, bad)
       expect(refused.status).to.equal(400)

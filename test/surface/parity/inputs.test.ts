@@ -7,6 +7,7 @@ import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
 import { resultPath } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../../core/kernel/errors.ts"
+import { knownFields } from "../../../core/kernel/known-fields.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { drawnRuns, isFast, sampleOf } from "../../tier.ts"
@@ -83,7 +84,8 @@ async function problemOf(bench: ParityBench, operation: AnyOperation, key: strin
     const outcome = await surfaces[surface](operation, input, { url: bench.host.url, key }).catch((error: Error) => {
       throw new Error(`${surface} threw ${error.name}: ${error.message}`)
     })
-    const fault = faultOf(operation, surface, outcome) ?? leakOf(bench, input, outcome)
+    const fault =
+      faultOf(operation, surface, outcome) ?? strangeFieldOf(operation, surface, input, outcome) ?? leakOf(bench, input, outcome)
     if (fault) throw new Error(`over ${surface}: ${fault}: ${outcome.status} ${outcome.text.slice(0, 500)}`)
   })
   const details = await fc.check(property, { numRuns: runs, endOnFailure: true })
@@ -125,6 +127,15 @@ function faultOf(operation: AnyOperation, surface: SurfaceName, { code, status, 
   if (httpStatusOf[code as ErrorCode] >= 500) return "failed"
   if (surface === "cli" && exitCode !== exitCodeOf[code as ErrorCode]) return `exit code ${exitCode}`
   return [...always, ...operation.errors].includes(code) ? undefined : "undeclared code"
+}
+
+/** A refusal names fields of the operation, or fields that the caller sent. */
+function strangeFieldOf(operation: AnyOperation, surface: SurfaceName, input: Input, { code, text }: Outcome): string | undefined {
+  if (surface !== "rest" || code !== "invalid_argument") return undefined
+  const { details } = JSON.parse(text) as { details: { fields?: { path: string }[] } }
+  const known = [...knownFields(operation.input, []), ...Object.keys(input), ""]
+  const strange = details.fields?.find(({ path }) => !known.includes(path.split(".")[0] ?? ""))
+  return strange && `names the field ${strange.path}, which the operation does not have`
 }
 
 /** Ids of others, unless the input itself has them. */
