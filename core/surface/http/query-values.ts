@@ -37,9 +37,18 @@ function meantBy(field: Field | undefined, texts: readonly string[]): unknown {
 
 function scalarOf(types: ReadonlySet<string>, text: string): unknown {
   if (types.has("string") || types.size === 0) return text
-  if ((types.has("number") || types.has("integer")) && number.test(text)) return Number(text)
+  if ((types.has("number") || types.has("integer")) && number.test(text) && !isBeyondInt64(types, text)) return Number(text)
   if (types.has("boolean") && (text === "true" || text === "false")) return text === "true"
   return types.has("object") ? objectOf(text) : text
+}
+
+const maxInt64 = 2n ** 63n - 1n
+
+/** Returns true for an integer field whose value has no int64. As a number it would be rounded into the range. */
+function isBeyondInt64(types: ReadonlySet<string>, text: string): boolean {
+  if (types.has("number") || !/^-?\d+$/.test(text)) return false
+  const value = BigInt(text)
+  return value > maxInt64 || value < -maxInt64 - 1n
 }
 
 function objectOf(text: string): unknown {

@@ -102,7 +102,7 @@ describe("lists of conversations", () => {
     expect(second.next_cursor).to.equal("")
     for (const limit of ["0", "200", "9007199254740993", "9223372036854775807"])
       expect((await page(`limit=${limit}`)).conversations).to.have.length(3)
-    for (const limit of ["-1", "1.5", "18446744073709551616", "many"])
+    for (const limit of ["-1", "1.5", "9223372036854775808", "-9223372036854775809", "18446744073709551616", "many"])
       expect(await refused("GET", `${path}?limit=${limit}`), limit).to.deep.equal([400, "invalid_fields"])
     const elsewhere = `/v1/voice/text-conversations?limit=2&cursor=${encodeURIComponent(first.next_cursor)}`
     expect((await host.api("GET", elsewhere)).status).to.equal(400)
