@@ -1,5 +1,6 @@
 // The input of an operation out of an HTTP request: path parameters, then the query (GET, DELETE) or the JSON body.
 import type { IncomingMessage } from "node:http"
+import { z } from "zod"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError, type FieldProblem } from "../../kernel/errors.ts"
 import { maxProblems } from "../../kernel/zod-problems.ts"
@@ -34,7 +35,9 @@ export async function readInput(
     )
   }
   const given = fromQuery ? queryValues(operation, query) : await readJsonBody(request, maxBodyBytes)
-  const differing = Object.entries(parameters).filter(([name, value]) => Object.hasOwn(given, name) && differs(given[name], value))
+  const differing = Object.entries(parameters).filter(
+    ([name, value]) => Object.hasOwn(given, name) && differs(operation, name, given[name], value),
+  )
   const now = differing.length > 0 ? ((await shown?.()) as Record<string, unknown> | undefined) : undefined
   const conflicts = differing.filter(([name]) => typeof given[name] !== "string" || now?.[name] !== given[name])
   if (conflicts.length > 0) {
@@ -49,9 +52,14 @@ export async function readInput(
   return { ...given, ...parameters }
 }
 
-/** What is not a text, number or flag never says what the path says; its own way to text may fail, or go too deep. */
-function differs(given: unknown, ofPath: string | string[]): boolean {
-  return typeof given === "object" || String(given) !== ofPath
+/** Texts agree if the field's schema reads both alike. An object never agrees: its own way to text may fail, or go too deep. */
+function differs({ input }: AnyOperation, name: string, given: unknown, ofPath: string | string[]): boolean {
+  if (typeof given === "object") return true
+  if (String(given) === ofPath) return false
+  const field = (input as Partial<z.ZodObject>).shape?.[name]
+  if (typeof given !== "string" || !field) return true
+  const [one, other] = [z.safeParse(field, given), z.safeParse(field, ofPath)]
+  return !one.success || !other.success || one.data !== other.data
 }
 
 /** The texts of each parameter, in the order given. */

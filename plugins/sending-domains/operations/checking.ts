@@ -3,11 +3,11 @@ import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import { RecordCheck } from "../checks/record-check.ts"
 import { SendingDomainsToken } from "../sending-domains.ts"
-import { DomainField, SendingDomain, shown } from "./resource.ts"
+import { RegisteredDomainField, SendingDomain, shown } from "./resource.ts"
 
 const path = "/v1/sending-domains/{domain}"
 const writing = { scope: "sending_domains:write", role: "admin" } as const
-const input = z.strictObject({ domain: DomainField })
+const input = z.strictObject({ domain: RegisteredDomainField })
 const thatOf = (domain: string) => ({
   given: { domain: { operation: "sending_domains.register", input: { domain } } },
   input: { domain: resultOf("domain.domain") },

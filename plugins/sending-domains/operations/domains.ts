@@ -3,7 +3,7 @@ import { z } from "zod"
 import { defineList, defineOperation, omitReadOnly, readOnlyInput, resultOf } from "#core"
 import { SendingDomainCollection } from "../collections.ts"
 import { type DomainChange, SendingDomainsToken } from "../sending-domains.ts"
-import { DomainField, identityFields, SendingDomain, shown } from "./resource.ts"
+import { DomainField, identityFields, RegisteredDomainField, SendingDomain, shown } from "./resource.ts"
 
 const path = "/v1/sending-domains"
 const reading = { scope: "sending_domains:read", role: "guest" } as const
@@ -66,7 +66,7 @@ export const getDomain = defineOperation({
   http: { method: "GET", path: `${path}/{domain}` },
   access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ domain: DomainField }),
+  input: z.strictObject({ domain: RegisteredDomainField }),
   output: SendingDomain,
   errors: ["not_found"],
   examples: [{ given: registered("read.example.com"), input: thatDomain }],
@@ -82,7 +82,7 @@ export const updateDomain = defineOperation({
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({
-    domain: DomainField,
+    domain: RegisteredDomainField,
     forward_to_email: identityFields.forward_to_email.optional(),
     from_local_part: identityFields.from_local_part.optional(),
     from_name: identityFields.from_name.optional(),
@@ -110,7 +110,7 @@ export const deleteDomain = defineOperation({
   http: { method: "DELETE", path: `${path}/{domain}` },
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ domain: DomainField }),
+  input: z.strictObject({ domain: RegisteredDomainField }),
   output: z.object({ domain: z.string(), deleted: z.literal(true) }),
   errors: ["not_found", "aborted"],
   examples: [{ given: registered("delete.example.com"), input: thatDomain }],

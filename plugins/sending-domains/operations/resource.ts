@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { isMailAddress } from "../../email/index.ts"
 import { type StoredDomain, statuses } from "../collections.ts"
+import { asciiOf } from "../domain-name.ts"
 import { pointsNowhere } from "../settings.ts"
 
 /** Fields that people may change. */
@@ -31,6 +32,9 @@ export const identityFields = {
 }
 
 export const DomainField = z.string().trim().min(1).max(253).describe("The domain; an international name in either form.")
+
+/** Names a registered domain. Case and the form of an international name do not matter. */
+export const RegisteredDomainField = DomainField.overwrite((text) => asciiOf(text) || text)
 
 export const SendingDomain = z
   .object({

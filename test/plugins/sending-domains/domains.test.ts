@@ -77,6 +77,14 @@ onBothStores("sending domains", ({ start }) => {
     const changed = await host.api<Domain>("PATCH", `${path}/change.com`, { domain: "change.com", from_local_part: "team" })
     expect(changed.body).to.deep.equal({ ...before, from_local_part: "team", updated_at: changed.body["updated_at"] })
     expect((await host.api<Domain>("PATCH", `${path}/change.com`, changed.body)).body).to.deep.equal(changed.body)
+    for (const domain of ["CHANGE.com", "Change.COM."]) {
+      const same = await host.api<Domain>("PATCH", `${path}/change.com`, { domain, from_local_part: "team" })
+      expect([same.status, same.body], domain).to.deep.equal([200, changed.body])
+    }
+    await customer.register("müller.com")
+    expect((await host.api<Domain>("PATCH", `${path}/xn--mller-kva.com`, { domain: "Müller.com" })).status).to.equal(200)
+    const other = await host.api<Refusal>("PATCH", `${path}/change.com`, { domain: "changes.com" })
+    expect([other.status, other.body.details.reason]).to.deep.equal([400, "path_field_mismatch"])
     const enabled = await host.api<Refusal>("PATCH", `${path}/change.com`, { receiving_enabled: true })
     expect([enabled.status, enabled.body.details.reason]).to.deep.equal([400, "receiving_not_registered"])
     for (const [field, value] of [
