@@ -97,6 +97,15 @@ describe("operations as commands", () => {
     })
   })
 
+  it("take a lone null as the null of a list", async () => {
+    const set = await json(["autonomy-gates", "set", "--gates", "null"])
+    expect(set["gate_everything"]).to.equal(true)
+    const some = await json(["autonomy-gates", "set", "--gates", "email.send"])
+    expect([some["gate_everything"], some["gates"]]).to.deep.equal([false, ["email.send"]])
+    const { code, err } = await run(["autonomy-gates", "set", "--gates", "email.send", "--gates", "null"])
+    expect([code, err]).to.satisfy(([status, text]: [number, string]) => status !== 0 && text.includes('"null"'))
+  })
+
   it("take the input from a file or standard input, flags over it", async () => {
     const file = join(folder, "dataset.yaml")
     writeFileSync(file, "name: From a file\nslug: from-a-file\ndescription: |\n  Two\n  lines\n")

@@ -137,16 +137,18 @@ async function valuesOf(flags: readonly Flag[], command: Command, terminal: Term
     const given: unknown = command.getOptionValue(new Option(flag.name).attributeName())
     if (given === undefined || command.getOptionValueSource(new Option(flag.name).attributeName()) !== "cli") continue
     if (typeof given === "boolean") values.set(flag.field, given)
-    else if (flag.list)
-      values.set(
-        flag.field,
-        (given as string[]).map((text) => parseFlag(flag, text)),
-      )
+    else if (flag.list) values.set(flag.field, listOf(flag, given as string[]))
     else if (flag.kind === "json" && !(flag.nullable && given === "null"))
       values.set(flag.field, await readJsonFlag(flag.name, String(given), terminal))
     else values.set(flag.field, parseFlag(flag, String(given)))
   }
   return values
+}
+
+/** A lone `null` is the null of a nullable list. */
+function listOf(flag: Flag, given: readonly string[]): unknown {
+  if (flag.nullable && given.length === 1 && given[0] === "null") return null
+  return given.map((text) => parseFlag({ ...flag, nullable: false }, text))
 }
 
 /** Runs a command's work; says what went wrong, and ends with its code. */
