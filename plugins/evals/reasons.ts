@@ -14,7 +14,12 @@ export const reasons = defineReasons({
     summary: "The suite has as many cases as a suite may.",
     remedy: "Remove cases, or make another suite.",
   },
-  suite_without_agent: { code: "failed_precondition", summary: "The suite names no agent, or one that the organization does not have." },
+  suite_without_agent: {
+    code: "failed_precondition",
+    summary: "The suite names no agent, or an agent that the organization does not have.",
+    remedy: "Name an agent of the organization; GET /v1/agents lists them.",
+    details: { fields: FieldProblems },
+  },
   widget_incomplete: {
     code: "invalid_argument",
     summary: "A widget canary needs the address of the widget's page, its name and its selector.",

@@ -14,7 +14,7 @@ import { bySuite, madeCase, madeSuite, ofThatSuite } from "./resource.ts"
 
 const path = "/v1/evals/suites/{suite}/runs"
 const byId = { ...bySuite, id: Uuid.describe("UUID of the run.") }
-const runnable = { agent: "agents.create", ...madeSuite, case: madeCase }
+const runnable = { ...madeSuite, case: madeCase }
 const begun = { given: { ...runnable, run: { operation: "evals.start_run", input: { ...ofThatSuite, repeats: 1 } } } }
 const thatRun = { ...ofThatSuite, id: resultOf("run.id") }
 

@@ -12,16 +12,20 @@ import {
   resultOf,
   Slug,
   SlugOrId,
+  Store,
   slugOf,
   timestamp,
   Uuid,
   uniqueSlug,
 } from "#core"
+import { Models } from "../../models/index.ts"
 import { type StoredSuite, SuiteCollection } from "../collections.ts"
+import { requireFitting } from "../fitting.ts"
 import { type SuiteChange, SuitesToken, slugTaken } from "../suites.ts"
 import { ExpectedRevision, madeSuite, readOnlySuiteFields, SuiteResource, shownSuite, suiteFields } from "./resource.ts"
 
 const path = "/v1/evals/suites"
+const fitting = { store: Store, models: Models }
 const bySlug = { slug: SlugOrId.describe("Slug, former slug or UUID of the suite.") }
 const thatSuite = { slug: resultOf("suite.suite.slug") }
 
@@ -42,18 +46,25 @@ export const createSuite = defineOperation({
     cron_enabled: suiteFields.cron_enabled.default(false),
   }),
   output: z.object({ suite: SuiteResource }),
-  errors: ["invalid_argument", "already_exists"],
-  examples: [{ input: { name: "Answers of the front desk", agent_key: "front-desk", pass_threshold: 90 } }],
-  inject: { suites: SuitesToken, clock: Clock, ids: Ids },
+  errors: ["invalid_argument", "already_exists", "failed_precondition"],
+  examples: [
+    {
+      given: { agent: "agents.create" },
+      input: { name: "Answers of the front desk", agent_key: resultOf("agent.key"), pass_threshold: 90 },
+    },
+  ],
+  inject: { suites: SuitesToken, clock: Clock, ids: Ids, ...fitting },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const isTaken = async (slug: string) => (await deps.suites.find(organization, slug)) !== undefined
     if (input.slug !== undefined && (await isTaken(input.slug))) throw slugTaken(input.slug, "slug")
+    const slug = input.slug ?? (await uniqueSlug(slugOf(input.name, "suite"), isTaken))
+    await requireFitting(deps, organization, { ...input, slug })
     const at = timestamp(deps.clock.now())
     const suite: StoredSuite = {
       ...input,
       id: deps.ids.uuid(),
-      slug: input.slug ?? (await uniqueSlug(slugOf(input.name, "suite"), isTaken)),
+      slug,
       created_by_user_id: caller.user?.id ?? null,
       revision: 1,
       created_at: at,
@@ -111,14 +122,14 @@ export const updateSuite = defineOperation({
     ...readOnlyInput(readOnlySuiteFields),
   }),
   output: z.object({ suite: SuiteResource }),
-  errors: ["invalid_argument", "not_found", "already_exists", "aborted"],
+  errors: ["invalid_argument", "not_found", "already_exists", "aborted", "failed_precondition"],
   examples: [
     {
       given: madeSuite,
       input: { ...thatSuite, pass_threshold: 95, cron_enabled: true, expected_revision: resultOf("suite.suite.revision") },
     },
   ],
-  inject: { suites: SuitesToken },
+  inject: { suites: SuitesToken, ...fitting },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const { slug: at, suite_slug, expected_revision, ...fields } = input
@@ -130,6 +141,7 @@ export const updateSuite = defineOperation({
     const wanted = Object.entries({ ...given, slug }).filter(([, value]) => value !== undefined)
     const change = Object.fromEntries(wanted.filter(([name, value]) => suite[name as keyof StoredSuite] !== value)) as SuiteChange
     if (Object.keys(change).length === 0) return { suite: shownSuite(suite) }
+    await requireFitting(deps, organization, { slug, ...change })
     return { suite: shownSuite(await deps.suites.update(work, organization, suite, change)) }
   },
 })

@@ -1,10 +1,10 @@
 // How a run begins: what it needs is checked before anything is asked, and it is committed with its cases and its job.
 import { AppError, type Clock, type Ids, type JobQueue, type Live, type Store, timestamp, type UnitOfWork } from "#core"
-import { nearest } from "#core/engine"
 import type { Models } from "../../models/index.ts"
-import { AgentCollection, agentAt, contactOf, type StoredAgent } from "../../threads/index.ts"
+import { contactOf } from "../../threads/index.ts"
 import { evalsChannel } from "../channel.ts"
 import type { StoredSuite } from "../collections.ts"
+import { requireAgent } from "../fitting.ts"
 import { estimateOf, judgeOf } from "../judging/judge.ts"
 import type { EvalSettings } from "../settings.ts"
 import type { Suites } from "../suites.ts"
@@ -46,7 +46,7 @@ export class RunStarts {
   ): Promise<StoredRun> {
     const { store, clock, ids, queue, live, models, suites, settings } = this.#deps
     const judge = judgeOf(models, suite.judge_model)
-    const agent = await this.#agentOf(organization, suite)
+    const agent = await requireAgent(store, organization, suite)
     const cases = await suites.cases(organization, suite)
     if (cases.length === 0) {
       const message = `The suite "${suite.slug}" has no cases; POST /v1/evals/suites/${suite.slug}/cases adds one.`
@@ -99,16 +99,5 @@ export class RunStarts {
       data: { ...named(run), cause, repeats, cases: cases.length },
     })
     return run
-  }
-
-  async #agentOf(organization: string, { slug, agent_key }: StoredSuite): Promise<StoredAgent> {
-    const { store } = this.#deps
-    const found = agent_key === "" ? undefined : await agentAt(store, organization, agent_key)
-    if (found) return found
-    const keys = (await store.open(AgentCollection, organization).find({}, { limit: 200 })).map(({ key }) => key)
-    const near = nearest(agent_key, keys)
-    const which = agent_key === "" ? "names no agent" : `names the agent "${agent_key}", which the organization does not have`
-    const hint = near === undefined ? "POST /v1/agents makes one" : `did you mean "${near}"?`
-    throw new AppError("failed_precondition", `The suite "${slug}" ${which}; ${hint}.`, { reason: "suite_without_agent" })
   }
 }

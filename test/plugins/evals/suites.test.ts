@@ -33,7 +33,11 @@ interface Refusal {
 describe("eval suites", () => {
   let host: TestHost
   before(async () => {
-    host = await testHost()
+    const judge = { base_url: "http://127.0.0.1:2", model: "judge-1", prices: { input: 1, output: 1 } }
+    host = await testHost({ env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models: { others: [judge] } }) } })
+    const credentials = { base_url: "https://agents.example.com", headers: { Authorization: "Bearer agent-secret" } }
+    await host.api("POST", "/v1/integrations-connect", { app: "http", name: "Agents", credentials, share_with_org: true })
+    await host.api("POST", "/v1/agents", { name: "Counter", key: "counter", integration: "agents", protocol: "webhook", path: "/desk" })
   })
   after(() => host.stop())
 
@@ -64,7 +68,7 @@ describe("eval suites", () => {
   })
 
   it("change by an update only where a field is given", async () => {
-    const before = await made({ name: "Partial", description: "Kept", agent_key: "desk", judge_model: "judge-1" })
+    const before = await made({ name: "Partial", description: "Kept", agent_key: "counter", judge_model: "judge-1" })
     const { body } = await put("partial", { pass_threshold: 55 })
     expect(Object.keys(body)).to.deep.equal(["suite"])
     const { pass_threshold, revision, updated_at: _updated, ...rest } = body.suite as Suite & { updated_at: string }
@@ -85,6 +89,23 @@ describe("eval suites", () => {
     for (const wrong of [{ pass_threshold: 101 }, { pass_threshold: 1.5 }, { pass_threshold: -1 }, { cron_enabled: "yes" }])
       expect((await put("mistyped", wrong)).status, JSON.stringify(wrong)).to.equal(400)
     expect((await read("mistyped")).body).to.deep.equal(before)
+  })
+
+  it("refuse an unknown agent and an unknown judge, and change nothing", async () => {
+    const before = await made({ name: "Fitting", agent_key: "counter" })
+    for (const [change, reason] of [
+      [{ agent_key: "countr" }, "suite_without_agent"],
+      [{ judge_model: "judge-9" }, "model_not_configured"],
+      [{ agent_key: "Counter" }, "suite_without_agent"],
+    ] as const) {
+      const updated = await put("fitting", change)
+      expect([updated.status, updated.body.details.reason], JSON.stringify(change)).to.deep.equal([400, reason])
+      const created = await host.api<Refusal>("POST", "/v1/evals/suites", { name: "Unfitting", slug: "unfitting", ...change })
+      expect([created.status, created.body.details.reason], JSON.stringify(change)).to.deep.equal([400, reason])
+    }
+    expect((await read("fitting")).body).to.deep.equal(before)
+    expect((await read("unfitting")).status).to.equal(404)
+    expect((await put("fitting", { agent_key: "", judge_model: "judge-1" })).status).to.equal(200)
   })
 
   it("are renamed by suite_slug, and go on answering to the old slug", async () => {
@@ -231,7 +252,7 @@ describe("eval suites", () => {
   })
 
   it("do not run without a model, and say which setting is missing", async () => {
-    await made({ name: "Unjudged", agent_key: "desk" })
+    await made({ name: "Unjudged", agent_key: "counter" })
     const refused = await host.api<Refusal>("POST", "/v1/evals/suites/unjudged/runs", {})
     expect(refused.status).to.equal(400)
     expect(refused.body.details).to.deep.include({ reason: "model_not_configured", setting: "plugins.settings.models.judge" })

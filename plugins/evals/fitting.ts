@@ -1,0 +1,38 @@
+// Checks the agent and the judge that a suite names.
+import { AppError, type Store } from "#core"
+import { nearest } from "#core/engine"
+import type { Models } from "../models/index.ts"
+import { AgentCollection, agentAt, type StoredAgent } from "../threads/index.ts"
+import type { StoredSuite } from "./collections.ts"
+import { judgeOf } from "./judging/judge.ts"
+
+export interface FittingDeps {
+  readonly store: Store
+  readonly models: Models
+}
+
+/** Returns the agent of a suite. Throws `failed_precondition` if the suite names no agent, or an unknown one. */
+export async function requireAgent(
+  store: Store,
+  organization: string,
+  { slug, agent_key }: Pick<StoredSuite, "slug" | "agent_key">,
+): Promise<StoredAgent> {
+  const found = agent_key === "" ? undefined : await agentAt(store, organization, agent_key)
+  if (found) return found
+  const keys = (await store.open(AgentCollection, organization).find({}, { limit: 200 })).map(({ key }) => key)
+  const near = nearest(agent_key, keys)
+  const which = agent_key === "" ? "names no agent" : `names the agent "${agent_key}", which the organization does not have`
+  const hint = near === undefined ? "POST /v1/agents makes one" : `did you mean "${near}"?`
+  const fields = [{ path: "agent_key", message: `"${agent_key}" is not an agent of the organization` }]
+  throw new AppError("failed_precondition", `The suite "${slug}" ${which}; ${hint}.`, { reason: "suite_without_agent", fields })
+}
+
+/** Checks what a save gives. An empty field waits for a later save. Throws `failed_precondition` for an unknown agent or judge. */
+export async function requireFitting(
+  { store, models }: FittingDeps,
+  organization: string,
+  { slug, agent_key = "", judge_model = "" }: Pick<StoredSuite, "slug"> & Partial<Pick<StoredSuite, "agent_key" | "judge_model">>,
+): Promise<void> {
+  if (agent_key !== "") await requireAgent(store, organization, { slug, agent_key })
+  if (judge_model !== "") judgeOf(models, judge_model)
+}
