@@ -49,7 +49,8 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   const place = placeOf(entry.envelope)
   const batch = place && (await store.open(BatchesCollection, organization.id).get(place.batch))
   const text = place && batch?.elements[place.index]
-  if (!place || !batch || batch.pipeline_id !== pipeline.id || typeof text !== "string") throw gone()
+  if (!place || !batch || batch.pipeline_id !== pipeline.id || typeof text !== "string")
+    throw entry.status === "rejected" ? new ReceiptRefused("the event was rejected and wrote no row") : gone()
   draft.is_test = batch.context.is_test
   draft.envelope = { batch_id: place.batch, index: place.index, ...envelopeOf(batch.context) }
   const read = readEvent(JSON.parse(text) as Json, new Set(batch.context.names))

@@ -188,6 +188,16 @@ describe("heartbeats", () => {
     expect((await list("?kind=instructions")).total).to.equal(0)
   })
 
+  it("lists all heartbeats over REST without a page size", async () => {
+    const { host } = bench
+    for (let made = 0; made < 55; made++) await bench.made({ name: `Whole ${made}`, state: "paused" })
+    const { body } = await host.api<{ heartbeats: Heartbeat[]; total: number; next_cursor: string }>("GET", "/v1/heartbeats?state=paused")
+    expect([body.heartbeats.length, body.next_cursor]).to.deep.equal([body.total, ""])
+    expect(body.total).to.be.at.least(55)
+    const short = await host.api<{ heartbeats: Heartbeat[]; next_cursor: string }>("GET", "/v1/heartbeats?state=paused&limit=0")
+    expect(short.body.heartbeats).to.have.length(50)
+  })
+
   it("takes back what a read answered, changes what is given, and counts new times from now", async () => {
     const { host } = bench
     const made = await bench.made()

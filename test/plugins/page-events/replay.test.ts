@@ -56,11 +56,11 @@ describe("replays of page events", () => {
     expect(await loop.rowOf(click)).to.include({ element: "Book now!" })
   })
 
-  it("give none for an event that was refused, and leave no row", async () => {
+  it("give none for an event that was refused, leave no row, and say why", async () => {
     const [, id] = await sent(event("pageview"), event("nope"))
     const refused = await replay(id)
-    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "payload_expired"])
-    expect(await replaysOf(id)).to.deep.equal([])
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "receipt_refused"])
+    expect((await replaysOf(id)).map(({ status }) => status)).to.deep.equal(["failed"])
   })
 
   it("give none while the dataset takes no rows, and their entry failed and says why", async () => {
