@@ -5,6 +5,7 @@ import type { CollectionSpec, Document, Json } from "../../core/contract/collect
 import { defineCollection } from "../../core/contract/collection.ts"
 import type { Collection, Commit, CommitResult, Store, Write } from "../../core/contract/store.ts"
 import { refusalOf } from "../refusal.ts"
+import { hostileContract } from "./contract-hostile.ts"
 import { mergeContract } from "./contract-merges.ts"
 import { queryContract } from "./contract-queries.ts"
 import { updateContract } from "./contract-updates.ts"
@@ -110,6 +111,7 @@ export function storageContract(name: string, open: OpenStore): void {
     updateContract(bench)
     queryContract(bench)
     mergeContract(bench)
+    hostileContract(bench)
   })
 }
 

@@ -67,7 +67,8 @@ function operand(place: QueryScope, path: string, value: unknown): unknown {
   if (path === "id") return typeof value === "string" ? keyOf(place.organization, value) : value
   const times: TimeTree | undefined = timesAt(timesOf(place.collection), path)
   if (times?.isTime && typeof value === "string") return comparedTime(value, path)
-  return new Encoder(place.collection.name).value(value, times, path)
+  const encoder = new Encoder(place.collection.name)
+  return encoder.ready(encoder.value(value, times, path))
 }
 
 /** Kinds of values in MongoDB's order; null and absent come before all. */

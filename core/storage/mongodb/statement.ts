@@ -66,20 +66,20 @@ function encoded(write: Write, index: number): Statement {
   const about = { collection: write.collection.name, write, index }
   if (write.kind === "insert") {
     const body = encoder.document(write.collection, write.organization, write.doc)
-    return { ...about, kind: "insert", key: String(body["_id"]), body, counted: true, size: encoder.size }
+    return { ...about, kind: "insert", key: String(body["_id"]), body: encoder.ready(body), counted: true, size: encoder.size }
   }
   if (write.kind === "newest_wins") {
     const encoded = encoder.document(write.collection, write.organization, write.doc)
     const key = String(encoded["_id"])
     const q = targetOf(write, key)
-    const body = { q, u: makeUpdate(write, encoded), upsert: true }
-    const merge = () => ({ q, u: mergeUpdate(write, encoded), upsert: false })
+    const body = { q, u: encoder.ready(makeUpdate(write, encoded)), upsert: true }
+    const merge = () => ({ q, u: encoder.ready(mergeUpdate(write, encoded)), upsert: false })
     return { ...about, kind: "merge", key, body, merge, counted: true, size: 3 * encoder.size + 2_000 }
   }
   const key = keyOf(write.organization, write.id)
   const q = targetOf(write, key, write.where)
   if (write.kind === "remove") return { ...about, kind: "remove", key, body: { q, limit: 1 }, counted: !write.optional, size: 512 }
-  const body = { q, u: toUpdate(write, write.update, encoder), upsert: write.upsert === true }
+  const body = { q, u: encoder.ready(toUpdate(write, write.update, encoder)), upsert: write.upsert === true }
   return { ...about, kind: "update", key, body, counted: write.upsert === true || !write.optional, size: encoder.size + 512 }
 }
 

@@ -3,6 +3,7 @@
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { idOf, keyOf } from "./keys.ts"
+import { isReservedField, protectPlain, restorePlain } from "./plain.ts"
 
 export type Bson = Record<string, unknown>
 
@@ -48,9 +49,15 @@ export function timesAt(tree: TimeTree | undefined, path: string): TimeTree | un
 export class Encoder {
   readonly collection: string
   size = 64
+  #hasReservedField = false
 
   constructor(collection: string) {
     this.collection = collection
+  }
+
+  /** Returns a statement of encoded values, ready for the BSON library. */
+  ready<T>(statement: T): T {
+    return this.#hasReservedField ? protectPlain(statement) : statement
   }
 
   document(spec: CollectionSpec, organization: string | undefined, doc: Document): Bson {
@@ -100,10 +107,16 @@ export class Encoder {
       if (item === undefined) continue
       if (key.includes("\0") || !key.isWellFormed()) throw this.#refuse(path, key, "holds a key with NUL or half of a surrogate pair")
       this.size += 3 * key.length
+      if (isReservedField(key)) this.#reserve()
       const encoded = this.value(item, times?.under.get(key), path === "" ? key : `${path}.${key}`, depth)
       if (copy) setOwn(copy, key, encoded)
     }
     return copy ?? value
+  }
+
+  #reserve(): void {
+    this.#hasReservedField = true
+    this.size += 16
   }
 
   #time(value: string, path: string): Date {
@@ -137,6 +150,7 @@ export function comparedTime(text: string, path: string): Date {
 
 export function decode<D extends Document>(spec: CollectionSpec, organization: string | undefined, stored: Bson): D {
   const { _id: key, ...fields } = stored
+  restorePlain(fields)
   const doc = { id: idOf(organization, String(key)) }
   return Object.assign(doc, restoreTimes(fields, timesOf(spec))) as unknown as D
 }

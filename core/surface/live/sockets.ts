@@ -10,7 +10,8 @@ interface ServerEvents {
 }
 /** Of nodes to each other. */
 interface NodeEvents {
-  elsewhere: (room: string, message: WireMessage) => void
+  /** The message as JSON. */
+  elsewhere_json: (room: string, message: string) => void
 }
 export interface SocketData {
   guest: Guest

@@ -88,6 +88,32 @@ suite("live updates over two processes (mongodb)", () => {
     expect(two.heard).to.have.members([...wanted, ...missed])
   })
 
+  it("reach the sockets of both with names and values that the database reserves", async () => {
+    const { slug } = await on(0).eventPipelines.create({
+      name: "Odd",
+      state: "active",
+      source_kind: "internal",
+      pipeline: [{ type: "live.broadcast", channel: "odd", data: { of: "{{ event }}" } }],
+    })
+    const odd: { of: unknown }[] = [
+      { _bsontype: "Long", low: 1 },
+      { $ref: "a.b", $id: 1, $db: "c" },
+      { z: [{ _bsontype: null }], a: 1 },
+    ].map((of) => ({ of }))
+    const heard = await Promise.all(
+      [0, 1].map(async (index) => {
+        const live = await on(index).live<{ odd: { of: unknown } }>({ reconnectMs: 50 })
+        open.push(live)
+        const messages: unknown[] = []
+        await live.subscribe("odd", ({ data }) => messages.push(data)).ready
+        return messages
+      }),
+    )
+    for (const { of } of odd) await on(0).eventPipelines.sendEvent({ slug, payload: of as never })
+    await until(() => heard.every((messages) => messages.length >= odd.length))
+    for (const messages of heard) expect(messages).to.have.deep.members(odd)
+  })
+
   it("reach the sockets of both, whichever took the event, each message once", async () => {
     const { slug } = await on(0).eventPipelines.create({
       name: "Tell",
