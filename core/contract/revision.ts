@@ -1,7 +1,8 @@
 // Optimistic concurrency: a change names the revision that its caller read.
 import { timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
-import type { Document, Json } from "./collection.ts"
+import type { Document } from "./collection.ts"
+import { changesOf } from "./store.ts"
 import type { StagedCollection } from "./unit-of-work.ts"
 
 /**
@@ -30,12 +31,12 @@ export function requireRevision(
 export function stageRevision<D extends Document & { readonly revision: number; readonly updated_at: string }>(
   collection: StagedCollection<D>,
   stored: D,
-  change: { readonly [Field in keyof D]?: D[Field] | undefined },
+  change: { readonly [Field in Exclude<keyof D, "id" | "organization_id">]?: D[Field] | undefined },
   now: number,
 ): D {
   const given = Object.entries(change).filter(([, value]) => value !== undefined)
   if (given.length === 0) return stored
   const changed = { ...Object.fromEntries(given), updated_at: timestamp(now), revision: stored.revision + 1 }
-  collection.update(stored.id, { $set: changed as Record<string, Json> }, { where: { revision: stored.revision } })
+  collection.update(stored.id, { $set: changesOf(changed) }, { where: { revision: stored.revision } })
   return { ...stored, ...changed }
 }

@@ -26,16 +26,31 @@ export interface Filter {
   [path: string]: Json | Conditions | readonly Filter[] | undefined
 }
 
+type FixedField = "id" | "_id" | "organization_id"
+/** Fields that no document changes. */
+type WithoutFixed = { readonly [Field in FixedField]?: never }
+
+/** New values by dotted path. */
+export type Changes = Record<string, Json> & WithoutFixed
+
+/** The fields of a document that updates may change. */
+export type FieldsOf<D extends object> = Omit<D, FixedField> & WithoutFixed
+
+/** Returns fields as changes. An argument with an id or an organization does not compile. */
+export function changesOf<T extends object>(fields: T & WithoutFixed): Changes {
+  return fields as Changes
+}
+
 /** Keys of each operator are dotted paths. */
 export interface Update {
-  $set?: Record<string, Json>
+  $set?: Changes
   $unset?: Record<string, true>
   $inc?: Record<string, number>
   $push?: Record<string, Json>
   $addToSet?: Record<string, Json>
   $pull?: Record<string, Json>
   /** Only with `upsert`. */
-  $setOnInsert?: Record<string, Json>
+  $setOnInsert?: Changes
 }
 
 /** Fields to sort by, in order: 1 up, -1 down. */

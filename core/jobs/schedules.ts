@@ -65,7 +65,7 @@ export class DurableScheduler implements Scheduler {
 
   set<P extends z.ZodType>(work: UnitOfWork, schedule: ScheduledJob<P>): Date {
     const next = this.next(schedule)
-    const { id, ...fields } = this.#documentOf(schedule, schedule.id, next)
+    const { id, organization_id: _, ...fields } = this.#documentOf(schedule, schedule.id, next)
     work.in(ScheduleCollection).update(id, { $set: fields }, { upsert: true })
     work.afterCommit(() => this.#wakeBy(next.getTime()))
     return next
@@ -111,7 +111,7 @@ export class DurableScheduler implements Scheduler {
       stored.delete(document.id)
       if (!before) schedules.insert(document, { ifPresent: "keep" })
       else if (changed(before, document)) {
-        const { id, ...fields } = document
+        const { id, organization_id: _, ...fields } = document
         schedules.update(id, { $set: fields }, { upsert: true })
       }
     }

@@ -4,7 +4,9 @@ import { z } from "zod"
 import {
   AppError,
   type Clock,
+  changesOf,
   derivedUuid,
+  type FieldsOf,
   type Filter,
   type JobQueue,
   type Json,
@@ -156,16 +158,14 @@ export class Approvals implements Gatekeeper {
 
   /** Stages a decision about one that is pending, and makes what waits due. */
   decide(work: UnitOfWork, organization: string, approval: StoredApproval, { by, note, state, edited }: Verdict): StoredApproval {
-    const changed: Partial<StoredApproval> = {
+    const changed: Partial<FieldsOf<StoredApproval>> = {
       state,
       note,
       decided_by: by,
       decided_at: timestamp(this.#services.clock.now()),
       ...(edited === undefined ? {} : { ...this.#kept(approval.id, edited, this.#digestKey(approval)), asked_digest: approval.digest }),
     }
-    work
-      .in(ApprovalCollection, organization)
-      .update(approval.id, { $set: changed as Record<string, Json> }, { where: { state: "pending" } })
+    work.in(ApprovalCollection, organization).update(approval.id, { $set: changesOf(changed) }, { where: { state: "pending" } })
     this.#services.queue.hasten(work, approval.job)
     // It finds nothing left to be done, and ends.
     this.#services.queue.hasten(work, expiryOf(approval.id))

@@ -1,11 +1,14 @@
 // Adds what this node counted to a document that every node adds to.
-import { AppError, type Document, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
+import { AppError, changesOf, type Document, type FieldsOf, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
 import type { CollectionSpec } from "#core/engine"
 
 export interface CountedDocument extends Document {
   /** Of its changes. */
   version: number
 }
+
+/** The fields that a merge decides. */
+export type MergedFields<D extends CountedDocument> = FieldsOf<Omit<D, "version">>
 
 export interface MergeDeps {
   readonly store: Store
@@ -14,13 +17,20 @@ export interface MergeDeps {
 
 const maxTries = 8
 
+const temporary: ReadonlySet<string> = new Set(["unavailable", "deadline_exceeded", "aborted", "already_exists"])
+
+/** Returns false for an error that every retry of the same counts would meet again. */
+export function mayPassLater(error: unknown): boolean {
+  return error instanceof AppError && temporary.has(error.code)
+}
+
 /** Reads, merges and writes, again where another node was faster. `also` stages what belongs to the same commit. */
 export async function mergeDocument<D extends CountedDocument>(
   { store, works }: MergeDeps,
   collection: CollectionSpec<D, "organization">,
   { organization, id }: { readonly organization: string; readonly id: string },
-  merge: (stored: D | undefined) => Omit<D, "id" | "version" | "organization_id">,
-  also?: (work: UnitOfWork, merged: Omit<D, "id" | "version" | "organization_id">) => void,
+  merge: (stored: D | undefined) => MergedFields<D>,
+  also?: (work: UnitOfWork, merged: MergedFields<D>) => void,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     const stored = await store.open(collection, organization).get(id)
@@ -29,7 +39,7 @@ export async function mergeDocument<D extends CountedDocument>(
       await works.run((work) => {
         const staged = work.in(collection, organization)
         if (!stored) staged.insert({ ...merged, id, version: 1 } as unknown as D)
-        else staged.update(id, { $set: { ...merged, version: stored.version + 1 } as never }, { where: { version: stored.version } })
+        else staged.update(id, { $set: changesOf({ ...merged, version: stored.version + 1 }) }, { where: { version: stored.version } })
         also?.(work, merged)
       })
       return

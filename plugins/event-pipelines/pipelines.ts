@@ -5,6 +5,7 @@ import {
   CacheInvalidation,
   type Caller,
   Clock,
+  changesOf,
   Ids,
   Pager,
   PublicUrl,
@@ -260,7 +261,7 @@ export class EventPipelines extends PipelineRecords {
 
   #stageReplacement(work: UnitOfWork, organization: string, stored: PipelineRecord, record: PipelineRecord, at: string): void {
     const { id, organization_id: _, slug: _slug, created_at: _created, endpoint_id: _endpoint, source_kind: _source, ...set } = record
-    work.in(Pipelines, organization).update(id, { $set: set as never }, { where: { revision: stored.revision } })
+    work.in(Pipelines, organization).update(id, { $set: changesOf(set) }, { where: { revision: stored.revision } })
     this.#stageRevision(work, organization, record, at)
     this.#deps.invalidation.announce(work, pipelineTopic, id, { settled: true })
   }

@@ -1,6 +1,6 @@
 // Runs of panels and tournaments: what was asked for, and how far it is. A run is found again by the id of the call that
 // began it, so that a repeat of the call joins it.
-import { AppError, type Clock, type Document, defineCollection, type Json, type Store, timestamp } from "#core"
+import { AppError, type Changes, type Clock, type Document, defineCollection, type Json, type Store, timestamp } from "#core"
 import { sleep } from "#core/engine"
 
 export interface PersonaSnapshot {
@@ -98,6 +98,6 @@ export async function awaitedRun(
   }
 }
 
-export function finished(result: Json, now: number): { $set: Record<string, Json> } {
+export function finished(result: Json, now: number): { $set: Changes } {
   return { $set: { status: "completed", result, finished_at: timestamp(now) } }
 }

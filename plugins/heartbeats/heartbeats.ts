@@ -2,11 +2,11 @@
 // An active heartbeat has one beat, a job due at its next run; whichever node commits it makes the run and the next beat.
 import {
   AppError,
+  type Changes,
   type Clock,
   type Ids,
   isUuid,
   type JobQueue,
-  type Json,
   type Scripts,
   type Store,
   stageRevision,
@@ -152,7 +152,7 @@ export class Heartbeats {
   }
 
   /** A beat not before `earliest` in place of the one that there is; what to store of it. */
-  putOff(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, earliest: number): Record<string, Json> {
+  putOff(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, earliest: number): Changes {
     const { beat_id, next_run_at } = heartbeat
     if (beat_id === null || next_run_at === null || Date.parse(next_run_at) >= earliest) return {}
     return this.#beatAt(work, organization, heartbeat.id, firstActive(heartbeat, earliest))
@@ -196,6 +196,6 @@ export class Heartbeats {
   }
 }
 
-function begins({ id, due_at }: StoredRun): Record<string, Json> {
+function begins({ id, due_at }: StoredRun): Changes {
   return { current_run_id: id, latest_run_id: id, latest_status: "queued", latest_reason: "", latest_run_at: due_at }
 }

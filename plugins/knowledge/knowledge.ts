@@ -1,5 +1,18 @@
 // The service behind knowledge items: made and changed here, read in by a job, each content a version of its own.
-import { AppError, type Clock, type Ids, isUuid, type JobQueue, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import {
+  AppError,
+  type Changes,
+  type Clock,
+  changesOf,
+  type FieldsOf,
+  type Ids,
+  isUuid,
+  type JobQueue,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+} from "#core"
 import {
   ItemCollection,
   type ItemType,
@@ -110,7 +123,7 @@ export class Knowledge {
   ): Promise<StoredItem> {
     const { clock, indexer, settings, store } = this.#deps
     const version = item.version + 1
-    const change: Partial<StoredItem> = {
+    const change: Partial<FieldsOf<StoredItem>> = {
       ...fields,
       ...(fields.title === undefined ? {} : { title_given: fields.title !== "" }),
       ...(content
@@ -122,7 +135,7 @@ export class Knowledge {
       revision: item.revision + 1,
     }
     const where = { revision: item.revision }
-    work.in(ItemCollection, organization).update(item.id, { $set: change as Record<string, Json> }, { where })
+    work.in(ItemCollection, organization).update(item.id, { $set: changesOf(change) }, { where })
     if (content) {
       await this.#stageVersion(work, organization, item.id, version, content)
       const before = version - settings.max_versions
@@ -153,14 +166,14 @@ export class Knowledge {
     const state = read.ok ? "ready" : "failed"
     const why = read.ok ? { content_reason: "", content_message: "" } : { content_reason: read.reason, content_message: read.message }
     const found = read.ok ? { text: read.text, bytes: read.bytes, type: read.type } : {}
-    const $set: Record<string, Json> = { content_state: state, ...why, ...found }
+    const $set: Changes = { content_state: state, ...why, ...found }
     work.in(VersionCollection, organization).update(version.id, { $set }, { where: { content_state: "pending" } })
     work.in(UploadCollection, organization).remove(version.id, { optional: true })
     if (version.upload_id !== undefined) this.#deps.uploads.drop(work, organization, version.upload_id)
     const { content_version } = item
     const isLatest = version.version === item.version
     const isNewer = read.ok && version.version > content_version
-    const change: Record<string, Json> = {
+    const change: Changes = {
       ...(isLatest ? { content_state: state, ...why } : {}),
       ...(isLatest && read.ok ? { type: read.type } : {}),
       ...(isNewer

@@ -3,10 +3,12 @@
 import {
   AppError,
   type Caller,
+  type Changes,
   type Clock,
+  changesOf,
+  type FieldsOf,
   type Ids,
   type JobQueue,
-  type Json,
   Postponed,
   type Store,
   timestamp,
@@ -77,9 +79,9 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
     return found?.status === "processing" ? found : undefined
   }
 
-  function finish(work: UnitOfWork, organization: string, id: string, change: Partial<StoredScreenshot>): void {
+  function finish(work: UnitOfWork, organization: string, id: string, change: Partial<FieldsOf<StoredScreenshot>>): void {
     const now = clock.now()
-    const $set: Record<string, Json> = { ...(change as Record<string, Json>), finished_at: timestamp(now) }
+    const $set: Changes = { ...changesOf(change), finished_at: timestamp(now) }
     $set["purge_at"] = timestamp(now + recordMs + settings.keep_hours * 3_600_000)
     work.in(ScreenshotCollection, organization).update(id, { $set }, { where: { status: "processing" }, optional: true })
   }

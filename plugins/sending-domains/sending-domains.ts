@@ -4,8 +4,9 @@ import { promisify } from "node:util"
 import {
   AppError,
   type Clock,
+  changesOf,
+  type FieldsOf,
   type Ids,
-  type Json,
   type Live,
   type Scheduler,
   type Store,
@@ -149,9 +150,9 @@ export class SendingDomains {
     return this.#change(work, organization, domain, { status, error_reason: "", evidence: null, strikes: null, updated_at })
   }
 
-  #change(work: UnitOfWork, organization: string, domain: StoredDomain, change: Partial<StoredDomain>): StoredDomain {
+  #change(work: UnitOfWork, organization: string, domain: StoredDomain, change: Partial<FieldsOf<StoredDomain>>): StoredDomain {
     const changed = { ...domain, ...change, revision: domain.revision + 1 }
-    const update = { $set: { ...change, revision: changed.revision } as unknown as Record<string, Json> }
+    const update = { $set: changesOf({ ...change, revision: changed.revision }) }
     work.in(SendingDomainCollection, organization).update(domain.id, update, { where: { revision: domain.revision } })
     stageRoute(work, organization, changed)
     const { domain: name, status, error_reason } = changed

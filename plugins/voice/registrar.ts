@@ -1,6 +1,6 @@
 // Carries a registration on, from the decision of a person to that of the carrier. What each call answered is committed
 // before the next is made, so that another node, or this one after a kill, goes on from there.
-import { AppError, type Clock, type PublicUrl, type Store, timestamp, token, type UnitsOfWork, type Vault } from "#core"
+import { AppError, type Clock, type FieldsOf, type PublicUrl, type Store, timestamp, token, type UnitsOfWork, type Vault } from "#core"
 import type { Gatekeeper, Receipt } from "#core/engine"
 import type { Integrations } from "../integrations/index.ts"
 import { callbackUrl } from "./callback-url.ts"
@@ -122,7 +122,12 @@ export class Registrar {
     await this.#change(organization, registration, change, registration.submitted_at === null ? { ok: false, error } : undefined)
   }
 
-  async #change(organization: string, registration: Registration, change: Partial<Registration>, receipt?: Receipt): Promise<void> {
+  async #change(
+    organization: string,
+    registration: Registration,
+    change: Partial<FieldsOf<Registration>>,
+    receipt?: Receipt,
+  ): Promise<void> {
     const { works, keeper, registrations } = this.#deps
     await works.run(async (work) => {
       registrations.change(work, organization, registration, change)

@@ -3,10 +3,11 @@ import {
   AppError,
   type Caller,
   type Clock,
+  changesOf,
   derivedUuid,
+  type FieldsOf,
   type Ids,
   type JobQueue,
-  type Json,
   type Live,
   type Store,
   timestamp,
@@ -131,10 +132,10 @@ export class Registrations {
   }
 
   /** Stages a change of a registration as it was read; one made meanwhile has the commit `aborted`. */
-  change(work: UnitOfWork, organization: string, before: Registration, change: Partial<Registration>): Registration {
+  change(work: UnitOfWork, organization: string, before: Registration, change: Partial<FieldsOf<Registration>>): Registration {
     const updated_at = timestamp(this.#deps.clock.now())
     const after: Registration = { ...before, ...change, updated_at, revision: before.revision + 1 }
-    const $set = { ...change, updated_at, revision: after.revision } as unknown as Record<string, Json>
+    const $set = changesOf({ ...change, updated_at, revision: after.revision })
     work.in(RegistrationCollection, organization).update(before.id, { $set }, { where: { revision: before.revision } })
     if (after.status !== before.status) this.#tell(work, organization, after)
     return after
@@ -152,9 +153,9 @@ export class Registrations {
     throw new AppError("failed_precondition", message, { reason: "twilio_not_connected" })
   }
 
-  #changeWanted(work: UnitOfWork, organization: string, before: CallerName, change: Partial<CallerName>): CallerName {
+  #changeWanted(work: UnitOfWork, organization: string, before: CallerName, change: Partial<FieldsOf<CallerName>>): CallerName {
     const revision = before.revision + 1
-    const $set = { ...change, revision } as Record<string, Json>
+    const $set = changesOf({ ...change, revision })
     work.in(CallerNameCollection, organization).update(before.id, { $set }, { where: { revision: before.revision } })
     return { ...before, ...change, revision }
   }

@@ -1,6 +1,6 @@
 // Attempts at an assignment: begun, by a run of the responsible agent where it is one, and ended. Submitting proposes a
 // result; only a decision accepts it.
-import { type Json, nextState, type Store, type UnitOfWork } from "#core"
+import { changesOf, nextState, type Store, type UnitOfWork } from "#core"
 import type { AgentRuns, ResultHandle, StoredAgent, StoredAgentRun } from "../threads/index.ts"
 import { accountOf } from "./account.ts"
 import {
@@ -105,7 +105,7 @@ export function endAttempt(
     : assignment.adoption_state
   const result = event === "submit" ? { summary, result_kind, handles: handles.map((one) => ({ ...one })) } : {}
   const ended = { state, ended_at: workstreams.now(), terminal_reason: reason, ...result }
-  work.in(AttemptCollection, organization).update(before.id, { $set: ended as Record<string, Json> })
+  work.in(AttemptCollection, organization).update(before.id, { $set: changesOf(ended) })
   const told = event === "submit" ? "proposes a result" : `is ${state}`
   const body = `Attempt ${before.attempt_number} at "${assignment.slug}" ${told}.${reason === "" ? "" : ` ${reason}`}`
   const news = { actor, event: `attempt_${state}`, body, data: { assignment: assignment.slug, adoption_state } }

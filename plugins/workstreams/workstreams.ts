@@ -4,6 +4,8 @@ import {
   AppError,
   type Caller,
   type Clock,
+  changesOf,
+  type FieldsOf,
   type Ids,
   isUuid,
   type Json,
@@ -132,13 +134,13 @@ export class Workstreams {
     work: UnitOfWork,
     organization: string,
     workstream: StoredWorkstream,
-    change: Partial<StoredWorkstream>,
+    change: Partial<FieldsOf<StoredWorkstream>>,
     news: News,
   ): { workstream: StoredWorkstream; event: StoredEvent } {
     const changed = { ...change, revision: workstream.revision + 1, updated_at: this.now() }
     // The time of the last change too: a part that was added meanwhile may be what the change must not have.
     const where = { revision: workstream.revision, updated_at: workstream.updated_at }
-    work.in(WorkstreamCollection, organization).update(workstream.id, { $set: changed as unknown as Record<string, Json> }, { where })
+    work.in(WorkstreamCollection, organization).update(workstream.id, { $set: changesOf(changed) }, { where })
     return { workstream: { ...workstream, ...changed }, event: this.tell(work, organization, workstream, news) }
   }
 

@@ -269,7 +269,7 @@ suite("storage: mongodb, its own promises", () => {
       expect(await read(id)).to.deep.equal({ id, organization_id: acme, n: 1 })
       expect(await read(id, rival)).to.deep.equal({ id, organization_id: rival, n: 7 })
       const [moved] = await driver.commitGroup([
-        commit({ kind: "update", collection: things, organization: rival, id, update: { $set: { organization_id: acme } } }),
+        commit({ kind: "update", collection: things, organization: rival, id, update: { $set: { organization_id: acme } as never } }),
       ])
       expect(moved).to.be.instanceOf(AppError).with.property("code", "invalid_argument")
       expect(await read(id, rival)).to.include({ organization_id: rival })

@@ -4,7 +4,7 @@ import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import { type Receipt, withReason } from "../../contract/gate.ts"
 import { JobFailed, type JobProgress, Postponed } from "../../contract/job.ts"
-import type { Store } from "../../contract/store.ts"
+import type { Changes, Store } from "../../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import { AppError, untriedMs } from "../../kernel/errors.ts"
@@ -238,7 +238,7 @@ export class DeferredRun {
     if (bad || mended) {
       const error = bad ? { ...(steps[bad.id]?.error ?? { code: "unknown", message: "" }), step: bad.id } : null
       const work = new StagedWork(`${executionId}:concluded:${services.clock.monotonic()}`)
-      const $set: Record<string, Json> = { status: bad ? "failed" : "accepted", cause: bad ? "action_failed" : "", error }
+      const $set: Changes = { status: bad ? "failed" : "accepted", cause: bad ? "action_failed" : "", error }
       work.in(EntryCollection, payload.organization).update(executionId, { $set }, { optional: true })
       await store.commit(work.commit)
     }

@@ -1,8 +1,7 @@
 // The part of a graph after the reply: one durable job an execution. Here is the job; deferred-run.ts walks the steps.
-import type { Json } from "../../contract/collection.ts"
 import { withReason } from "../../contract/gate.ts"
 import { defineJob } from "../../contract/job.ts"
-import { Store } from "../../contract/store.ts"
+import { type Changes, Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import { EntryCollection } from "../journal/collections.ts"
@@ -57,7 +56,7 @@ export function stageAgain(work: UnitOfWork, organization: string, pipeline: Run
     const behind = state === "skipped" && step.needs.some((need) => again.has(need) && byId.has(need))
     if (failed || behind || state === "pending") again.add(step.id)
   }
-  const $set: Record<string, Json> = { status: "accepted", cause: "", error: null }
+  const $set: Changes = { status: "accepted", cause: "", error: null }
   for (const id of again) {
     const { next_at: _, ...record } = entry.steps[id] ?? { type: "" }
     $set[`steps.${id}`] = { ...record, state: "pending", attempts: 0, duration_ms: 0, result: null, error: null }

@@ -1,6 +1,6 @@
 // Closes a conversation once it was idle for a while. A message that comes meanwhile has the job wait on; one that comes
 // later opens it again.
-import { Clock, defineJob, type Json, Postponed, Store, timestamp } from "#core"
+import { Clock, changesOf, defineJob, Postponed, Store, timestamp } from "#core"
 import { Models } from "../../models/index.ts"
 import { AnnouncementsToken } from "../announcements.ts"
 import { collections } from "../channels.ts"
@@ -27,9 +27,7 @@ export const closeConversation = defineJob({
     const newest = await store.open(messages, organization).find({ conversation_id }, { sort: { at: -1 }, limit: maxMessages })
     const digest = await digestOf({ organization, models, conversation, messages: newest.reverse(), signal, last })
     const set = { ...digest, idle_closed_at: timestamp(clock.now()), closing: false, revision: conversation.revision + 1 }
-    work
-      .in(conversations, organization)
-      .update(conversation_id, { $set: set as unknown as Record<string, Json> }, { where: { revision: conversation.revision } })
+    work.in(conversations, organization).update(conversation_id, { $set: changesOf(set) }, { where: { revision: conversation.revision } })
     announcements.stage(work, { organization, channel }, "conversation", { session_id: conversation_id, state: "idle" })
   },
 })

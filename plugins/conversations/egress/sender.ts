@@ -3,9 +3,9 @@
 import {
   AppError,
   type Clock,
+  changesOf,
   defineJob,
   type JobQueue,
-  type Json,
   Postponed,
   type RateLimiter,
   type Store,
@@ -186,7 +186,7 @@ export class Sender {
     const { works, clock } = this.#services
     await works.run((work) => {
       this.#announce(work, { organization, channel, message }, change.state)
-      const set = { ...change, changed_at: timestamp(clock.now()) } as unknown as Record<string, Json>
+      const set = changesOf({ ...change, changed_at: timestamp(clock.now()) })
       work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where: { state: { $in: from } } })
       more(work)
     })

@@ -1,7 +1,7 @@
 // A conversation as its messages make it. It is computed from what is stored whenever a message is added, so that any order
 // and any repetition of deliveries leads to the same conversation. One that reads while another writes is refused by the
 // revision, and runs again.
-import { type JobQueue, type Json, type Store, token, type UnitOfWork } from "#core"
+import { type Changes, type JobQueue, type Store, token, type UnitOfWork } from "#core"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, collections, type StoredConversation } from "../channels.ts"
 import { closeJob } from "../digest/job-ref.ts"
@@ -118,7 +118,7 @@ export class Folds {
     const isDue = !isClosed && !stored.closing
     if (changed.length === 0 && !isDue) return
     const revision = stored.revision + 1
-    const set: Record<string, Json> = {
+    const set: Changes = {
       ...Object.fromEntries(changed),
       ...(isDue ? { idle_closed_at: null, closing: true } : {}),
       revision,

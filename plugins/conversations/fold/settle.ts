@@ -1,6 +1,6 @@
 // A sent message as the reports about it make it, whichever arrived first: also those that came before the provider's answer
 // to the call that sent it was stored.
-import { type Clock, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { type Changes, type Clock, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
 import type { StoredMessage } from "../messages.ts"
@@ -37,7 +37,7 @@ export class Settlements {
     const reports = await store.open(collections[channel].receipts, organization).find({ provider_id })
     const { state, error } = joined(message, reports)
     if (message.provider_id === null || state !== message.state || JSON.stringify(error) !== JSON.stringify(message.error)) {
-      const set: Record<string, Json> = { provider_id, state, error: error as Json, changed_at: timestamp(clock.now()) }
+      const set: Changes = { provider_id, state, error: error as Json, changed_at: timestamp(clock.now()) }
       const where = { state: message.state, provider_id: message.provider_id }
       work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where })
       const { id: message_id, conversation_id: session_id } = message

@@ -1,5 +1,5 @@
 // The service behind phone numbers.
-import { AppError, type Clock, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, type Clock, changesOf, type Store, timestamp, token, type UnitOfWork } from "#core"
 import type { Integrations } from "../../integrations/index.ts"
 import { numberId, type PhoneNumber, PhoneNumberCollection } from "./collections.ts"
 
@@ -53,7 +53,7 @@ export class PhoneNumbers {
     await this.#check(organization, given)
     const changed = { ...stored, ...given, revision: stored.revision + 1, updated_at: timestamp(this.#services.clock.now()) }
     const { revision, updated_at } = changed
-    const set = { ...given, revision, updated_at } as unknown as Record<string, Json>
+    const set = changesOf({ ...given, revision, updated_at })
     work.in(PhoneNumberCollection, organization).update(stored.id, { $set: set }, { where: { revision: stored.revision } })
     return changed
   }

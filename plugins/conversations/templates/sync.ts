@@ -44,7 +44,7 @@ export const syncTemplates = defineJob({
     for await (const { id } of store.open(TemplateCollection, organization).stream({ business_account_id })) {
       if (!kept.has(id)) templates.remove(id, { optional: true })
     }
-    for (const { id, ...set } of new Map(found.map((one) => [one.id, one])).values())
+    for (const { id, organization_id: _, ...set } of new Map(found.map((one) => [one.id, one])).values())
       templates.update(id, { $set: { ...set } }, { upsert: true })
   },
 })

@@ -3,11 +3,13 @@
 import { Counter } from "prom-client"
 import {
   AppError,
+  type Changes,
   type Clock,
+  changesOf,
   derivedUuid,
+  type FieldsOf,
   type Ids,
   type JobQueue,
-  type Json,
   type Live,
   type Logger,
   Postponed,
@@ -152,8 +154,8 @@ export class Canary {
     })
   }
 
-  #update(work: UnitOfWork, { id, revision }: StoredCanary, change: Partial<StoredCanary>): void {
-    work.in(CanaryCollection, id).update(id, { $set: change as Record<string, Json> }, { where: { revision }, optional: true })
+  #update(work: UnitOfWork, { id, revision }: StoredCanary, change: Partial<FieldsOf<StoredCanary>>): void {
+    work.in(CanaryCollection, id).update(id, { $set: changesOf(change) }, { where: { revision }, optional: true })
   }
 }
 
@@ -162,6 +164,6 @@ const alarmReason = {
   late: "No check began when one should have.",
 } as const
 
-function changeOf({ id: _id, organization_id: _organization, ...change }: StoredCanary): Record<string, Json> {
-  return change as unknown as Record<string, Json>
+function changeOf({ id: _id, organization_id: _organization, ...change }: StoredCanary): Changes {
+  return changesOf(change)
 }

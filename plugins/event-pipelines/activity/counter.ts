@@ -2,7 +2,7 @@
 // loses the counts of these seconds.
 import { type Clock, type Log, timestamp } from "#core"
 import type { SettledEvent } from "#core/engine"
-import { type MergeDeps, mergeDocument } from "../merged-document.ts"
+import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { blockOf, minutesPerBlock, readBlock, writeBlock } from "./block.ts"
 import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
 import { addMinute, bucketOf, type Counts, emptyMinute, none, outcomes, sumOf } from "./counts.ts"
@@ -96,7 +96,12 @@ export class ActivityCounter {
     for (let one = this.#owed[0]; one; one = this.#owed[0]) {
       const { organization, minute } = one
       const id = blockId(organization, blockOf(minute))
-      await mergeDocument(this.#deps, EventMinutes, { organization, id }, (stored) => merged(stored, one))
+      try {
+        await mergeDocument(this.#deps, EventMinutes, { organization, id }, (stored) => merged(stored, one))
+      } catch (error) {
+        if (mayPassLater(error)) throw error
+        this.#deps.log.error({ err: error, organization }, "counts of events were refused and are dropped")
+      }
       this.#owed = this.#owed.filter((other) => other !== one)
     }
   }

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto"
 import type { Json } from "#core"
 import { canonicalJson, type PipelineDocument } from "#core/engine"
+import type { MergedFields } from "../merged-document.ts"
 import type { DriftRecord } from "./collection.ts"
 import { settledBaseline } from "./findings.ts"
 import { mergeSketches } from "./merge.ts"
@@ -29,7 +30,13 @@ export function comparisonDigest(document: PipelineDocument): string {
   return digest
 }
 
-export function mergeSeen(stored: Omit<DriftRecord, "id" | "version"> | undefined, seen: Seen): Omit<DriftRecord, "id" | "version"> {
+/** The fields of a record that a merge decides. */
+type Merged = MergedFields<DriftRecord>
+
+/** A stored record, for reading. */
+type Known = Omit<DriftRecord, "id" | "version">
+
+export function mergeSeen(stored: Known | undefined, seen: Seen): Merged {
   const { digest, revision, key_id, sketch } = seen
   if (!stored) return { digest, revision, key_id, baseline: null, current: sketch, told: [] }
   const { baseline, current, told } = stored.key_id === key_id ? stored : withoutValues(stored)
@@ -37,16 +44,13 @@ export function mergeSeen(stored: Omit<DriftRecord, "id" | "version"> | undefine
     return { digest, revision: Math.max(stored.revision, revision), key_id, baseline, current: mergeSketches(current, sketch), told }
   if (revision > stored.revision)
     return { digest, revision, key_id, baseline: settledBaseline(baseline, current), current: sketch, told: [] }
-  // Late news of an earlier document.
-  return { ...stored, key_id, current, told, baseline: mergeSketches(baseline ?? emptySketch(), sketch) }
+  // Another node has written the sketch of a newer document.
+  const older = mergeSketches(baseline ?? emptySketch(), sketch)
+  return { digest: stored.digest, revision: stored.revision, key_id, current, told, baseline: older }
 }
 
 /** As it stands for this document, which no event may have come to yet. */
-export function comparedWith(
-  stored: Omit<DriftRecord, "id" | "version"> | undefined,
-  digest: string,
-  key_id: string,
-): { baseline: Sketch | null; current: Sketch } {
+export function comparedWith(stored: Known | undefined, digest: string, key_id: string): { baseline: Sketch | null; current: Sketch } {
   if (!stored) return { baseline: null, current: emptySketch() }
   const { baseline, current } = stored.key_id === key_id ? stored : withoutValues(stored)
   if (stored.digest === digest) return { baseline, current }

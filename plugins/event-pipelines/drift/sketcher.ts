@@ -2,7 +2,7 @@
 // written every few seconds. A crash loses the sketches of these seconds.
 import type { Clock, Json, Live, Log, Vault } from "#core"
 import type { SettledEvent, StoredPipeline } from "#core/engine"
-import { type MergeDeps, mergeDocument } from "../merged-document.ts"
+import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { stageDrift } from "./channel.ts"
 import { type DriftRecord, SchemaSketches } from "./collection.ts"
 import { comparisonDigest, mergeSeen } from "./comparison.ts"
@@ -131,17 +131,21 @@ export class Sketcher {
     })
   }
 
+  /** A sketch that storage refuses is dropped, so that it holds up no other pipeline. */
   async #write(): Promise<void> {
     for (const [key, pending] of this.#pending) {
       const written = pending.sketch
       pending.sketch = emptySketch()
       try {
         await this.#merge(pending, written)
-        if (pending.sketch.events === 0) this.#pending.delete(key)
       } catch (error) {
-        pending.sketch = mergeSketches(written, pending.sketch)
-        throw error
+        if (mayPassLater(error)) {
+          pending.sketch = mergeSketches(written, pending.sketch)
+          throw error
+        }
+        this.#deps.log.error({ err: error, pipeline: pending.pipeline.id }, "the sketch of a pipeline's events was refused and is dropped")
       }
+      if (pending.sketch.events === 0) this.#pending.delete(key)
     }
     if (this.#pending.size > 0) this.#writeLater()
   }

@@ -3,7 +3,7 @@
 import { isIP } from "node:net"
 import { type Clock, type Log, timestamp } from "#core"
 import { networkOf, type SettledEvent } from "#core/engine"
-import { type MergeDeps, mergeDocument } from "../merged-document.ts"
+import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { type SecretUse, SecretUses } from "./collection.ts"
 import { maxAddresses, mergeUses } from "./merge.ts"
 
@@ -109,7 +109,12 @@ export class SecretUseCounter {
       this.#owed.set(id, { organization: one.organization, use: owed ? mergeUses(owed.use, use) : use })
     }
     for (const [id, { organization, use }] of this.#owed) {
-      await mergeDocument(this.#deps, SecretUses, { organization, id }, (stored) => (stored ? mergeUses(stored, use) : use))
+      try {
+        await mergeDocument(this.#deps, SecretUses, { organization, id }, (stored) => (stored ? mergeUses(stored, use) : use))
+      } catch (error) {
+        if (mayPassLater(error)) throw error
+        this.#deps.log.error({ err: error, organization }, "counts of the use of a secret were refused and are dropped")
+      }
       this.#owed.delete(id)
     }
   }

@@ -4,11 +4,11 @@
 import {
   AppError,
   type Clock,
+  changesOf,
   derivedUuid,
   derivedUuidInOrder,
   type Ids,
   type JobQueue,
-  type Json,
   type Live,
   type Logger,
   nextState,
@@ -217,9 +217,7 @@ export class ReplayPlans {
   #stage(work: UnitOfWork, organization: string, before: ReplayPlan, next: ReplayPlan): ReplayPlan {
     const changed = { ...next, revision: before.revision + 1, updated_at: timestamp(this.#deps.clock.now()) }
     const { id, organization_id: _, ...$set } = changed
-    work
-      .in(ReplayPlanCollection, organization)
-      .update(id, { $set: $set as unknown as Record<string, Json> }, { where: { revision: before.revision } })
+    work.in(ReplayPlanCollection, organization).update(id, { $set: changesOf($set) }, { where: { revision: before.revision } })
     this.#announce(work, organization, changed)
     return changed
   }

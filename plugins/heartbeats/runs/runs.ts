@@ -3,6 +3,7 @@
 // instructions may have done anything and are reported as interrupted. Of several that end a run, one is heard.
 import {
   AppError,
+  type Changes,
   type Clock,
   type Ids,
   type Json,
@@ -129,7 +130,7 @@ export class Runs {
 
   #endRun(work: UnitOfWork, organization: string, run: StoredRun, state: RunState, outcome: RunOutcome): void {
     const { steps, logs, cost_millicents, execution_id } = outcome
-    const $set: Record<string, Json> = {
+    const $set: Changes = {
       state,
       finished_at: timestamp(this.#deps.clock.now()),
       ...(outcome.ok ? { result: outcome.result } : { reason: outcome.reason, message: outcome.message.slice(0, 2_000) }),
@@ -150,7 +151,7 @@ export class Runs {
     const pauses = failures >= maxFailures && heartbeat.state === "active"
     const paused_reason = outcome.ok ? "" : `${failures} runs in a row failed, the last one: ${outcome.message}`.slice(0, 500)
     const backoffMs = Math.min(2 ** failures, maxBackoffMinutes) * 60_000
-    const $set: Record<string, Json> = {
+    const $set: Changes = {
       ...{ latest_status: state, latest_reason: reason, latest_run_id: run.id, current_run_id: null, failures },
       ...(outcome.ok ? { previous: outcome.result } : {}),
       ...(pauses ? { state: "paused", paused_reason, next_run_at: null, beat_id: null } : {}),

@@ -1,6 +1,6 @@
 // Puts messages into conversations: by the messages that they answer, else by the address of the other side.
 import { domainToASCII } from "node:url"
-import { type Clock, derivedUuid, type Json, type Live, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { type Clock, changesOf, derivedUuid, type Live, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { conversationsChannel } from "./channel.ts"
 import { ConversationCollection, conversationId, MessageCollection, type StoredConversation, type StoredMessage } from "./collections.ts"
 
@@ -65,7 +65,7 @@ export class Conversations {
         revision: before.revision + 1,
         updated_at,
       }
-      conversations.update(id, { $set: change as Record<string, Json> }, { where: { revision: before.revision } })
+      conversations.update(id, { $set: changesOf(change) }, { where: { revision: before.revision } })
     } else {
       const answered = direction === "inbound"
       conversations.insert({

@@ -77,9 +77,8 @@ export class GrantStore {
   }
 
   /** Stages what comes after `before`; the commit is `aborted` where anything has been written since. */
-  stage(work: UnitOfWork, organization: string, before: Grant, { id, tokens, ...rest }: Grant): void {
+  stage(work: UnitOfWork, organization: string, before: Grant, { id, organization_id: _, tokens, ...rest }: Grant): void {
     const $set = { ...rest, tokens: { ...tokens } }
-    delete ($set as Partial<Grant>).organization_id
     work.in(Grants, organization).update(id, { $set }, { where: { generation: before.generation, refused_at: before.refused_at } })
   }
 }

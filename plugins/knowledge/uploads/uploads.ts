@@ -4,6 +4,7 @@ import { createHmac } from "node:crypto"
 import {
   AppError,
   type Clock,
+  type FieldsOf,
   type Ids,
   isUuid,
   type JobQueue,
@@ -70,7 +71,7 @@ export class Uploads {
 
   async receive(organization: string, id: string, bytes: Uint8Array): Promise<void> {
     const { works, buckets } = this.#deps
-    const move = (from: StoredFile["state"], change: Partial<StoredFile>) =>
+    const move = (from: StoredFile["state"], change: Partial<FieldsOf<StoredFile>>) =>
       works.run((work) => work.in(FileCollection, organization).update(id, { $set: { ...change } }, { where: { state: from } }))
     // Before the bucket has it: of two that send, one writes.
     await move("awaited", { state: "receiving" }).catch((error: unknown) => {

@@ -3,9 +3,9 @@
 import {
   AppError,
   type Clock,
+  changesOf,
   type Ids,
   type JobQueue,
-  type Json,
   nextState,
   type Store,
   timestamp,
@@ -157,7 +157,7 @@ export class AgentRuns {
     }
     const moved: StoredAgentRun = { ...run, ...change }
     const where = { revision: run.revision }
-    work.in(AgentRunCollection, organization).update(run.id, { $set: change as Record<string, Json> }, { where })
+    work.in(AgentRunCollection, organization).update(run.id, { $set: changesOf(change) }, { where })
     if (resumes) this.#enqueue(work, organization, moved)
     else this.record(work, organization, moved, { ...step, cost_millicents: cost })
     if (event === "hand_over") {

@@ -5,6 +5,7 @@ import {
   type Caller,
   defineList,
   defineOperation,
+  type FieldsOf,
   Ids,
   Name,
   nextState,
@@ -166,7 +167,7 @@ export const updateWorkstream = defineOperation({
       ([name, value]) => value !== undefined && value !== workstream[name as keyof StoredWorkstream],
     )
     if (changed.length === 0) return shownWhole(await wholeOf(deps.store, organization, workstream), caller)
-    const change = Object.fromEntries(changed) as Partial<StoredWorkstream>
+    const change = Object.fromEntries(changed) as Partial<FieldsOf<StoredWorkstream>>
     requirePerson(caller, given.autonomy_mode)
     const body = `Changed ${changed.map(([name]) => name).join(", ")}.`
     const updated = deps.workstreams.update(work, organization, workstream, change, { actor: actorOf(caller), event: "updated", body })

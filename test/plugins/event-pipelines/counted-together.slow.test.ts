@@ -47,4 +47,38 @@ onBothStores("what is counted beside events", ({ start, storage }) => {
     const { secrets } = (await left.api<{ secrets: object[] }>("GET", "/v1/event-pipelines/counted/secrets")).body
     expect(secrets[0]).to.deep.include({ verified_events: 4, verified_last_hour: 4 })
   })
+
+  it("stays readable on every node while one edits a pipeline that both take events of", async () => {
+    const env = await storage()
+    const several = env["MILLRACE_STORAGE_URL"] !== undefined
+    const folder = mkdtempSync(join(tmpdir(), "millrace-edited-"))
+    const hosts = [await start({ env, dataDir: folder })]
+    if (several) hosts.push(await start({ env, dataDir: folder }))
+    const [first = hosts[0] as TestHost, last = first] = hosts
+    const bench = new Bench(first)
+    const made = await bench.make({ name: "Edited", request_schema })
+    const beside = await bench.make({ name: "Beside" })
+    let sent = 0
+    const sendOn = async (host: TestHost) => {
+      for (const { endpoint_id } of [made, beside])
+        expect((await post(`${host.url}/v1/inbound/${endpoint_id}`, { total: ++sent })).status).to.equal(200)
+    }
+    for (let edit = 1; edit <= 4; edit++) {
+      for (const host of hosts) await sendOn(host)
+      const schema = { ...request_schema, properties: { total: { type: "integer", maximum: 1_000 + edit } } }
+      const document = { name: "Edited", state: "active", auth_mode: "none", pipeline: [], request_schema: schema }
+      const { revision } = (await first.api<{ revision: number }>("GET", "/v1/event-pipelines/edited")).body
+      const edited = await first.api("PUT", "/v1/event-pipelines/edited", { ...document, expected_revision: revision })
+      expect(edited.status, JSON.stringify(edited.body)).to.equal(200)
+      await sendOn(first)
+      // The other node still holds a sketch of the earlier document.
+      for (const host of [first, last])
+        for (const slug of ["edited", "beside"]) expect((await host.api("GET", `/v1/event-pipelines/${slug}/drift`)).status).to.equal(200)
+    }
+    for (const host of hosts) {
+      const { body } = await host.api<Report>("GET", "/v1/event-pipelines/beside/drift")
+      expect(body.events).to.equal(sent / 2)
+      expect(host.logged.filter((line) => line.includes("could not be written"))).to.deep.equal([])
+    }
+  })
 })

@@ -3,6 +3,7 @@
 import { expect } from "chai"
 import { type Json, Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { SchemaSketches } from "../../../plugins/event-pipelines/drift/collection.ts"
 import { driftOf } from "../../../plugins/event-pipelines/drift/findings.ts"
 import { hasher, observe } from "../../../plugins/event-pipelines/drift/observe.ts"
@@ -223,6 +224,48 @@ describe("schema drift", () => {
     observe(sketch, { x: 1 }, { at: "2026-01-01T00:00:00.000Z", execution: "e", rejected: true, weight: 1 }, hash)
     const found = driftOf({ schema: circular, baseline: null, current: sketch, hash })
     expect(found.map(({ kind, path }) => [kind, path])).to.deep.equal([["type_changed", "/x"]])
+  })
+
+  it("adds late events of an earlier document to those before the newest", async () => {
+    const [late, other] = [
+      await bench.make({ name: "Late", request_schema: null }),
+      await bench.make({ name: "Beside", request_schema: null }),
+    ]
+    await sendAll(host, late, times(3, { a: 1 }))
+    await reportOf(late.slug)
+    const store = host.get(Store)
+    const organization = host.organization.id
+    // Another node has taken a newer document, and has written what it saw.
+    const stored = await store.open(SchemaSketches, organization).get(late.id)
+    if (!stored) throw new Error("no sketch was written")
+    const work = new StagedWork("of-another-node")
+    work.in(SchemaSketches, organization).update(late.id, { $set: { digest: "newer", revision: 99, version: stored.version + 1 } })
+    await work.commitTo(store)
+    await sendAll(host, late, times(4, { a: "1" }))
+    await sendAll(host, other, times(2, { b: 1 }))
+    for (const slug of [other.slug, late.slug]) expect((await host.api("GET", `/v1/event-pipelines/${slug}/drift`)).status).to.equal(200)
+    const merged = await store.open(SchemaSketches, organization).get(late.id)
+    expect(merged).to.deep.include({ digest: "newer", revision: 99 })
+    expect([merged?.baseline?.events, merged?.current.events]).to.deep.equal([4, 3])
+    expect((await reportOf(other.slug)).events).to.equal(2)
+  })
+
+  it("is read for each pipeline while the sketch of another is refused", async () => {
+    const [broken, other] = [
+      await bench.make({ name: "Broken", request_schema: null }),
+      await bench.make({ name: "Whole", request_schema: null }),
+    ]
+    await sendAll(host, broken, times(2, { a: 1 }))
+    await reportOf(broken.slug)
+    const store = host.get(Store)
+    const work = new StagedWork("breaks-a-sketch")
+    // A damaged sketch: no further one can be merged into it.
+    work.in(SchemaSketches, host.organization.id).update(broken.id, { $set: { current: null } })
+    await work.commitTo(store)
+    await sendAll(host, broken, times(2, { a: 1 }))
+    await sendAll(host, other, times(2, { b: 1 }))
+    expect((await reportOf(other.slug)).events).to.equal(2)
+    expect(host.logged.filter((line) => line.includes("was refused and is dropped"))).to.have.length(1)
   })
 
   it("is told live once, and reported to members of its organization alone", async () => {
