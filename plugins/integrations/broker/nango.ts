@@ -24,7 +24,7 @@ const Listed = z.object({
       z.object({
         connection_id: z.string().min(1).max(255),
         provider_config_key: z.string(),
-        created: z.string().optional(),
+        created: z.string().nullish(),
         tags: z.record(z.string(), z.unknown()).nullish(),
       }),
     )

@@ -165,8 +165,9 @@ export class OAuthProtocol {
           ...(signal ? { signal } : {}),
           body: isJson ? JSON.stringify(Object.fromEntries(new URLSearchParams(form))) : form,
         })
-        const { status, text, json } = standardAnswer(provider, answered)
-        const type = json ? "application/json" : answered.headers["content-type"]
+        const contentType = answered.headers["content-type"]
+        const { status, text, json } = standardAnswer(provider, { ...answered, contentType })
+        const type = json ? "application/json" : contentType
         const empty = [204, 205, 304].includes(status)
         return new Response(empty ? null : text, { status, headers: type ? { "content-type": type } : {} })
       },

@@ -1,28 +1,66 @@
-// Answers of token and revocation endpoints as the standards have them, of vendors that deviate: errors under 200, codes
-// and token types of their own.
+// Reads the answers of token and revocation endpoints into the form of the standards. Vendors deviate: errors under 200,
+// own codes and token types, null or empty members, forms in place of JSON.
 import { isRecord } from "#core"
 import type { OAuthProvider } from "../apps/oauth-provider.ts"
 
 export interface EndpointAnswer {
   readonly status: number
   readonly text: string
-  /** Set where the text is a JSON object. */
+  /** Set if the answer is a JSON object or a form with an access token. */
   readonly json: Readonly<Record<string, unknown>> | undefined
 }
 
+interface Given {
+  readonly status: number
+  readonly text: string
+  readonly contentType?: string | undefined
+}
+
+/** Ten years. A longer lifetime is stored as this one. */
+const maxLifetimeS = 315_360_000
+
 export function standardAnswer(
   { bearer_types, invalid_grant_codes }: Pick<OAuthProvider, "bearer_types" | "invalid_grant_codes">,
-  { status, text }: { readonly status: number; readonly text: string },
+  { status, text, contentType = "" }: Given,
 ): EndpointAnswer {
-  const given = objectOf(text)
+  const given = objectOf(text) ?? formOf(text, contentType)
   if (!given) return { status, text, json: undefined }
-  // An ID token is not used here, and documents do not say what it would be verified by.
-  const { id_token: _, ...json } = given
+  const json = withoutBlanks(given)
   const { error, token_type } = json
   if (typeof error === "string" && invalid_grant_codes.includes(error)) json["error"] = "invalid_grant"
   if (typeof token_type === "string" && bearer_types.includes(token_type.toLowerCase())) json["token_type"] = "bearer"
-  const failed = typeof error === "string" && status < 400
-  return { status: failed ? 400 : status, text: JSON.stringify(json), json }
+  if (typeof error === "string") return { status: status < 400 ? 400 : status, text: JSON.stringify(json), json }
+  const isGrant = status >= 200 && status < 300 && typeof json["access_token"] === "string"
+  const answer = isGrant ? grantOf(json) : json
+  return { status: isGrant ? 200 : status, text: JSON.stringify(answer), json: answer }
+}
+
+/** Removes the members that say nothing: null and empty ones mean the same as absent ones. */
+function withoutBlanks(given: Record<string, unknown>): Record<string, unknown> {
+  const isBlank = (value: unknown) => value === null || value === undefined || (typeof value === "string" && value.trim() === "")
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => !isBlank(value)))
+}
+
+/** Keeps only the optional members that can be used. An access token is valid without any of them. */
+function grantOf(json: Record<string, unknown>): Record<string, unknown> {
+  // The service does not use ID tokens, and app documents do not name a key to verify them.
+  const { token_type, expires_in, refresh_token, scope, id_token: _, ...rest } = json
+  const lifetime = lifetimeOf(expires_in)
+  const scopes = Array.isArray(scope) ? scope.filter((one) => typeof one === "string").join(" ") : scope
+  return {
+    ...rest,
+    token_type: typeof token_type === "string" ? token_type.trim() : "bearer",
+    ...(lifetime !== undefined && { expires_in: lifetime }),
+    ...(typeof refresh_token === "string" && { refresh_token }),
+    ...(typeof scopes === "string" && scopes !== "" && { scope: scopes }),
+  }
+}
+
+/** Whole seconds; undefined if the answer names no time after now. */
+function lifetimeOf(value: unknown): number | undefined {
+  const seconds = typeof value === "string" ? Number.parseFloat(value) : value
+  if (typeof seconds !== "number" || Number.isNaN(seconds) || seconds <= 0) return undefined
+  return Math.min(Math.ceil(seconds), maxLifetimeS)
 }
 
 function objectOf(text: string): Record<string, unknown> | undefined {
@@ -32,4 +70,11 @@ function objectOf(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Some vendors answer with a form, the format of early drafts of OAuth 2. */
+function formOf(text: string, contentType: string): Record<string, unknown> | undefined {
+  if (!/^\s*(?:application\/x-www-form-urlencoded|text\/plain)\b/i.test(contentType) || !/(?:^|&)(?:access_token|error)=/.test(text))
+    return undefined
+  return Object.fromEntries(new URLSearchParams(text.trim()))
 }

@@ -32,6 +32,19 @@ const unusable: Record<string, Handler> = {
   "an error code with line breaks": (_, response) => json(response, 400, { error: "a\nb" }),
 }
 
+const blanks: Record<string, unknown> = { absent: undefined, null: null, empty: "", blank: "  " }
+const usable: Record<string, Record<string, unknown>> = {
+  "a numeric expires_in as text": { expires_in: "3600" },
+  "an expires_in that is no number": { expires_in: "never" },
+  "an expires_in of 0": { expires_in: 0 },
+  "an expires_in beyond all dates": { expires_in: 1e300 },
+  "a list of scopes": { scope: ["read", "write"] },
+  "an empty error": { error: "" },
+  "a refresh token that is false": { refresh_token: false },
+}
+for (const member of ["refresh_token", "expires_in", "scope", "token_type", "id_token"])
+  for (const [what, value] of Object.entries(blanks)) usable[`${member} ${what}`] = { [member]: value }
+
 interface Shown {
   readonly status: string
   readonly health: { readonly status: string }
@@ -76,6 +89,52 @@ describe("answers of a token endpoint", () => {
       expect(await shown(integration_id)).to.deep.include({ status: "connected", authorization_error: null })
     })
   }
+
+  for (const [what, members] of Object.entries(usable)) {
+    it(`grant access by a valid access token with ${what}, at first and at a refresh`, async () => {
+      let access = `FIRST-${secret}`
+      service.vendor.on.set("/token", ({ form }, response) => {
+        const rest = { token_type: "Bearer", expires_in: 3_600, refresh_token: secret, scope: "read", ...members }
+        if (form.get("grant_type") === "refresh_token") expect(form.get("refresh_token")).to.equal(secret)
+        json(response, 200, { access_token: access, ...rest })
+      })
+      const first = await service.connect("vendor", `Usable ${what}`)
+      expect(first, JSON.stringify(first)).to.include({ status: "connected" })
+      service.vendor.on.set("/token", (_, response) =>
+        json(response, 200, { access_token: `KEPT-${secret}`, token_type: "bearer", expires_in: 3_600, refresh_token: secret }),
+      )
+      const { integration_id = "" } = await service.connect("vendor", `Usable later ${what}`)
+      service.vendor.on.set("/token", ({ form }, response) => {
+        expect(form.get("refresh_token")).to.equal(secret)
+        json(response, 200, {
+          access_token: access,
+          token_type: "Bearer",
+          expires_in: 3_600,
+          refresh_token: secret,
+          scope: "read",
+          ...members,
+        })
+      })
+      for (access of [`SECOND-${secret}`, `THIRD-${secret}`]) {
+        const before = service.vendor.at("/token").length
+        service.host.clock.move(3_600_000)
+        expect((await service.call(integration_id)).status).to.equal(200)
+        const refreshed = service.vendor.at("/token").length > before
+        if (refreshed) expect(service.vendor.at("/v3/contacts").at(-1)?.authorization).to.equal(`Bearer ${access}`)
+      }
+      expect(await shown(integration_id)).to.deep.include({ status: "connected", authorization_error: null })
+    })
+  }
+
+  it("grant access by a form in place of JSON, and by status 201", async () => {
+    service.vendor.on.set("/token", (_, response) => {
+      response.writeHead(200, { "content-type": "application/x-www-form-urlencoded" })
+      response.end(`access_token=FORM-${secret}&token_type=bearer&scope=&refresh_token=`)
+    })
+    expect(await service.connect("vendor", "Form")).to.include({ status: "connected" })
+    service.vendor.on.set("/token", (_, response) => json(response, 201, JSON.parse(tokens)))
+    expect(await service.connect("vendor", "Created")).to.include({ status: "connected" })
+  })
 
   it("show why access was not granted, and forget it once it was", async () => {
     service.vendor.on.set("/authorize", ({ query }, response) => {
