@@ -68,7 +68,8 @@ function agreed(values: readonly string[] | undefined, word: string, what: strin
 // JSON without loss of digits: a number that JavaScript would round or rewrite comes back as the string that stood in
 // the text, so that 64-bit ids and signed amounts keep every digit.
 
-const maybeLossy = /\d{16}|\d[.eE]|-0/
+/** Numbers alone: each stands at the start, or after a sign of structure or a space. Reading with a reviver is slow. */
+const maybeLossy = /(?:^|[:[,\s])(?:-?\d{16}|-?\d+[.eE]|-0)/
 
 /** The parsed text, or undefined when it is not JSON. */
 function parseLossless(text: string): unknown {
