@@ -58,7 +58,11 @@ function collectionsOf<const N extends string>(prefix: N) {
       scope: "organization",
       audit: "size",
       times: ["at", "changed_at"],
-      indexes: [{ fields: ["conversation_id", "-at"] }, { fields: ["conversation_id", "direction", "-at"] }, { fields: ["provider_id"] }],
+      indexes: [
+        { fields: ["conversation_id", "-at", "-arrival"] },
+        { fields: ["conversation_id", "direction", "-at", "-arrival"] },
+        { fields: ["provider_id"] },
+      ],
       repairsText: true,
     }),
     receipts: defineCollection<Receipt>()({

@@ -6,6 +6,7 @@ import { Keys } from "../suppressions/index.ts"
 import { Announcements, AnnouncementsToken, liveChannels } from "./announcements.ts"
 import { collections } from "./channels.ts"
 import { closeConversation } from "./digest/close.ts"
+import { EarlierAddressCollection, EarlierAddresses, EarlierAddressesToken } from "./earlier-addresses.ts"
 import { EgressGate, EgressGateToken } from "./egress/gate.ts"
 import { lineGuard } from "./egress/line-guard.ts"
 import { Outbox, OutboxToken } from "./egress/outbox.ts"
@@ -14,6 +15,8 @@ import { Folds, FoldsToken } from "./fold/fold.ts"
 import { foldConversation, settleMessage } from "./fold/jobs.ts"
 import { Settlements, SettlementsToken } from "./fold/settle.ts"
 import { ConversationHistory, conversationHistory } from "./history.ts"
+import { moveConversations } from "./inbound/move.ts"
+import { receivePiece } from "./inbound/piece.ts"
 import { Receiver, ReceiverToken } from "./inbound/receiver.ts"
 import { ConversationLeads, createConversationLeads } from "./leads.ts"
 import { fetchMessageMedia } from "./media/job.ts"
@@ -58,6 +61,7 @@ export default definePlugin({
       PhoneNumberCollection,
       TemplateCollection,
       RemovalCollection,
+      EarlierAddressCollection,
       ...Object.values(collections.chat_app),
       ...Object.values(collections.sms),
     )
@@ -70,6 +74,8 @@ export default definePlugin({
     registrar.jobs(purgeMessages, removeOldMessages)
     registrar.schedules({ name: "conversations.retention", cron: "20 3 * * *", job: removeOldMessages, payload: {} })
     registrar.jobs(foldConversation, settleMessage, sendMessage, syncTemplates, fetchMessageMedia, closeConversation)
+    registrar.jobs(receivePiece, moveConversations)
+    registrar.provide(EarlierAddressesToken, { inject: { store: Store }, create: (deps) => new EarlierAddresses(deps) })
     registrar.run("lines", {
       inject: { guards: CallGuards, store: Store },
       create: ({ guards, store }) => guards.use(lineGuard(store)),
@@ -100,6 +106,7 @@ export default definePlugin({
         works: UnitsOfWork,
         buckets: Buckets,
         optOuts: OptOutsToken,
+        earlierAddresses: EarlierAddressesToken,
         announcements: AnnouncementsToken,
         vetoes: OutboundVetoes,
       },
@@ -121,7 +128,7 @@ export default definePlugin({
       create: (deps) => new Settlements(deps),
     })
     registrar.provide(ReceiverToken, {
-      inject: { store: Store, clock: Clock, queue: JobQueue, optOuts: OptOutsToken },
+      inject: { store: Store, clock: Clock, queue: JobQueue, optOuts: OptOutsToken, earlierAddresses: EarlierAddressesToken },
       create: (deps) => new Receiver(deps),
     })
     registrar.provide(SummariesToken, {

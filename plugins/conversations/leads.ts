@@ -1,5 +1,6 @@
 // Who a person is among the organization's leads. A plugin that keeps leads answers; without one nobody is known.
 import { token, type UnitOfWork } from "#core"
+import { isUserId } from "./phone.ts"
 
 export interface LeadOfAddress {
   readonly canonical_lead_id: string
@@ -33,10 +34,16 @@ export const ConversationLeads = token<ConversationLeads>("ConversationLeads")
 export function createConversationLeads(): ConversationLeads {
   let directory: LeadDirectory | undefined
   return {
-    ofAddresses: async (organization, addresses) => (await directory?.ofAddresses(organization, addresses)) ?? new Map(),
-    timeZoneOf: async (organization, address) => (await directory?.timeZoneOf?.(organization, address)) ?? "",
+    ofAddresses: async (organization, addresses) => {
+      const numbers = addresses.filter((address) => !isUserId(address))
+      return (await directory?.ofAddresses(organization, numbers)) ?? new Map()
+    },
+    timeZoneOf: async (organization, address) => (isUserId(address) ? "" : ((await directory?.timeZoneOf?.(organization, address)) ?? "")),
     addressesOf: async (organization, lead) => (await directory?.addressesOf(organization, lead)) ?? [],
-    seen: async (organization, person, stage) => directory?.seen?.(organization, person, stage),
+    // Leads are found by phone number and mail address. A person with a user ID alone has neither.
+    seen: async (organization, person, stage) => {
+      if (!isUserId(person.address)) await directory?.seen?.(organization, person, stage)
+    },
     use: (given) => {
       directory = given
     },

@@ -70,6 +70,8 @@ export interface StoredMessage extends Document {
   direction: "in" | "out"
   /** When the person sent it, or when it was asked to be sent. */
   at: string
+  /** Orders messages of one time by their arrival: time, event and place in the delivery. Absent in messages of older versions. */
+  arrival?: string
   /** The provider's id; null until it has given one. */
   provider_id: string | null
   kind: MessageKind
@@ -87,3 +89,7 @@ export interface StoredMessage extends Document {
   error: DeliveryError | null
   changed_at: string
 }
+
+/** Newest first. A chat app gives times in seconds, so the arrival decides within one. */
+export const newestFirst = { at: -1, arrival: -1 } as const
+export const oldestFirst = { at: 1, arrival: 1 } as const

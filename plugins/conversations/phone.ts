@@ -1,4 +1,4 @@
-// Phone numbers: one form for all, the country that a number belongs to, and the time there.
+// Addresses of people: phone numbers in one form, and the user IDs of a chat app.
 import { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { z } from "zod"
 
@@ -15,6 +15,18 @@ export function e164Of(text: string): string | undefined {
   if (number?.isPossible()) return number.number
   // As a chat app writes some: not one to dial, but the person who wrote from it can be answered.
   return parsePhoneNumberFromString(personKey(written))?.isPossible() ? written : undefined
+}
+
+/** A user ID of WhatsApp: it names a person without a phone number, to one business alone. It starts with a country code. */
+const userId = /^([A-Z]{2})\.(?:ENT\.)?[A-Za-z0-9]{1,128}$/
+
+export function isUserId(address: string): boolean {
+  return userId.test(address)
+}
+
+/** ISO 3166 code of a user ID; undefined for a phone number. */
+export function countryOfUserId(address: string): string | undefined {
+  return userId.exec(address)?.[1]
 }
 
 /** As a provider says it: E.164 without its sign, or written for people. Not held against the plan of numbers: what wrote can be answered. */
@@ -59,9 +71,19 @@ export const E164 = z
   .refine((text) => e164Of(text) !== undefined, "expected a phone number with its country code, such as +49 30 901820")
   .overwrite((text) => e164Of(text) ?? text)
 
+/** A person's address: a phone number, or the user ID of a chat app. */
+export const PersonAddress = z
+  .string()
+  .max(140)
+  .refine(
+    (text) => isUserId(text) || (text.length <= 40 && e164Of(text) !== undefined),
+    "expected a phone number with its country code, such as +49 30 901820, or a WhatsApp user ID, such as DE.1349120865530",
+  )
+  .overwrite((text) => (isUserId(text) ? text : (e164Of(text) ?? text)))
+
 /** A filter: other texts match nothing. */
 export const NumberFilter = z
   .string()
-  .max(40)
+  .max(140)
   .default("")
-  .overwrite((text) => (text === "" ? "" : (e164Of(text) ?? plus(text))))
+  .overwrite((text) => (text === "" || isUserId(text) ? text : (e164Of(text) ?? plus(text))))

@@ -10,11 +10,17 @@ export interface OwnNumber {
   readonly phone_number_id: string
 }
 
-export interface ReceivedMessage
-  extends Pick<StoredMessage, "kind" | "text" | "profile_name" | "location" | "context" | "referral" | "reaction" | "content" | "at"> {
+type StoredParts = "direction" | "state" | "kind" | "text" | "profile_name" | "location" | "context" | "referral" | "reaction"
+
+export interface ReceivedMessage extends Pick<StoredMessage, StoredParts | "content" | "at"> {
   readonly own: OwnNumber
+  /** The person's phone number, or their user ID. */
   readonly address: string
+  /** The user ID of a person with a phone number; empty if the provider gave none. */
+  readonly user_id: string
   readonly provider_id: string
+  /** True for the later delivery of a file of which an earlier one had a placeholder. */
+  readonly replacesPlaceholder?: boolean
   readonly media: readonly { readonly media_type: string; readonly file_name: string; readonly source: string }[]
   /** The provider's own reading of the message. */
   readonly preference?: "opt_out" | "opt_in" | "none"
@@ -36,8 +42,19 @@ export interface ReceivedPreference {
   readonly wording: string
 }
 
+/** Another address of one person: a new phone number or user ID. */
+export interface AddressChange {
+  readonly from: string
+  readonly to: string
+  /** What was said at `from` until then belongs to the person at `to`. */
+  readonly at: string
+  readonly wording: string
+  readonly provider_id: string
+}
+
 export interface Delivery {
   readonly channel: Channel
+  readonly changes: readonly AddressChange[]
   readonly messages: readonly ReceivedMessage[]
   readonly statuses: readonly ReceivedStatus[]
   readonly preferences: readonly ReceivedPreference[]
@@ -82,6 +99,9 @@ export function placeOf(latitude: Json | undefined, longitude: Json | undefined)
 }
 
 export const nothing = {
+  direction: "in",
+  state: "received",
+  user_id: "",
   text: "",
   profile_name: "",
   location: null,

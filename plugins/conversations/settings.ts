@@ -17,6 +17,14 @@ export const ConversationSettings = z.strictObject({
   max_media_bytes: z.int().min(1).max(67_108_864).default(16_777_216).describe("Largest file of a message that is fetched."),
   keep_days: z.int().min(0).max(36_500).default(0).describe("Messages and their files are removed after so many days; 0: never."),
   idle_minutes: z.int().min(1).max(43_200).default(720).describe("A conversation without messages for so long is closed, and summed up."),
+  pieces_per_minute: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(600)
+    .describe(
+      "Large webhooks are taken in by pieces of 50 messages. Pieces of one organization on this node in a minute; further ones wait.",
+    ),
   messages_per_minute: z
     .int()
     .min(1)

@@ -3,7 +3,7 @@
 import { AppError, type Filter, type Pager, type Store, token } from "#core"
 import { type Channel, collections, type StoredConversation } from "./channels.ts"
 import type { ConversationLeads, LeadOfAddress } from "./leads.ts"
-import type { StoredMessage } from "./messages.ts"
+import { newestFirst, type StoredMessage } from "./messages.ts"
 import type { PhoneNumber } from "./numbers/collections.ts"
 import type { PhoneNumbers } from "./numbers/numbers.ts"
 import type { OptOuts } from "./opt-out/ledger.ts"
@@ -78,7 +78,7 @@ export class Summaries {
       organization,
       cursorScope: `conversation ${id}`,
       filter: { conversation_id: id },
-      sort: { at: -1 },
+      sort: newestFirst,
       request,
     })
   }

@@ -23,6 +23,7 @@ export const conversationReceive = defineAction({
     statuses: z.int(),
     opt_outs: z.int(),
     opt_ins: z.int(),
+    deferred: z.int().describe("Parts of a large delivery that jobs take in after the answer."),
     ignored: z.int().describe("Parts that are neither, such as a notice about the account."),
   }),
   examples: [
@@ -41,6 +42,7 @@ export const conversationReceive = defineAction({
       provider,
       payload: payload ?? context.event,
       at: context.receivedAt,
+      origin: context.originId,
       messageId: message_id || null,
     }),
 })

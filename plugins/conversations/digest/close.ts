@@ -4,6 +4,7 @@ import { Clock, changesOf, defineJob, Postponed, Store, timestamp } from "#core"
 import { Models } from "../../models/index.ts"
 import { AnnouncementsToken } from "../announcements.ts"
 import { collections } from "../channels.ts"
+import { newestFirst, type StoredMessage } from "../messages.ts"
 import { ConversationSettingsToken } from "../settings.ts"
 import { digestOf } from "./digest.ts"
 import { closeJob } from "./job-ref.ts"
@@ -24,10 +25,17 @@ export const closeConversation = defineJob({
     if (!conversation?.closing) return
     const due = Date.parse(conversation.activity_at) + settings.idle_minutes * minuteMs
     if (due > clock.now()) throw new Postponed(due - clock.now())
-    const newest = await store.open(messages, organization).find({ conversation_id }, { sort: { at: -1 }, limit: maxMessages })
-    const digest = await digestOf({ organization, models, conversation, messages: newest.reverse(), signal, last })
+    const newest = await store.open(messages, organization).find({ conversation_id }, { sort: newestFirst, limit: maxMessages })
+    const usesModel = !wasIdle(newest[0], settings.idle_minutes * minuteMs)
+    const digest = await digestOf({ organization, models, conversation, messages: newest.reverse(), signal, last, usesModel })
     const set = { ...digest, idle_closed_at: timestamp(clock.now()), closing: false, revision: conversation.revision + 1 }
     work.in(conversations, organization).update(conversation_id, { $set: changesOf(set) }, { where: { revision: conversation.revision } })
     announcements.stage(work, { organization, channel }, "conversation", { session_id: conversation_id, state: "idle" })
   },
 })
+
+/** Returns true if the conversation was idle already when its newest message arrived, as in an imported history. */
+function wasIdle(newest: StoredMessage | undefined, idleMs: number): boolean {
+  if (newest?.arrival === undefined) return false
+  return Date.parse(newest.arrival.split(" ", 1)[0] ?? "") - Date.parse(newest.at) >= idleMs
+}

@@ -34,13 +34,15 @@ export interface DigestArgs {
   readonly signal: AbortSignal
   /** Whether no other try follows. */
   readonly last: boolean
+  /** False for a conversation of the past, of which many may be imported at once. */
+  readonly usesModel: boolean
 }
 
 /** Throws where the model may answer later. */
-export async function digestOf({ organization, models, conversation, messages, signal, last }: DigestArgs): Promise<Digest> {
+export async function digestOf({ organization, models, conversation, messages, signal, last, usesModel }: DigestArgs): Promise<Digest> {
   const written = messages.filter(({ direction, text }) => direction === "in" && text !== "").map(({ text }) => text)
   const plain = { contact: givenIn(written, conversation.address), summary: countsOf(conversation, messages), topics: null }
-  if (written.length === 0) return plain
+  if (written.length === 0 || !usesModel) return plain
   try {
     models.language("digest")
     const input = transcriptOf(messages)

@@ -8,7 +8,8 @@ const mail = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}]{2,24
 /** One to four words with a capital, or in a script without capitals. */
 const words =
   "((?:[\\p{Lu}\\p{Lo}][\\p{L}\\p{M}'’.-]*)(?:[ ]+(?:(?:von|van|de|der|da|di|al|bin)[ ]+)?[\\p{Lu}\\p{Lo}][\\p{L}\\p{M}'’.-]*){0,3})"
-const announced = (...before: string[]) => before.map((phrase) => new RegExp(`(?<![\\p{L}])(?:${phrase})[ :]+${words}`, "gu"))
+/** One expression for all phrases: to compile one for each held the main thread for 80 ms. */
+const announced = (...before: string[]) => new RegExp(`(?<![\\p{L}])(?:${before.join("|")})[ :]+${words}`, "gu")
 
 const names = announced(
   ...[
@@ -53,8 +54,8 @@ export function givenIn(texts: readonly string[], address: string): Contact {
   }
 }
 
-function afterAny(patterns: readonly RegExp[], text: string): string[] {
-  return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, found = ""]) => found.replace(/[.,-]+$/, "")))
+function afterAny(pattern: RegExp, text: string): string[] {
+  return [...text.matchAll(pattern)].map(([, found = ""]) => found.replace(/[.,-]+$/, ""))
 }
 
 function last(texts: readonly string[], find: (text: string) => readonly string[]): string | undefined {

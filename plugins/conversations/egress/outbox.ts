@@ -47,7 +47,17 @@ export class Outbox {
     const at = timestamp(clock.now())
     const conversation_id = conversationId(organization, channel, { number: from, address: to })
     const message: StoredMessage = {
-      ...{ id, conversation_id, direction: "out", at, provider_id: null, kind: template ? "template" : "text", text, profile_name: "" },
+      ...{
+        id,
+        conversation_id,
+        direction: "out",
+        at,
+        arrival: `${at} ${id}`,
+        provider_id: null,
+        kind: template ? "template" : "text",
+        text,
+        profile_name: "",
+      },
       ...{ location: null, context: null, referral: null, reaction: null, content: null, media: [] },
       ...{ template, state: "queued", error: null, changed_at: at },
     }

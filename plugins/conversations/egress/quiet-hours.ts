@@ -2,6 +2,7 @@
 // then a time is quiet where it is quiet in any of them.
 import { readFileSync } from "node:fs"
 import { parsePhoneNumberFromString } from "libphonenumber-js/max"
+import { countryOfUserId } from "../phone.ts"
 import type { ConversationSettings } from "../settings.ts"
 
 const quarterMs = 900_000
@@ -22,11 +23,12 @@ export function loudAt(zones: readonly string[], now: number, settings: Pick<Con
 /** IANA zones: the person's own where it is known, else those of the number's area, else of its country; UTC where it has none, as satellite phones do. */
 export function zonesOf(address: string, own = ""): readonly string[] {
   if (own !== "") return [own]
-  const number = parsePhoneNumberFromString(address)
+  const userCountry = countryOfUserId(address)
+  const number = userCountry === undefined ? parsePhoneNumberFromString(address) : undefined
   const tellsArea = areaMobiles.has(number?.countryCallingCode ?? "") || number?.getType()?.startsWith("FIXED_LINE")
   const area = tellsArea ? zonesOfArea(address.slice(1)) : undefined
   if (area) return area
-  const country = number?.country
+  const country = userCountry ?? number?.country
   if (country === undefined) return ["UTC"]
   let zones = known.get(country)
   if (!zones) {

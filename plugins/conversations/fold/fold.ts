@@ -7,7 +7,7 @@ import { type Channel, collections, type StoredConversation } from "../channels.
 import { closeJob } from "../digest/job-ref.ts"
 import { foldJob } from "../fold-jobs.ts"
 import type { SeenPerson } from "../leads.ts"
-import type { StoredMessage } from "../messages.ts"
+import { newestFirst, oldestFirst, type StoredMessage } from "../messages.ts"
 import type { Removals } from "../removal/removals.ts"
 
 type Folded = Pick<
@@ -46,7 +46,7 @@ interface Found {
 }
 
 function foldOf({ count, oldest, newestIn, newestOut }: Found): Folded {
-  const isInNewer = (newestIn?.at ?? "") >= (newestOut?.at ?? "")
+  const isInNewer = orderOf(newestIn) >= orderOf(newestOut)
   return {
     created_at: oldest.at,
     activity_at: (isInNewer ? newestIn : newestOut)?.at ?? oldest.at,
@@ -57,6 +57,10 @@ function foldOf({ count, oldest, newestIn, newestOut }: Found): Folded {
     last_outbound_message_id: newestOut?.id ?? null,
     sender_kind: isInNewer ? "person" : "organization",
   }
+}
+
+function orderOf(message: StoredMessage | undefined): string {
+  return message ? `${message.at} ${message.arrival ?? ""}` : ""
 }
 
 interface FoldDeps {
@@ -93,10 +97,10 @@ export class Folds {
     if (removed !== undefined && (await messages.first({ conversation_id: id, at: { $lte: removed } })))
       this.#removals.stagePurge(work, organization, channel, id, removed)
     const of = { conversation_id: id, ...(removed === undefined ? {} : { at: { $gt: removed } }) }
-    const newest = (direction: StoredMessage["direction"]) => messages.first({ ...of, direction }, { sort: { at: -1 } })
+    const newest = (direction: StoredMessage["direction"]) => messages.first({ ...of, direction }, { sort: newestFirst })
     // Counted first, so that a message that comes meanwhile is not counted before it is seen.
     const count = await messages.count(of)
-    const [oldest, newestIn, newestOut] = await Promise.all([messages.first(of, { sort: { at: 1 } }), newest("in"), newest("out")])
+    const [oldest, newestIn, newestOut] = await Promise.all([messages.first(of, { sort: oldestFirst }), newest("in"), newest("out")])
     const conversations = work.in(collections[channel].conversations, organization)
     const announce = (state: "open" | "idle" | "removed") =>
       this.#announcements.stage(work, { organization, channel }, "conversation", { session_id: id, state })

@@ -1,106 +1,92 @@
-// Webhooks of Meta's Cloud API for WhatsApp: messages, statuses and the choices that people make in WhatsApp itself.
-import { type Json, timestamp } from "#core"
-import { type MessageKind, messageKinds } from "../messages.ts"
+// Webhooks of Meta's Cloud API for WhatsApp: messages, echoes of the phone app, its history, statuses, changes of a person's
+// number or user ID, and the choices that people make in WhatsApp itself.
+import type { Json } from "#core"
 import { plus } from "../phone.ts"
 import type { DeliveryState } from "../receipts.ts"
 import {
-  contentOf,
+  type AddressChange,
   type Delivery,
   type Fields,
   fieldsOf,
   listOf,
-  nothing,
-  numberOf,
-  placeOf,
   type ReceivedMessage,
   type ReceivedPreference,
   type ReceivedStatus,
   textOf,
 } from "../received.ts"
+import { addressOf, type MessageSource, messageOf, sourceOf } from "./meta-message.ts"
+import { timeOf } from "./meta-time.ts"
 
-const states: ReadonlyMap<string, DeliveryState> = new Map(
-  (["sent", "delivered", "read", "failed"] as const).map((state) => [state, state]),
-)
-const mediaKinds = ["image", "audio", "video", "document", "sticker"]
+const states: ReadonlyMap<string, DeliveryState> = new Map([
+  ...(["sent", "delivered", "read", "failed"] as const).map((state) => [state, state] as const),
+  ["played", "read"],
+])
+
+/** Types of the system message by which Meta reports another number or user ID; older versions of the API have other names. */
+const changeTypes: ReadonlySet<string> = new Set(["user_changed_number", "customer_changed_number", "user_changed_user_id"])
 
 /** Undefined for what is not a delivery of the API. */
 export function readMeta(payload: Json, receivedAt: string): Delivery | undefined {
   const { object, entry } = fieldsOf(payload)
   if (object !== "whatsapp_business_account" || !Array.isArray(entry)) return undefined
-  const values = listOf(entry).flatMap((one) => listOf(one["changes"]).map(({ value }) => fieldsOf(value)))
-  const messages = values.flatMap((value) => listOf(value["messages"]).map((message) => messageOf(message, value, receivedAt)))
-  const statuses = values.flatMap((value) => listOf(value["statuses"]).map((status) => statusOf(status, receivedAt)))
-  const preferences = values.flatMap((value) => listOf(value["user_preferences"]).map((one) => preferenceOf(one, receivedAt)))
-  const known = { messages: messages.filter(isKnown), statuses: statuses.filter(isKnown), preferences: preferences.filter(isKnown) }
-  const parts = messages.length + statuses.length + preferences.length
-  const ignored = parts - known.messages.length - known.statuses.length - known.preferences.length
-  return { channel: "chat_app", ...known, ignored: parts === 0 ? 1 : ignored }
+  const sources = listOf(entry)
+    .flatMap((one) => listOf(one["changes"]))
+    .map((change) => ({ value: fieldsOf(change["value"]), field: textOf(change["field"], 100) }))
+  const messages = sources.flatMap(({ value, field }) => messagesOf(value, sourceOf(value, field, receivedAt)))
+  const each = <T>(list: string, read: (one: Fields) => T) => sources.flatMap(({ value }) => listOf(value[list]).map(read))
+  const statuses = each("statuses", (one) => statusOf(one, receivedAt))
+  const preferences = each("user_preferences", (one) => preferenceOf(one, receivedAt))
+  const userIds = each("user_id_update", (one) => userIdUpdateOf(one, receivedAt))
+  const parts = [messages, statuses, preferences, userIds].flat()
+  const changes = [...each("messages", (one) => changesOf(one, receivedAt)).flat(), ...userIds.filter(isKnown)]
+  return {
+    channel: "chat_app",
+    messages: messages.filter(isKnown),
+    statuses: statuses.filter(isKnown),
+    preferences: preferences.filter(isKnown),
+    changes,
+    ignored: parts.length === 0 ? 1 : parts.filter((part) => part === undefined).length,
+  }
+}
+
+function messagesOf(value: Fields, source: MessageSource): (ReceivedMessage | undefined)[] {
+  const threads = listOf(value["history"]).flatMap((part) => listOf(part["threads"]))
+  return [
+    ...listOf(value["messages"]).map((message) => messageOf(message, source)),
+    ...listOf(value["message_echoes"]).map((message) => messageOf(message, source, true)),
+    ...threads.flatMap((thread) => {
+      const ofThread = { ...source, person: textOf(thread["id"], 140), isHistory: true }
+      return listOf(thread["messages"]).map((message) => messageOf(message, ofThread))
+    }),
+  ]
 }
 
 function isKnown<T>(one: T | undefined): one is T {
   return one !== undefined
 }
 
-function messageOf(message: Fields, value: Fields, receivedAt: string): ReceivedMessage | undefined {
-  const [provider_id, from, type] = [textOf(message["id"], 300), textOf(message["from"], 40), textOf(message["type"], 40)]
-  const metadata = fieldsOf(value["metadata"])
-  const own = { number: plus(textOf(metadata["display_phone_number"], 40)), phone_number_id: textOf(metadata["phone_number_id"], 100) }
-  if (provider_id === "" || !/\d/.test(from) || (own.phone_number_id === "" && !/\d/.test(own.number))) return undefined
-  const sender = listOf(value["contacts"]).find(({ wa_id }) => textOf(wa_id, 40) === from)
-  const content = Object.hasOwn(message, type) ? message[type] : undefined
-  const body = fieldsOf(content)
-  return {
-    ...nothing,
-    own,
-    address: plus(from),
-    provider_id,
-    at: timeOf(message["timestamp"], receivedAt),
-    kind: messageKinds.includes(type as MessageKind) && type !== "template" ? (type as MessageKind) : "other",
-    text: textOf(body["body"]) || textOf(body["caption"]) || textOf(body["text"]) || titleOf(body),
-    profile_name: textOf(fieldsOf(sender?.["profile"])["name"], 200),
-    ...partsOf(type, content ?? message["errors"], body),
-    ...contextOf(fieldsOf(message["context"])),
-    ...referralOf(message["referral"]),
-  }
+/** A change of the number, of the user ID, or of both. */
+function changesOf(message: Fields, receivedAt: string): AddressChange[] {
+  const system = fieldsOf(message["system"])
+  if (message["type"] !== "system" || !changeTypes.has(textOf(system["type"], 60))) return []
+  const [at, provider_id, wording] = [timeOf(message["timestamp"], receivedAt), textOf(message["id"], 300), textOf(system["body"], 500)]
+  const number = { from: addressOf(message["from"]), to: addressOf(system["wa_id"] ?? system["new_wa_id"]) }
+  const userId = { from: addressOf(message["from_user_id"]), to: addressOf(system["user_id"]) }
+  // The number names the person where both are given.
+  const to = number.to || userId.to
+  const pairs = [
+    { from: number.from, to },
+    { from: userId.from, to },
+    { from: userId.to, to },
+  ]
+  return pairs.filter(({ from }) => from !== "" && to !== "" && from !== to).map((pair) => ({ ...pair, at, wording, provider_id }))
 }
 
-/** Of a button or a list of an interactive message, the title that the person chose. */
-function titleOf(body: Fields): string {
-  return textOf(fieldsOf(body["button_reply"])["title"]) || textOf(fieldsOf(body["list_reply"])["title"])
-}
-
-function partsOf(type: string, content: Json | undefined, body: Fields): Partial<ReceivedMessage> {
-  if (mediaKinds.includes(type)) {
-    const source = textOf(body["id"], 300)
-    if (source === "") return {}
-    return { media: [{ media_type: textOf(body["mime_type"], 100), file_name: textOf(body["filename"], 300), source }] }
-  }
-  if (type === "location") {
-    const place = placeOf(body["latitude"], body["longitude"])
-    return place ? { location: { ...place, name: textOf(body["name"], 1_000), address: textOf(body["address"], 1_000) } } : {}
-  }
-  if (type === "reaction") {
-    return { reaction: { provider_message_id: textOf(body["message_id"], 300), emoji: textOf(body["emoji"], 40) } }
-  }
-  return type === "text" || type === "button" ? {} : { content: contentOf(content) }
-}
-
-function contextOf(context: Fields): Partial<ReceivedMessage> {
-  const provider_message_id = textOf(context["id"], 300)
-  const forwarded = context["forwarded"] === true || context["frequently_forwarded"] === true
-  return provider_message_id === "" && !forwarded ? {} : { context: { provider_message_id, forwarded } }
-}
-
-function referralOf(value: Json | undefined): Partial<ReceivedMessage> {
-  if (value === undefined) return {}
-  const referral = fieldsOf(value)
-  const text = (name: string) => textOf(referral[name], 2_000)
-  const { source_type, source_id, source_url } = {
-    source_type: text("source_type"),
-    source_id: text("source_id"),
-    source_url: text("source_url"),
-  }
-  return { referral: { source_type, source_id, source_url, headline: text("headline"), body: text("body"), click_id: text("ctwa_clid") } }
+function userIdUpdateOf(one: Fields, receivedAt: string): AddressChange | undefined {
+  const userId = fieldsOf(one["user_id"])
+  const [from, to] = [addressOf(userId["previous"]), addressOf(one["wa_id"]) || addressOf(userId["current"])]
+  if (from === "" || to === "" || from === to) return undefined
+  return { from, to, at: timeOf(one["timestamp"], receivedAt), wording: textOf(one["detail"], 500), provider_id: `${from} ${to}` }
 }
 
 function statusOf(status: Fields, receivedAt: string): ReceivedStatus | undefined {
@@ -119,15 +105,9 @@ function statusOf(status: Fields, receivedAt: string): ReceivedStatus | undefine
 
 /** Marketing messages that a person stops or lets come again in WhatsApp's own menu. */
 function preferenceOf(one: Fields, receivedAt: string): ReceivedPreference | undefined {
-  const [from, value] = [textOf(one["wa_id"], 40), textOf(one["value"], 40)]
-  if (!/\d/.test(from) || (value !== "stop" && value !== "resume")) return undefined
+  const [wa_id, value] = [textOf(one["wa_id"], 40), textOf(one["value"], 40)]
+  const address = /\d/.test(wa_id) ? plus(wa_id) : addressOf(one["user_id"])
+  if (address === "" || (value !== "stop" && value !== "resume")) return undefined
   const wording = textOf(one["detail"], 500) || `${textOf(one["category"], 100)}: ${value}`
-  return { address: plus(from), kind: value === "stop" ? "opt_out" : "opt_in", at: timeOf(one["timestamp"], receivedAt), wording }
-}
-
-/** Seconds since the epoch; never later than the delivery itself. */
-function timeOf(value: Json | undefined, receivedAt: string): string {
-  const seconds = numberOf(value)
-  if (seconds === undefined || seconds <= 0) return receivedAt
-  return timestamp(Math.min(Math.floor(seconds * 1_000), Date.parse(receivedAt)))
+  return { address, kind: value === "stop" ? "opt_out" : "opt_in", at: timeOf(one["timestamp"], receivedAt), wording }
 }

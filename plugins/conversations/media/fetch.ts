@@ -35,11 +35,12 @@ interface Place {
 /** Throws where another try may do. */
 export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
   const { channel, number, media, maxBytes } = args
-  const integration = number[channel]?.integration
+  // Meta names a file by an id, Twilio by a URL, in the chat app too.
+  const isOfTwilio = channel === "sms" || /^https?:/i.test(media.source)
+  const integration = isOfTwilio ? number.sms?.integration : number[channel]?.integration
   if (integration === undefined) return { state: "failed", problem: `${number.number} has no connection for this channel.` }
   try {
-    const place =
-      channel === "sms" ? { url: media.source, media_type: media.media_type, size: 0, sha256: "" } : await placeOf(args, integration)
+    const place = isOfTwilio ? { url: media.source, media_type: media.media_type, size: 0, sha256: "" } : await placeOf(args, integration)
     const ending = endingOf(place.media_type)
     if (ending === undefined) return { state: "refused", problem: `Files of the type ${place.media_type || "none"} are not taken.` }
     if (place.size > maxBytes) return { state: "refused", problem: `The file has ${place.size} bytes; ${maxBytes} are taken.` }

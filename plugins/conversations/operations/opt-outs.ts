@@ -5,7 +5,7 @@ import { Clock, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, 
 import { channels, collections } from "../channels.ts"
 import { type OptOutEntry, OptOutsToken, optOutSources } from "../opt-out/ledger.ts"
 import { OptOutLinksToken } from "../opt-out/link.ts"
-import { E164, NumberFilter, writtenAs } from "../phone.ts"
+import { NumberFilter, PersonAddress, writtenAs } from "../phone.ts"
 
 const path = "/v1/voice/opt-outs"
 const Channel = z.enum(channels).describe("Each channel has a ledger of its own.")
@@ -65,7 +65,7 @@ export const recordOptOut = defineOperation({
   hints: { readOnly: false, destructive: false, idempotent: false },
   input: z.strictObject({
     channel: Channel,
-    address: E164.describe("The person's number."),
+    address: PersonAddress.describe("The person's number. In the chat app also a user ID, of a person without one."),
     wording: z.string().trim().min(1).max(2_000).describe("What the person said, and where."),
   }),
   output: Entry,
@@ -87,7 +87,10 @@ export const linkToOptOut = defineOperation({
   http: { method: "GET", path: "/v1/voice/opt-out-link" },
   access: { scope: "conversations:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ channel: Channel, address: E164.describe("The person's number.") }),
+  input: z.strictObject({
+    channel: Channel,
+    address: PersonAddress.describe("The person's number. In the chat app also a user ID, of a person without one."),
+  }),
   output: z.object({ url: z.url() }),
   errors: ["invalid_argument"],
   examples: [{ input: { channel: "sms", address: "+493098765432" } }],

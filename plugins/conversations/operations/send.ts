@@ -4,7 +4,7 @@ import { AnyJson, AppError, Clock, defineOperation, resultOf, Timestamp, timesta
 import { channels } from "../channels.ts"
 import { OutboxToken } from "../egress/outbox.ts"
 import { OptOutLinksToken } from "../opt-out/link.ts"
-import { E164 } from "../phone.ts"
+import { E164, isUserId, PersonAddress } from "../phone.ts"
 import { connectedNumber } from "./examples.ts"
 
 const Template = z
@@ -34,7 +34,7 @@ export const sendToPerson = defineOperation({
   input: z.strictObject({
     channel: z.enum(channels),
     from: E164.describe("The service's own number."),
-    to: E164.describe("The person's number."),
+    to: PersonAddress.describe("The person's number. In the chat app also a user ID, of a person without one."),
     text: z
       .string()
       .max(4_096)
@@ -60,6 +60,8 @@ export const sendToPerson = defineOperation({
   inject: { outbox: OutboxToken, links: OptOutLinksToken, clock: Clock },
   async handle({ input: { quiet_hours, text, template, ...given }, caller, deps, work, callId }) {
     if ((text.trim() === "") === (template === undefined)) throw fieldRefused("text", "give text or a template, one of them")
+    if (given.channel === "sms" && isUserId(given.to))
+      throw fieldRefused("to", "must be a phone number, since a user ID is of the chat app only")
     if (given.channel === "sms" && template) throw fieldRefused("template", "is of the chat app only")
     const organization = caller.organization.id
     const link = { organization, channel: given.channel, address: given.to, messageId: callId }

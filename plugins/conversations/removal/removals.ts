@@ -14,6 +14,7 @@ import {
 import type { Buckets } from "../../buckets/index.ts"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, channels, collections } from "../channels.ts"
+import type { EarlierAddresses } from "../earlier-addresses.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import { writtenAs } from "../phone.ts"
 import type { OutboundVetoes } from "../vetoes.ts"
@@ -46,6 +47,7 @@ interface Services {
   readonly works: UnitsOfWork
   readonly buckets: Buckets
   readonly optOuts: OptOuts
+  readonly earlierAddresses: EarlierAddresses
   readonly announcements: Announcements
   readonly vetoes: OutboundVetoes
 }
@@ -98,7 +100,7 @@ export class Removals {
 
   /** Every conversation with a number, and what the ledgers have of it. May be run again. */
   async erase(organization: string, address: string, signal: AbortSignal): Promise<void> {
-    const { store, clock, works, optOuts } = this.#services
+    const { store, clock, works, optOuts, earlierAddresses } = this.#services
     const theirs = { address: writtenAs([address]) }
     for (const channel of channels) {
       for (;;) {
@@ -112,6 +114,7 @@ export class Removals {
       }
       await optOuts.forget(organization, channel, address, works)
     }
+    while (await works.run((work) => earlierAddresses.stageRemoval(work, organization, address))) signal.throwIfAborted()
   }
 
   /** Removes a message to a person who was erased after it had passed the gate, and before it was stored. */

@@ -288,7 +288,8 @@ onBothStores("inbound conversations", (leg) => {
       ["twilio", metaPayload({})],
     ] as const) {
       const work = new StagedWork("refused")
-      const stage = host.get(ReceiverToken).stage(work, host.organization.id, { provider, payload: payload as Json, at: timestamp(start) })
+      const arrived = { provider, payload: payload as Json, at: timestamp(start), origin: "refused" }
+      const stage = host.get(ReceiverToken).stage(work, host.organization.id, arrived)
       expect((await refusalOf(stage)).details).to.deep.include({ reason: "not_a_delivery", retryable: false })
       expect(work.writes).to.deep.equal([])
     }

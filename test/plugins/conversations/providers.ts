@@ -62,7 +62,8 @@ function readSent({ url, headers, body }: Asked, id: string): Sent | undefined {
   if (url === `/v23.0/${phoneNumberId}/messages` && headers.authorization === "Bearer meta-token") {
     const message = JSON.parse(body) as {
       messaging_product: string
-      to: string
+      to?: string
+      recipient?: string
       type: string
       text?: { body: string }
       template?: { name: string; language: { code: string } }
@@ -70,7 +71,8 @@ function readSent({ url, headers, body }: Asked, id: string): Sent | undefined {
     }
     if (message.messaging_product !== "whatsapp" || message[message.type as "text"] === undefined) return undefined
     const text = message.text?.body ?? `template ${message.template?.name} ${message.template?.language.code}`
-    return { channel: "chat_app", to: message.to, text, provider_id: `wamid.sent${id}`, message_id: message.biz_opaque_callback_data }
+    const to = message.to ?? message.recipient ?? ""
+    return { channel: "chat_app", to, text, provider_id: `wamid.sent${id}`, message_id: message.biz_opaque_callback_data }
   }
   const basic = `Basic ${Buffer.from(`${accountSid}:twilio-token`).toString("base64")}`
   if (url === `/2010-04-01/Accounts/${accountSid}/Messages.json` && headers.authorization === basic) {

@@ -99,6 +99,7 @@ export interface Conversation {
   readonly message_count: number
   readonly suppressed: boolean
   readonly last_inbound_at: string | null
+  readonly last_outbound_at: string | null
   readonly last_outbound_message_id: string
   readonly idle_closed_at: string | null
   readonly contact: Readonly<Record<string, string>>

@@ -1,6 +1,7 @@
 // Sending by Meta's Cloud API: POST /{phone-number-id}/messages below a base URL such as https://graph.facebook.com/v23.0.
 // The message's own id goes along and comes back with each status.
 import type { Json } from "#core"
+import { isUserId } from "../../phone.ts"
 import { fieldsOf, listOf, textOf } from "../../received.ts"
 import { retryAfterMs, type SendingProvider, serverError } from "./outcome.ts"
 
@@ -16,7 +17,7 @@ export const meta: SendingProvider = {
     const body: Json = {
       messaging_product: "whatsapp",
       recipient_type: "individual",
-      to: address,
+      ...(isUserId(address) ? { recipient: address } : { to: address }),
       biz_opaque_callback_data: message.id,
       ...content,
     }

@@ -1,0 +1,19 @@
+// Takes one piece of a large delivery in. The organization is charged before the piece is read.
+import { defineJob, Postponed, RateLimiter } from "#core"
+import { ConversationSettingsToken } from "../settings.ts"
+import { pieceJob } from "./job-refs.ts"
+import { ReceiverToken } from "./receiver.ts"
+
+const waitMs = 1_000
+
+export const receivePiece = defineJob({
+  ...pieceJob,
+  summary: "Takes a part of a large webhook into conversations.",
+  slots: 2,
+  inject: { receiver: ReceiverToken, limiter: RateLimiter, settings: ConversationSettingsToken },
+  async run({ payload: { message_id, ...piece }, organization = "", deps: { receiver, limiter, settings }, work }) {
+    const bucket = { id: `conversations.receive_piece ${organization}`, limit: settings.pieces_per_minute }
+    if (!(await limiter.consume([bucket])).allowed) throw new Postponed(waitMs)
+    await receiver.stagePiece(work, organization, { ...piece, messageId: message_id })
+  },
+})
