@@ -1,32 +1,63 @@
-// Bodies as they come (JSON, forms, multipart fields, text that is JSON) made into one thing: JSON text, parsed later
-// and once, inside the sandbox. Form values stay strings, a repeated field becomes a list; the test
-// marker alone is read, since a form has no booleans.
-import { isUtf8 } from "node:buffer"
+// Reads a body of any supported kind (JSON, forms, multipart fields, text that is JSON) as JSON text, which the sandbox
+// parses later. Form values stay strings, and a repeated field becomes a list. The test marker alone is converted, since
+// a form has no booleans.
+import type { StepWarning } from "../../contract/action.ts"
+import { type Charset, charsetOf, charsetParameter, decodeText } from "../../kernel/charset.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { excessOf, minExcessLength } from "../../kernel/json-shape.ts"
 import { tooComplex } from "../../kernel/too-complex.ts"
-import { type Form, type FormProblem, formToObject, maxFormFields, readForm } from "./form.ts"
+import { type Form, type FormProblem, formToObject, isJsonText, maxFormFields, readForm } from "./form.ts"
 
-/** Throws AppError `invalid_argument`, with status 415 for an unsupported type. */
-export function toJsonText(body: Buffer, contentType: string | undefined): string {
-  const type = (contentType ?? "application/json").split(";", 1)[0]?.trim().toLowerCase() ?? ""
+export interface BodyText {
+  /** JSON text. */
+  readonly text: string
+  readonly warnings: readonly StepWarning[]
+}
+
+/** Throws AppError `invalid_argument`, with status 415 for an unsupported type. `mayBeJson`: a form may hold JSON as a whole. */
+export function readBodyText(body: Buffer, contentType: string | undefined, mayBeJson = true): BodyText {
+  const given = contentType ?? "application/json"
+  const type = given.split(";", 1)[0]?.trim().toLowerCase() ?? ""
   if (type === "application/json" || type === "text/plain" || type === "application/csp-report" || type.endsWith("+json")) {
     if (body.length === 0)
       throw new AppError("invalid_argument", "The body is empty; a JSON object was expected.", { reason: "empty_body" })
-    if (!isUtf8(body)) throw new AppError("invalid_argument", "The body is not valid UTF-8.", { reason: "not_utf8" })
-    return body.toString("utf8")
+    return jsonText(body, given)
   }
-  const form = readForm(contentType ?? "", body)
+  if (mayBeJson && isJsonText(given, body)) {
+    const { text, warnings } = jsonText(body, given)
+    return { text, warnings: [{ pointer: "", message: "The body was sent as a form and read as JSON, which it holds." }, ...warnings] }
+  }
+  const form = readForm(given, body)
   if (!form) throw unsupported(`The content type "${type}" is not supported. Send application/json, a form, or text/plain with JSON.`)
-  return formText(form)
+  return { text: formText(form), warnings: [...noteOf(form.charset), ...emptyNote(form)] }
+}
+
+function jsonText(body: Buffer, contentType: string): BodyText {
+  const charset = charsetOf(body, charsetParameter(contentType))
+  const text = decodeText(body, charset)
+  // The shape of other charsets was not checked before.
+  const excess = charset.name === "utf-8" ? undefined : excessOf(text)
+  if (excess) throw tooComplex(excess)
+  return { text, warnings: noteOf(charset) }
+}
+
+/** Tells that the text was read in another charset than the sender named. */
+function noteOf(charset: Charset | undefined): StepWarning[] {
+  if (!charset?.isDetected) return []
+  return [{ pointer: "", message: `The charset was detected as ${charset.name}; the sender named none or a wrong one.` }]
+}
+
+function emptyNote({ fields }: Form): StepWarning[] {
+  if (fields.some(([name]) => !name.startsWith("_envelope."))) return []
+  return [{ pointer: "", message: "The form has no fields. A browser leaves out fields without a name." }]
 }
 
 /** What a JSON body of such a shape is refused with, before anything parses it; undefined where it may be parsed. */
 export function refusalOfShape(body: Buffer): AppError | undefined {
   if (body.length < minExcessLength) return undefined
-  // Signs of structure are of one byte in UTF-8 as in Latin-1, which needs no decoding.
+  // Signs of structure are of one byte in UTF-8 as in Latin-1, which needs no decoding. A byte order mark may precede them.
   const text = body.toString("latin1")
-  const excess = /^\s*[[{]/.test(text) ? excessOf(text) : undefined
+  const excess = /^(?:\xef\xbb\xbf)?\s*[[{]/.test(text) ? excessOf(text) : undefined
   return excess && tooComplex(excess)
 }
 

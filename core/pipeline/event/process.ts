@@ -13,7 +13,7 @@ import { noteOutcome, notePayload, noteReply, noteTiming, noteVerdict } from "..
 import { Execution, type Failure } from "../run/execution.ts"
 import { isPromise } from "../run/step.ts"
 import { acceptedReply } from "./answer.ts"
-import { refusalOfShape, toJsonText } from "./body.ts"
+import { readBodyText, refusalOfShape } from "./body.ts"
 import type { Committer } from "./commit.ts"
 import { type Dedupe, noteRepeat } from "./dedupe.ts"
 import type { EventContext } from "./event.ts"
@@ -196,10 +196,14 @@ export class EventProcessor {
     if (!request) return undefined
     const type = request.headers["content-type"]
     try {
-      const text = toJsonText(request.body, typeof type === "string" ? type : type?.[0])
+      // A proof in a form field is hidden as that field, not inside of JSON.
+      const mayBeJson = !event.verdict?.proof?.body?.length
+      const { warnings } = event.entry
+      const read = readBodyText(request.body, typeof type === "string" ? type : type?.[0], mayBeJson)
+      warnings.push(...read.warnings)
       return this.#bodyRead(
         event,
-        withStorableNames(text, (warning) => void event.entry.warnings.push(warning)),
+        withStorableNames(read.text, (warning) => void warnings.push(warning)),
       )
     } catch (error) {
       return this.reject.rejected(event, asAppError(error))

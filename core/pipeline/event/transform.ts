@@ -78,7 +78,17 @@ function accept(event: EventContext, result: MappedResult, stamp: Stamper, paylo
   })
   event.stamp = stampedColumns(pageEnvelope, request, event.isTest)
   entry.is_test = event.isTest
+  if (holdsLostText(result.event)) entry.warnings.push(lostText)
   noteTransformed(entry, event.event, result.event, event.envelope)
+}
+
+const lostText: EntryWarning = {
+  pointer: "",
+  message: "The event holds U+FFFD, which stands for text that was lost: by its sender, in the body, or in a cut of the transform.",
+}
+
+function holdsLostText(json: string): boolean {
+  return json.includes("\uFFFD") || json.includes("\\ufffd") || json.includes("\\uFFFD")
 }
 
 const fields = Object.entries(PageEnvelope.shape)

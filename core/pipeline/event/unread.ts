@@ -3,7 +3,7 @@
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import { previewOfText } from "../journal/preview.ts"
-import { toJsonText } from "./body.ts"
+import { readBodyText } from "./body.ts"
 import type { EventContext } from "./event.ts"
 import { headersAndSize } from "./request.ts"
 
@@ -32,7 +32,7 @@ function textOf({ body, headers }: InboundRequest): string | undefined {
   if (body.length === 0 || body.length > maxParsedBytes) return undefined
   const type = headers["content-type"]
   try {
-    return toJsonText(body, typeof type === "string" ? type : type?.[0])
+    return readBodyText(body, typeof type === "string" ? type : type?.[0]).text
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@
 // event goes to the newest pipeline that captures the page's records, through the same path as any, and says which page
 // it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
 import { AppError, isRecord, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
-import { type FormFields, type PipelineEngine, readForm } from "#core/engine"
+import { type FormFields, isJsonText, type PipelineEngine, readForm } from "#core/engine"
 import type { PageParts } from "./parts.ts"
 import { type FieldProblem, type RefusedForm, refusedForm } from "./refused-form.ts"
 import { formPath, notFound, type PageServing, thankYouAnchor } from "./serve.ts"
@@ -129,7 +129,7 @@ const prefix = "_envelope."
 const urlencoded = "application/x-www-form-urlencoded"
 
 async function withEnvelope(given: PageBody, complete: Complete): Promise<PageBody> {
-  const form = readForm(given.contentType, given.body)
+  const form = isJsonText(given.contentType, given.body) ? undefined : readForm(given.contentType, given.body)
   if (!form) return (await asJson(given, complete)) ?? given
   return form.problem === undefined ? await asForm(form.fields, complete) : given
 }
@@ -163,7 +163,7 @@ function withoutEmpty(said: Said[]): Record<string, unknown> {
 
 function parsed(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString("utf8"))
+    return JSON.parse(body.toString("utf8").replace(/^\uFEFF/, ""))
   } catch {
     return undefined
   }

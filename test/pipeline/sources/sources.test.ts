@@ -171,7 +171,7 @@ onStoresInTurn("an event that", ({ start }) => {
   const bad: [string, string | Uint8Array, string, number, string][] = [
     ["that is cut short", '{"events":', "application/json", 400, "malformed_body"],
     ["that is empty", "", "application/json", 400, "empty_body"],
-    ["that is not UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "application/json", 400, "not_utf8"],
+    ["that is neither UTF-8 nor JSON", new Uint8Array([0x22, 0xff]), "application/json", 400, "malformed_body"],
     ["of a type that is not taken", "<a/>", "application/xml", 415, "unsupported_content_type"],
     ["that is too large", "x".repeat(1_200_000), "application/json", 413, "body_too_large"],
   ]
