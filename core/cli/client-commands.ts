@@ -22,10 +22,13 @@ export function addClientCommands(program: Command, context: CommandContext, add
     .description("Serve the service's MCP tools over standard input and output, with the key of a profile.")
     .option("--profile <name>", "of `millrace login`")
     .option("--organization <slug>", "act in this organization")
-    .action((asked: { profile?: string; organization?: string }) =>
+    .option("--tools <toolsets>", "offer these toolsets, such as `pipelines,datasets`")
+    .option("--read-only", "offer only tools that change nothing")
+    .action((asked: { profile?: string; organization?: string; tools?: string; readOnly?: true }) =>
       told({ context }, async () => {
         const { serveMcp } = await import("./mcp.ts")
-        await serveMcp(targetOf(context.terminal.env, { ...asked, own: await context.own?.() }), context.terminal)
+        const target = targetOf(context.terminal.env, { ...asked, own: await context.own?.() })
+        await serveMcp({ ...target, tools: asked.tools, readOnly: asked.readOnly === true }, context.terminal)
       }),
     )
 }

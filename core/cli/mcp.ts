@@ -6,14 +6,13 @@ import { baseOf } from "../client/caller.ts"
 import { allDone } from "../kernel/all-done.ts"
 import type { Terminal } from "../kernel/terminal.ts"
 import { type Message, messagesOf, requestIdsOf } from "./mcp/message.ts"
-import { type Refusal, Service } from "./mcp/service.ts"
-import type { Target } from "./profiles.ts"
+import { type McpTarget, type Refusal, Service } from "./mcp/service.ts"
 
 /** What was asked for is answered within this time once standard input has ended. */
 const lastAnswersMs = 30_000
 
 /** Serves until standard input ends, and what was asked for before is answered. */
-export async function serveMcp(target: Target, { stdin, stdout, stderr }: Terminal): Promise<void> {
+export async function serveMcp(target: McpTarget, { stdin, stdout, stderr }: Terminal): Promise<void> {
   const service = new Service({ ...target, url: baseOf(target.url) })
   const write = (message: unknown) => void stdout.write(`${JSON.stringify(message)}\n`)
   const inFlight = new Map<Promise<void>, Message>()

@@ -26,7 +26,7 @@ export interface ListArgs<R extends TokenRecord> {
 
 /** A list, as `defineList` takes it. */
 export interface List<D extends Document, V extends z.ZodType, K extends string, F extends z.ZodRawShape, R extends TokenRecord>
-  extends Pick<Operation<Input<F>>, "name" | "summary" | "description" | "access" | "columns" | "examples"> {
+  extends Pick<Operation<Input<F>>, "name" | "summary" | "description" | "access" | "columns" | "examples" | "mcp"> {
   readonly path: string
   readonly collection: CollectionSpec<D, "organization">
   /** Fields of the path, and filters; `limit` and `cursor` come by themselves. */

@@ -67,8 +67,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   /** Inputs that succeed. Not needed where what the schema alone allows mostly does, as in a list. */
   readonly examples?: readonly OperationExample<z.input<I>>[]
   readonly inject?: R
-  /** A reason keeps the operation off MCP. */
-  readonly mcp?: { readonly absent: string } | { readonly clears: readonly string[] }
+  /** `absent` keeps the operation off MCP. `clears` names fields that MCP callers cannot set. `listed` puts the tool on the default list. */
+  readonly mcp?: { readonly absent: string } | { readonly clears?: readonly string[]; readonly listed?: true }
   /** A reason keeps the operation off the command, which agents are given too. */
   readonly cli?: { readonly absent: string }
   readonly resource?: ResourceSpec

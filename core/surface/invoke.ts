@@ -257,7 +257,7 @@ function jsonAnswer(status: number, text: string, repeated = false): JsonAnswer 
 /** Fields that MCP callers cannot set are dropped before anything reads them. */
 function cleared(operation: AnyOperation, input: unknown, { surface }: Caller): unknown {
   if (surface !== "mcp" || !operation.mcp || !("clears" in operation.mcp) || typeof input !== "object" || input === null) return input
-  const clears = new Set(operation.mcp.clears)
+  const clears = new Set<string>(operation.mcp.clears)
   return Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
 }
 

@@ -40,6 +40,7 @@ export const queryAnalytics = defineOperation({
   http: { method: "POST", path: "/v1/page-analytics/query" },
   access: { scope: "page_analytics:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   input: z.strictObject({
     query: Query,
     snapshot: SnapshotId.optional().describe("Of an earlier answer: the query is made of the same rows."),

@@ -40,6 +40,7 @@ export const screenshotResult = defineOperation({
   http: { method: "POST", path: "/v1/screenshot/result" },
   access: { scope: "screenshots:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   input: z.strictObject({ job_id: z.string().min(1).max(100).toLowerCase().describe("Job id from screenshot/start.") }),
   output: z.object({
     job_id: Uuid,

@@ -60,10 +60,10 @@ describe("millrace mcp", () => {
     it(`offers the service's tools and resources in ${revision}, and calls them with the key`, async () => {
       const client = await connect(await keyOf({ role: "guest" }), revision)
       const { tools } = await client.listTools()
-      expect(tools.map(({ name }) => name)).to.include.members(["datasets_list", "event_pipelines_create"])
-      expect(tools.map(({ name }) => name)).to.not.include("datasets_export")
+      expect(tools.map(({ name }) => name)).to.include.members(["datasets_list", "search_tools", "call_read"])
+      expect(tools.map(({ name }) => name)).to.not.include.oneOf(["datasets_export", "event_pipelines_create", "call_write"])
       const listed = await client.callTool({ name: "datasets_list", arguments: {} })
-      expect(listed.structuredContent).to.include({ total: 0 })
+      expect(JSON.stringify(listed.content)).to.include('\\"total\\":0')
       const refused = await client.callTool({ name: "datasets_create", arguments: { name: "Guest's" } })
       expect(refused.isError).to.equal(true)
       expect(JSON.stringify(refused.content)).to.include("permission_denied")
@@ -85,7 +85,7 @@ describe("millrace mcp", () => {
     const credentials = { base_url: "https://api.crm.test", headers: {} }
     const params = { name: "integrations_connect", arguments: { app: "http", credentials, managed_access: "read" } }
     const [made] = (await said([{ jsonrpc: "2.0", id: 1, method: "tools/call", params }])).answers
-    expect(made, JSON.stringify(made)).to.have.nested.property("result.structuredContent.status", "connected")
+    expect(JSON.stringify(made)).to.include('\\"status\\":\\"connected\\"')
     const { body } = await host.api<{ audit_log: { actor: unknown; changes: object; writes: { after: { managed_access: string } }[] }[] }>(
       "GET",
       "/v1/audit-log?operation=integrations.connect",
@@ -93,6 +93,22 @@ describe("millrace mcp", () => {
     expect(body.audit_log[0]?.actor).to.include({ surface: "mcp" })
     expect(body.audit_log[0]?.changes).to.not.have.property("managed_access")
     expect(body.audit_log[0]?.writes[0]?.after).to.include({ managed_access: "none" })
+  })
+
+  it("offers the toolsets that its options name, and only reads with --read-only", async () => {
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list" }
+    const create = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "datasets_create", arguments: { name: "Refused" } } }
+    const { out } = await runMillrace(["mcp", "--tools", "datasets,me", "--read-only"], {
+      env: environment(host.adminKey),
+      stdin: [list, create].map((message) => `${JSON.stringify(message)}\n`).join(""),
+    })
+    expect(out).to.include('"datasets_list_rows"').and.include('"me_get"').and.not.include('"datasets_update"')
+    expect(out).to.include("Unknown tool")
+    expect((await host.api<{ total: number }>("GET", "/v1/datasets")).body.total).to.equal(0)
+    const { answers } = await said([list], { ...environment(host.adminKey) })
+    expect(JSON.stringify(answers)).to.include('"search_tools"')
+    const wrong = await runMillrace(["mcp", "--tools", "nothing"], { env: environment(host.adminKey), stdin: `${JSON.stringify(list)}\n` })
+    expect(wrong.out).to.include("unknown_toolset")
   })
 
   it("answers what came before the input ended, refuses invalid lines, and ends well", async () => {
@@ -104,7 +120,7 @@ describe("millrace mcp", () => {
     ])
     expect(code).to.equal(0)
     expect(answers.map(({ id }) => id)).to.have.members(["a", null, 7])
-    expect(JSON.stringify(answers.find(({ id }) => id === "a"))).to.include('"role":"owner"')
+    expect(JSON.stringify(answers.find(({ id }) => id === "a"))).to.include('\\"role\\":\\"owner\\"')
     expect(JSON.stringify(answers.find(({ id }) => id === 7))).to.include("not_found")
   })
 

@@ -22,13 +22,20 @@ interface Given {
 
 const [invalidRequest, internalError] = [-32_600, -32_603]
 
+/** A service, and the tools of it that are offered. */
+export interface McpTarget extends Target {
+  /** Toolsets, separated by commas; absent offers the default list. */
+  readonly tools?: string | undefined
+  readonly readOnly?: boolean
+}
+
 export class Service {
-  readonly #target: Target
+  readonly #target: McpTarget
   readonly #inFlight = new Map<string | number, { abort: AbortController; stream: boolean }>()
   readonly #closed = new AbortController()
   #revision: string | undefined
 
-  constructor(target: Target) {
+  constructor(target: McpTarget) {
     this.#target = target
   }
 
@@ -83,7 +90,8 @@ export class Service {
   }
 
   async #post({ message, line }: Given, signal: AbortSignal): Promise<Response | ClientError> {
-    const { url, key, organization } = this.#target
+    const { url, key, organization, tools, readOnly } = this.#target
+    const query = new URLSearchParams({ ...(tools === undefined ? {} : { tools }), ...(readOnly ? { read_only: "true" } : {}) })
     const headers = {
       authorization: `Bearer ${key}`,
       "content-type": "application/json",
@@ -93,7 +101,13 @@ export class Service {
     }
     let response: Response
     try {
-      response = await fetch(`${url}/mcp`, { method: "POST", headers, body: line, signal, redirect: "error" })
+      response = await fetch(`${url}/mcp${query.size > 0 ? `?${query}` : ""}`, {
+        method: "POST",
+        headers,
+        body: line,
+        signal,
+        redirect: "error",
+      })
     } catch (cause) {
       if (signal.aborted) throw cause
       const why = (cause as Error & { cause?: Error }).cause?.message ?? (cause as Error).message

@@ -139,6 +139,30 @@ export const callReasons = defineReasons({
     remedy: "Leave the field out of the body.",
     details: { fields: FieldProblems },
   },
+  batch_too_large: {
+    code: "resource_exhausted",
+    summary: "The answers of an MCP batch have reached their limit; the remaining messages were not run.",
+    remedy: "Send smaller batches, or one message a request.",
+    details: { max_characters: z.int().describe("Characters that the answers of a batch may have.") },
+  },
+  unknown_tool: {
+    code: "not_found",
+    summary: "The MCP connection offers no tool of this name.",
+    remedy: "Find a tool with `search_tools`, or add its toolset to the URL.",
+    details: { tool: z.string().describe("The name.") },
+  },
+  unknown_toolset: {
+    code: "invalid_argument",
+    summary: "The URL of MCP names a toolset that does not exist.",
+    remedy: "Name toolsets of `details.toolsets`.",
+    details: { toolset: z.string().describe("The name."), toolsets: z.array(z.string()).describe("Toolsets that exist.") },
+  },
+  wrong_call_tool: {
+    code: "invalid_argument",
+    summary: "A call tool of MCP was given a tool of another kind.",
+    remedy: "Use `details.call_tool`.",
+    details: { call_tool: z.string().describe("The call tool of this tool.") },
+  },
   rate_limited: {
     code: "resource_exhausted",
     summary: "The rate limit is exceeded; Retry-After says for how long.",

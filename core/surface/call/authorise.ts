@@ -4,23 +4,33 @@ import { roleAtLeast } from "../../contract/caller.ts"
 import type { Access } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 
+/** Returns true if the caller may call an operation with this access. */
+export function isAuthorised(access: Access, caller: Caller): boolean {
+  return lackOf(access, caller) === undefined
+}
+
 /** Throws `permission_denied`. */
 export function authorise(access: Access, caller: Caller, what: string): void {
-  if (caller.scopes && !caller.scopes.has(access.scope)) {
+  const lack = lackOf(access, caller)
+  if (lack === "scope") {
     throw new AppError("permission_denied", `This token does not have the scope "${access.scope}", which ${what} needs.`, {
       reason: "missing_scope",
       needed_scope: access.scope,
-      scopes: [...caller.scopes].sort(),
+      scopes: [...(caller.scopes ?? [])].sort(),
     })
   }
-  if (!roleAtLeast(caller.role, access.role)) {
+  if (lack === "role") {
     throw new AppError("permission_denied", `${what} needs the role "${access.role}"; this credential acts as "${caller.role}".`, {
       reason: "role_too_low",
       needed_role: access.role,
       role: caller.role,
     })
   }
-  if (access.staff && !caller.user?.staff) {
-    throw new AppError("permission_denied", `${what} is for staff only.`, { reason: "staff_only" })
-  }
+  if (lack === "staff") throw new AppError("permission_denied", `${what} is for staff only.`, { reason: "staff_only" })
+}
+
+function lackOf(access: Access, { scopes, role, user }: Caller): "scope" | "role" | "staff" | undefined {
+  if (scopes && !scopes.has(access.scope)) return "scope"
+  if (!roleAtLeast(role, access.role)) return "role"
+  return access.staff && !user?.staff ? "staff" : undefined
 }

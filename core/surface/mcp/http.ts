@@ -1,10 +1,17 @@
 // `POST /mcp`: streamable HTTP without sessions, so that any node answers. A request is let in once, by its bearer key
 // and its Origin, before the protocol is looked at; what it then calls is counted and authorised like any other call.
-import { type NodeMcpRequestHandler, toNodeHandler } from "@modelcontextprotocol/node"
-import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server"
-import type { Request, Response } from "express"
+import { toNodeHandler } from "@modelcontextprotocol/node"
+import {
+  type AuthInfo,
+  createMcpHandler,
+  isLegacyRequest,
+  legacyStatelessFallback,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server"
+import type { Request as HttpRequest, Response as HttpResponse } from "express"
 import type { Caller, Credentials } from "../../contract/caller.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
+import { parsedJson } from "../../kernel/json.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { fromHeaders } from "../../kernel/tracing.ts"
 import { authorise } from "../call/authorise.ts"
@@ -14,7 +21,11 @@ import { defaultMaxBodyBytes, refuseExcess } from "../http/json-body.ts"
 import { methodNotAllowed } from "../http/methods.ts"
 import { refuseForeignOrigin } from "../http/origin.ts"
 import type { Invoker } from "../invoke.ts"
-import { type McpSession, mcpServers } from "./server.ts"
+import { ToolCatalog } from "./catalog.ts"
+import { readablesOf } from "./resources.ts"
+import { selectionOf } from "./selection.ts"
+import { mcpServer } from "./server.ts"
+import { HttpMcpSession } from "./session.ts"
 
 export interface McpHttpDeps {
   readonly operations: readonly AnyOperation[]
@@ -23,11 +34,11 @@ export interface McpHttpDeps {
   readonly corsOrigins: readonly string[]
   /** Base of the URLs that others know the service by. */
   readonly publicUrl: () => string
-  readonly addressOf: (request: Request) => string
+  readonly addressOf: (request: HttpRequest) => string
 }
 
 export interface McpHttp {
-  handle(request: Request, response: Response): Promise<void>
+  handle(request: HttpRequest, response: HttpResponse): Promise<void>
   /** Ends the streams that are open, so that the server can stop. */
   close(): Promise<void>
 }
@@ -35,41 +46,81 @@ export interface McpHttp {
 export const mcpMethods = ["POST", "OPTIONS"]
 
 const maxListeners = 256
+/** The protocol's transport asks for both types; the service answers what the client accepts. */
+const bothTypes = "application/json, text/event-stream"
+
+/** What travels with a request through the protocol's handlers. */
+interface Exchange {
+  readonly session: HttpMcpSession
+  /** The parsed body; undefined if it is not JSON. */
+  readonly body: unknown
+  readonly acceptsEvents: boolean
+}
 
 export function createMcpHttp(deps: McpHttpDeps): McpHttp {
-  const serverFor = mcpServers(deps.operations)
+  const catalog = new ToolCatalog(deps.operations)
+  const readables = readablesOf(deps.operations)
   const onerror = (error: Error) => deps.log.debug({ err: error }, "an MCP message was refused")
-  const handler = createMcpHandler(({ authInfo }) => serverFor(sessionIn(authInfo)), {
-    maxSubscriptions: maxListeners,
-    maxRequestBodySize: defaultMaxBodyBytes,
-    onerror,
-  })
-  const serve: NodeMcpRequestHandler = toNodeHandler(handler, { maxRequestBodySize: defaultMaxBodyBytes, onerror })
+  const limits = { maxRequestBodySize: defaultMaxBodyBytes, onerror }
+  const serverFor = ({ authInfo }: { authInfo?: AuthInfo }) => mcpServer(exchangeIn(authInfo).session)
+  const current = createMcpHandler(serverFor, { ...limits, legacy: "reject", maxSubscriptions: maxListeners })
+  const older = legacyStatelessFallback(serverFor, onerror, limits)
+  const serve = toNodeHandler({ fetch: exchanged }, limits)
 
-  async function handle(request: Request, response: Response): Promise<void> {
+  /** Answers in the client's revision of the protocol, as JSON or as events. */
+  async function exchanged(request: Request, given?: { authInfo?: AuthInfo }): Promise<Response> {
+    const { session, body, acceptsEvents } = exchangeIn(given?.authInfo)
+    const options = { ...given, ...(body === undefined ? {} : { parsedBody: body }) }
+    const answer = async () => {
+      if (!(await isLegacyRequest(request, body, limits))) return await current.fetch(request, options)
+      return acceptsEvents ? await older(request, options) : await asJson(request, options)
+    }
+    const response = await answer()
+    // The list of tools is text that was made before.
+    if (session.page === undefined || !response.ok) return response
+    const text = (await response.text()).replace('"tools":[]', () => `"tools":${session.page}`)
+    return new Response(text, { status: response.status, headers: response.headers })
+  }
+
+  async function asJson(request: Request, options: { authInfo?: AuthInfo; parsedBody?: unknown }): Promise<Response> {
+    const server = serverFor(options)
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true, maxRequestBodySize: defaultMaxBodyBytes })
+    await server.connect(transport)
+    const close = () => void server.close().catch(onerror)
+    request.signal.addEventListener("abort", close, { once: true })
+    try {
+      return await transport.handleRequest(request, options)
+    } finally {
+      close()
+    }
+  }
+
+  async function handle(request: HttpRequest, response: HttpResponse): Promise<void> {
     response.locals["operation"] = "mcp"
     refuseForeignOrigin(request, { origins: deps.corsOrigins, publicUrl: deps.publicUrl() })
     if (request.method !== "POST") throw methodNotAllowed(request.method, "/mcp", mcpMethods)
     const credentials = credentialsOf(request, response, { surface: "mcp", log: deps.log, address: deps.addressOf(request) })
     const caller = await admitted(deps.invoker, credentials, response)
-    const auth: AuthInfo = {
-      token: caller.credential.id,
-      clientId: caller.credential.id,
-      scopes: [...(caller.scopes ?? [])],
-      extra: { session: sessionOf(deps.invoker, credentials, caller) },
-    }
+    const view = catalog.view(caller, selectionOf(request.url))
+    const bytes = await bodyOf(request)
+    const text = bytes.toString()
+    refuseExcess(text)
+    const body = parsedJson(text)
+    const session = await HttpMcpSession.open({ invoker: deps.invoker, credentials, caller, view, readables }, body)
+    const exchange: Exchange = { session, body, acceptsEvents: /text\/event-stream/i.test(request.get("accept") ?? "") }
+    const { id } = caller.credential
+    const auth: AuthInfo = { token: id, clientId: id, scopes: [...(caller.scopes ?? [])], extra: { exchange } }
+    const headers = { ...request.headers, accept: bothTypes }
+    const { method, url } = request
     // What a message itself says of its trace wins.
-    const body = await bodyOf(request)
-    refuseExcess(body.toString())
-    const { method, url, headers } = request
-    await fromHeaders(headers, () => serve({ method, url, headers, auth, [Symbol.asyncIterator]: () => once(body) }, response))
+    await fromHeaders(headers, () => serve({ method, url, headers, auth, [Symbol.asyncIterator]: () => once(bytes) }, response))
   }
 
-  return { handle, close: () => handler.close() }
+  return { handle, close: () => current.close() }
 }
 
 /** The bytes of the body, and no more of them than it takes to be refused for its size. */
-async function bodyOf(request: Request): Promise<Buffer> {
+async function bodyOf(request: HttpRequest): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -84,7 +135,7 @@ async function* once(body: Buffer): AsyncGenerator<Buffer> {
   if (body.length > 0) yield body
 }
 
-async function admitted(invoker: Invoker, credentials: Credentials, response: Response): Promise<Caller> {
+async function admitted(invoker: Invoker, credentials: Credentials, response: HttpResponse): Promise<Caller> {
   const caller = await invoker.admit(credentials, { quotas: (quotas) => void response.set(rateLimitHeaders(quotas)) })
   try {
     authorise({ scope: "mcp", role: "guest" }, caller, "MCP")
@@ -95,22 +146,8 @@ async function admitted(invoker: Invoker, credentials: Credentials, response: Re
   return caller
 }
 
-/** The first call of a request was counted when it was let in; further ones, in a batch, are counted as they come. */
-function sessionOf(invoker: Invoker, credentials: Credentials, caller: Caller): McpSession {
-  let counted = true
-  return {
-    async call(operation, input, signal) {
-      const now = counted ? caller : await invoker.admit(credentials)
-      counted = false
-      const answer = await invoker.perform(operation, input, now, { signal })
-      if (answer.kind === "stream") throw new Error(`${operation.name} answers a stream, and is not a tool.`)
-      return answer.body
-    },
-  }
-}
-
-function sessionIn(auth: AuthInfo | undefined): McpSession {
-  const session = auth?.extra?.["session"]
-  if (session === undefined) throw new Error("An MCP request has no session.")
-  return session as McpSession
+function exchangeIn(auth: AuthInfo | undefined): Exchange {
+  const exchange = auth?.extra?.["exchange"]
+  if (exchange === undefined) throw new Error("An MCP request has no exchange.")
+  return exchange as Exchange
 }

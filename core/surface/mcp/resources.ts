@@ -11,11 +11,14 @@ import {
 import type { Json } from "../../contract/collection.ts"
 import type { AnyOperation, ResourceSpec } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
+import type { ToolView } from "./catalog.ts"
+import { fitted } from "./result.ts"
+import { toolName } from "./tools.ts"
 
 /** Calls an operation as the caller at hand. Throws AppError. */
 export type CallOperation = (operation: AnyOperation, input: Record<string, unknown>) => Promise<Json>
 
-interface Readable {
+export interface Readable {
   readonly operation: AnyOperation
   readonly spec: ResourceSpec
   readonly pattern: UriPattern
@@ -27,27 +30,36 @@ const maxCompletions = 100
 /** Each page is a call of its own, counted against the caller's limits: one completion reads no more than 10,000 items. */
 const completionPages = { limit: 200, most: 50 }
 
+/** The resources of all operations. */
+export function readablesOf(operations: readonly AnyOperation[]): Readable[] {
+  return operations.flatMap((operation) => {
+    const { resource: spec } = operation
+    return spec ? [{ operation, spec, pattern: uriPattern(spec.uri) }] : []
+  })
+}
+
+/** Resources of one connection: those that its URL offers; lists show those that the caller may read. */
 export class McpResources {
   readonly #readables: readonly Readable[]
+  /** Those that the caller may call. */
+  readonly #shown: readonly Readable[]
   readonly #lists: readonly Readable[]
 
-  constructor(operations: readonly AnyOperation[]) {
-    this.#readables = operations.flatMap((operation) => {
-      const { resource: spec } = operation
-      return spec ? [{ operation, spec, pattern: uriPattern(spec.uri) }] : []
-    })
-    this.#lists = this.#readables.filter(({ spec }) => spec.items)
+  constructor(readables: readonly Readable[], view: ToolView) {
+    this.#readables = readables.filter(({ operation }) => view.find(operation.name))
+    this.#shown = this.#readables.filter(({ operation }) => view.tools.has(toolName(operation)))
+    this.#lists = this.#shown.filter(({ spec }) => spec.items)
   }
 
   templates(): ResourceTemplateType[] {
-    return this.#readables
+    return this.#shown
       .filter(({ pattern }) => pattern.variables.length > 0)
       .map(({ operation, spec }) => ({ uriTemplate: spec.uri, ...described(operation) }))
   }
 
   /** What has a fixed URI, then the items of each list, a page at a time. */
   async list(call: CallOperation, cursor: string | undefined): Promise<{ resources: Resource[]; nextCursor?: string }> {
-    const fixed = this.#readables
+    const fixed = this.#shown
       .filter(({ pattern }) => pattern.variables.length === 0)
       .map(({ operation, spec }) => ({ uri: spec.uri, ...described(operation) }))
     const at = cursor === undefined ? { list: 0, page: "" } : openCursor(cursor, this.#lists.length)
@@ -67,7 +79,8 @@ export class McpResources {
       const variables = pattern.match(uri)
       if (!variables) continue
       try {
-        return { contents: [{ uri, mimeType, text: JSON.stringify(await call(operation, variables), null, 2) }] }
+        const body = await call(operation, variables)
+        return { contents: [{ uri, mimeType, text: fitted({ text: JSON.stringify(body), body }).text }] }
       } catch (error) {
         throw protocolError(error, uri)
       }
@@ -133,9 +146,10 @@ function described(operation: AnyOperation) {
   }
 }
 
-function protocolError(error: unknown, uri: string): Error {
+/** An error of the service as an error of the protocol. */
+export function protocolError(error: unknown, uri?: string): Error {
   if (!(error instanceof AppError)) return error as Error
-  if (error.code === "not_found") return new ResourceNotFoundError(uri, error.message)
+  if (error.code === "not_found" && uri !== undefined) return new ResourceNotFoundError(uri, error.message)
   const code = error.status >= 500 ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams
   return new ProtocolError(code, error.message, error.toBody())
 }

@@ -1,36 +1,69 @@
-// Operations as MCP tools: name, what it does, the JSON Schemas of what goes in and comes out, and the hints by which a
-// client decides what to ask its user. Made once; the same list for every caller.
+// Operations as MCP tools: name, description with an example, input schema for models, and hints. A client decides by
+// the hints when to ask its user.
 import type { Tool } from "@modelcontextprotocol/server"
+import { z } from "zod"
 import type { AnyOperation } from "../../contract/operation.ts"
-import { wireSchema } from "../wire-schema.ts"
+import { isRecord } from "../../kernel/json.ts"
+import { examplesFor } from "../openapi/example.ts"
+import { type JsonObject, wireSchema } from "../wire-schema.ts"
+import { portableSchema } from "./portable-schema.ts"
 
 export interface OperationTool {
   readonly operation: AnyOperation
   readonly tool: Tool
+  /** The tool as JSON. */
+  readonly text: string
 }
 
-/** By tool name. Streams have no answer that fits a tool, and what says that it is absent stays away. Throws for an input or output that is not an object. */
+/** Tools by name. Streams and operations that are absent from MCP have no tool. Throws if an input or output is not an object. */
 export function toolsOf(operations: readonly AnyOperation[]): ReadonlyMap<string, OperationTool> {
   const offered = operations.filter(({ streams, mcp }) => !streams && !(mcp && "absent" in mcp))
-  return new Map(offered.map((operation) => [toolName(operation), { operation, tool: toolOf(operation) }]))
+  return new Map(
+    offered.map((operation) => {
+      const tool = toolOf(operation)
+      return [tool.name, { operation, tool, text: JSON.stringify(tool) }]
+    }),
+  )
 }
 
 export function toolName({ name }: Pick<AnyOperation, "name">): string {
   return name.replaceAll(".", "_")
 }
 
+/** Returns true if the tool is on the default list. */
+export function isListed({ mcp }: AnyOperation): boolean {
+  return mcp !== undefined && "listed" in mcp && mcp.listed === true
+}
+
+/** Examples of a tool's arguments, as its operation declares them. */
+export function exampleArguments(operation: AnyOperation): JsonObject[] {
+  const schema = wireSchema(operation.input, "input")
+  const definitions = (schema["$defs"] ?? {}) as Record<string, JsonObject>
+  const resolve = (reference: string) => definitions[reference.slice("#/$defs/".length)]
+  const cleared = new Set(clearedFields(operation))
+  const shown = examplesFor(operation, schema, resolve).map(({ input }) => input)
+  const isList = isRecord(schema["properties"]) && "limit" in schema["properties"] && operation.hints.readOnly
+  return (shown.length > 0 ? shown : [{}]).map((input) => {
+    const fields = Object.entries(input).filter(([name]) => !cleared.has(name))
+    return fields.length === 0 && isList ? { limit: 10 } : Object.fromEntries(fields)
+  })
+}
+
+/** The output of an operation in portable keywords. */
+export function outputSchema(operation: AnyOperation): JsonObject {
+  return portableSchema(objectSchema(operation, "output"))
+}
+
 function toolOf(operation: AnyOperation): Tool {
-  const { summary, description, hints, access, mcp } = operation
+  const { summary, description, hints } = operation
   const title = summary.replace(/\.$/, "")
-  const clears = mcp && "clears" in mcp ? mcp.clears : []
-  const needs = `Needs the scope ${access.scope} (of a scoped token) and the role ${access.role}${access.staff ? "; for staff" : ""}.`
-  const cleared = clears.length > 0 ? `Cannot be set here: ${clears.join(", ")}.` : undefined
+  const cleared = clearedFields(operation)
+  const note = cleared.length > 0 ? `Cannot be set here: ${cleared.join(", ")}.` : undefined
+  if (!(operation.output instanceof z.ZodObject)) objectSchema(operation, "output")
   return {
     name: toolName(operation),
-    title,
-    description: [summary, description, needs, cleared].filter(Boolean).join(" "),
-    inputSchema: without(objectSchema(operation, "input"), clears),
-    outputSchema: objectSchema(operation, "output"),
+    description: [summary, description, note, `Example: ${JSON.stringify(exampleArguments(operation)[0])}`].filter(Boolean).join(" "),
+    inputSchema: portableSchema(without(objectSchema(operation, "input"), cleared)) as Tool["inputSchema"],
     annotations: {
       title,
       readOnlyHint: hints.readOnly,
@@ -41,24 +74,23 @@ function toolOf(operation: AnyOperation): Tool {
   }
 }
 
-type ObjectSchema = Tool["inputSchema"]
+function clearedFields({ mcp }: AnyOperation): readonly string[] {
+  return (mcp && "clears" in mcp && mcp.clears) || []
+}
 
-function objectSchema(operation: AnyOperation, io: "input" | "output"): ObjectSchema {
+function objectSchema(operation: AnyOperation, io: "input" | "output"): JsonObject {
   const schema = wireSchema(operation[io], io)
   if (schema["type"] !== "object") {
     throw new Error(
       `The ${io} of "${operation.name}" is not an object, so it cannot be a tool; make it one, or say why it is absent from MCP.`,
     )
   }
-  return schema as unknown as ObjectSchema
+  return schema
 }
 
-function without(schema: ObjectSchema, fields: readonly string[]): ObjectSchema {
+function without(schema: JsonObject, fields: readonly string[]): JsonObject {
   if (fields.length === 0) return schema
-  const { properties = {}, required = [] } = schema
-  return {
-    ...schema,
-    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !fields.includes(name))),
-    required: required.filter((name) => !fields.includes(name)),
-  }
+  const properties = Object.entries((schema["properties"] ?? {}) as JsonObject).filter(([name]) => !fields.includes(name))
+  const required = ((schema["required"] ?? []) as string[]).filter((name) => !fields.includes(name))
+  return { ...schema, properties: Object.fromEntries(properties), required }
 }

@@ -20,6 +20,7 @@ const byName: Record<string, string> = {
   domain: "example.com",
   from_name: "Acme Sales",
   email: "ada@example.com",
+  number: "+493012345678",
   next_cursor: "",
   cursor: "",
 }
@@ -82,7 +83,7 @@ function sampleText(schema: JsonObject, name: string): string {
   if (known !== undefined) return known
   const text = byName[name] ?? byName[name.replace(/^.*_/, "")] ?? (Number(minLength ?? 0) > 0 ? "example" : "")
   if (typeof pattern !== "string") return text.padEnd(Number(minLength ?? 0), "-")
-  return [text, "website-leads", "datasets:read", "example"].find((one) => new RegExp(pattern).test(one)) ?? text
+  return [text, "website-leads", "datasets:read", "example", "+493012345678"].find((one) => new RegExp(pattern).test(one)) ?? text
 }
 
 // Examples of an operation's input for its documentation: those that it declares, with something plausible in place of
@@ -104,8 +105,8 @@ export function examplesFor(
   return declared
     .map(({ title, input }, index) => ({
       title: title ?? (index === 0 ? operation.summary.replace(/\.$/, "") : `Another ${index}`),
-      input: fulfilled(input, (_path, field) =>
-        exampleOf(properties[field] ?? { type: "string", format: "uuid" }, "input", resolve, field),
+      input: fulfilled(input, (path, field) =>
+        exampleOf(properties[field] ?? { type: "string", format: "uuid" }, "input", resolve, path.split(".").at(-1) ?? field),
       ) as JsonObject,
     }))
     .filter(({ input }) => operation.input.safeParse(input).success)

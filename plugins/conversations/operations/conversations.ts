@@ -64,6 +64,7 @@ export const listChatAppConversations = defineOperation({
   http: { method: "GET", path: "/v1/voice/chatapp-conversations" },
   access,
   hints,
+  mcp: { listed: true },
   columns,
   input: z.strictObject(listInput),
   output: z.object({ conversations: z.array(ChatAppConversation), next_cursor: z.string() }),

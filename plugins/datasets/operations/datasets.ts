@@ -13,6 +13,7 @@ export const listDatasets = defineOperation({
   http: { method: "GET", path: "/v1/datasets" },
   access: { scope: "datasets:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   columns: ["slug", "name", "class", "purpose", "type", "status", "warnings"],
   input: z.strictObject({
     limit: int32

@@ -108,6 +108,7 @@ export const updateSuite = defineOperation({
   http: { method: "PUT", path: `${path}/{slug}` },
   access: { scope: "evals:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
+  mcp: { listed: true },
   input: z.strictObject({
     ...bySlug,
     suite_slug: Slug.optional().describe("The suite's slug, or the one to rename it to."),

@@ -120,6 +120,7 @@ export const listExecutions = defineOperation({
   http: { method: "GET", path },
   access: { scope: "event_pipelines:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   columns: ["received_at", "status", "cause", "id", "error.step", "is_test", "repeat_of", "replay_of"],
   input: z.strictObject({
     slug: SlugOrId,

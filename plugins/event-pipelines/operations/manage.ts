@@ -22,6 +22,7 @@ export const createPipeline = defineOperation({
   http: { method: "POST", path },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
+  mcp: { listed: true },
   input: z.strictObject({ slug: Slug.optional(), ...createFields }),
   output: SavedPipeline.extend({ secret: Secret }),
   errors: ["invalid_argument", "already_exists"],
@@ -58,6 +59,7 @@ export const updatePipeline = defineOperation({
   http: { method: "PUT", path: `${path}/{slug}` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
+  mcp: { listed: true },
   description: "Accepts the output of a read: read-only fields may be sent back unchanged.",
   input: z.strictObject({
     slug: SlugOrId,
@@ -88,6 +90,7 @@ export const getPipeline = defineOperation({
   http: { method: "GET", path: `${path}/{slug}` },
   access: { scope: "event_pipelines:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   input: z.strictObject({ slug: SlugOrId }),
   output: EventPipeline.extend({
     warnings: z.array(z.string()).describe("Of what it depends on: a page that is not published, connections that fail."),
@@ -109,6 +112,7 @@ export const listPipelines = defineOperation({
   http: { method: "GET", path },
   access: { scope: "event_pipelines:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   columns: ["slug", "state", "purpose", "source_kind", "auth_mode", "updated_at", "write_target_datasets", "inbound_url"],
   input: z.strictObject({ purpose: Purpose.optional(), state: PipelineState.optional(), source_kind: SourceKind.optional(), ...pageInput }),
   output: z.object({ event_pipelines: z.array(EventPipeline), next_cursor: z.string() }),
@@ -132,6 +136,7 @@ export const rotateSecret = defineOperation({
   http: { method: "POST", path: `${path}/{slug}/rotate-secret` },
   access: { scope: "event_pipelines:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },
+  mcp: { listed: true },
   input: z.strictObject({
     slug: SlugOrId,
     secret: z.string().min(1).max(8_192).optional(),

@@ -102,6 +102,7 @@ export const recordFeedback = defineOperation({
   http: { method: "POST", path: "/v1/page-feedback" },
   access: { scope: "experiments:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
+  mcp: { listed: true },
   input: z.strictObject({ items: z.array(FeedbackItem).min(1).max(100) }),
   output: z.object({
     items: z

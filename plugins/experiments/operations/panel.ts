@@ -40,6 +40,7 @@ export const startPanel = defineOperation({
   http: { method: "POST", path: "/v1/experiments/{slug}/panel" },
   access: { scope: "experiments:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  mcp: { listed: true },
   joinsRepeats: ({ completed }) => completed,
   input: z.strictObject({
     ...bySlug,

@@ -65,6 +65,7 @@ export const runTournament = defineOperation({
   http: { method: "POST", path: "/v1/experiments/{slug}/tournament" },
   access: { scope: "experiments:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  mcp: { listed: true },
   joinsRepeats: () => true,
   input: z.strictObject({
     ...bySlug,

@@ -94,6 +94,7 @@ export const listHeartbeats = defineOperation({
   http: { method: "GET", path },
   access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   columns: ["name", "kind", "state", "latest_status", "next_run_at"],
   input: z.strictObject({
     state: z

@@ -60,7 +60,7 @@ export const connectIntegration = defineOperation({
       },
     },
   ],
-  mcp: { clears: ["managed_access"] },
+  mcp: { clears: ["managed_access"], listed: true },
   inject: {
     store: Store,
     vault: Vault,

@@ -41,6 +41,7 @@ export const searchKnowledge = defineOperation({
   http: { method: "GET", path: "/v1/knowledge-search" },
   access: { scope: "knowledge:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   columns: ["title", "category", "score", "id"],
   input: z.strictObject({
     q: z.string().trim().min(1).max(1_000).describe("What is looked for."),

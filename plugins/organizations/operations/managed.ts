@@ -34,6 +34,7 @@ export const listManaged = defineOperation({
   http: { method: "GET", path },
   access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
   input: z.strictObject({
     ...wholeListInput,
   }),

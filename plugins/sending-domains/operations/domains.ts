@@ -81,6 +81,7 @@ export const updateDomain = defineOperation({
   http: { method: "PATCH", path: `${path}/{domain}` },
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
+  mcp: { listed: true },
   input: z.strictObject({
     domain: RegisteredDomainField,
     forward_to_email: identityFields.forward_to_email.optional(),

@@ -77,6 +77,7 @@ export const provisionCallerName = defineOperation({
   http: { method: "POST", path },
   access: { scope: "voice:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: "by_job" },
+  mcp: { listed: true },
   input: z.strictObject({}),
   output: z.object({
     action_display: z.string().describe("What would be done, or was."),

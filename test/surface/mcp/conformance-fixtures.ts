@@ -2,7 +2,11 @@
 import { z } from "zod"
 import { AppError, defineOperation, definePlugin } from "#core"
 
-const reads = { access: { scope: "test:read", role: "guest" }, hints: { readOnly: true, destructive: false, idempotent: true } } as const
+const reads = {
+  access: { scope: "test:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  mcp: { listed: true },
+} as const
 const nothing = z.strictObject({})
 
 const simpleText = defineOperation({

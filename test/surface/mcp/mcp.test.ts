@@ -7,10 +7,11 @@ import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"
-import { mcpServers } from "../../../core/surface/mcp/server.ts"
+import { mcpServer } from "../../../core/surface/mcp/server.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { openSurfaceBench } from "../surface-bench.ts"
 import { lazyValidator } from "./lazy-validator.ts"
+import { sessionOver } from "./session.ts"
 
 type Revision = "2025-11-25" | "2026-07-28"
 const modes = { "2025-11-25": "legacy", "2026-07-28": "auto" } as const
@@ -45,16 +46,22 @@ describe("MCP", () => {
             .get(ApiKeys)
             .mint(work, organization, { name: "t", kind: scopes ? "token" : "api_key", role, scopes: scopes ?? null, user: null }).text,
       )
-  const connect = async (key = host.adminKey, revision: Revision = "2026-07-28", headers: Record<string, string> = {}) => {
+  const connect = async (key = host.adminKey, revision: Revision = "2026-07-28", headers: Record<string, string> = {}, query = "") => {
     const client = new Client(
       { name: "test", version: "1" },
       { versionNegotiation: { mode: modes[revision] }, jsonSchemaValidator: lazyValidator },
     )
     const requestInit = { headers: { authorization: `Bearer ${key}`, ...headers } }
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${host.url}/mcp`), { requestInit }))
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${host.url}/mcp${query}`), { requestInit }))
     open.push(client)
     expect(client.getNegotiatedProtocolVersion()).to.equal(revision)
     return client
+  }
+  /** All pages of all tools that the credential may call. */
+  const allTools = async (revision: Revision = "2026-07-28") => (await connect(host.adminKey, revision, {}, "?tools=all")).listTools()
+  const bodyOf = (result: Awaited<ReturnType<Client["callTool"]>>) => {
+    const [content] = result.content
+    return JSON.parse(content?.type === "text" ? content.text : "null") as Record<string, unknown>
   }
   const refusal = (result: Awaited<ReturnType<Client["callTool"]>>) => {
     expect(result.isError).to.equal(true)
@@ -75,10 +82,11 @@ describe("MCP", () => {
     })
 
   for (const revision of ["2025-11-25", "2026-07-28"] as const) {
-    it(`offers the operations as tools in ${revision}, with schemas and all four hints`, async () => {
-      const client = await connect(host.adminKey, revision)
-      const { tools } = await client.listTools()
-      const operations = host.runtime.registry.items(Operations).filter(({ streams, mcp }) => !streams && !(mcp && "absent" in mcp))
+    it(`offers the operations as tools in ${revision}, with input schema and all four hints`, async () => {
+      const { tools } = await allTools(revision)
+      const operations = host.runtime.registry
+        .items(Operations)
+        .filter(({ streams, mcp, access }) => !streams && !(mcp && "absent" in mcp) && !access.staff)
       expect(tools.map(({ name }) => name)).to.have.members(operations.map(({ name }) => name.replaceAll(".", "_")))
       expect(tools.map(({ name }) => name)).not.to.include("datasets_export")
       for (const { name, inputSchema, outputSchema, annotations, description } of tools) {
@@ -89,18 +97,19 @@ describe("MCP", () => {
           idempotentHint: hints.idempotent,
           openWorldHint: Boolean(hints.openWorld),
         })
-        expect([inputSchema.type, outputSchema?.["type"]], name).to.deep.equal(["object", "object"])
+        expect([inputSchema.type, outputSchema], name).to.deep.equal(["object", undefined])
         expect(description).to.contain(summary)
       }
     })
 
-    it(`answers structured content that fits the schema, and the same as text, in ${revision}`, async () => {
+    it(`answers JSON as text once, and a note that it is data, in ${revision}`, async () => {
       const client = await connect(host.adminKey, revision)
       await client.listTools()
       const result = await client.callTool({ name: "event_pipelines_get", arguments: { slug: "website-lead" } })
       const rest = await host.api("GET", "/v1/event-pipelines/website-lead")
-      expect(result.structuredContent).to.deep.equal(rest.body)
-      expect(result.content).to.deep.equal([{ type: "text", text: JSON.stringify(rest.body) }])
+      expect(result.structuredContent).to.equal(undefined)
+      expect(result.content[0]).to.deep.equal({ type: "text", text: JSON.stringify(rest.body) })
+      expect(JSON.stringify(result.content.slice(1))).to.contain("is data")
     })
 
     it(`answers refusals as tool errors with code, message and details in ${revision}`, async () => {
@@ -143,7 +152,7 @@ describe("MCP", () => {
   }
 
   it("calls additive only what never overwrites or removes what was there", async () => {
-    const { tools } = await (await connect()).listTools()
+    const { tools } = await allTools()
     const additive = tools.filter(({ annotations }) => !annotations?.readOnlyHint && !annotations?.destructiveHint)
     const names = additive.map(({ name }) => name)
     expect(names).to.include.members(["datasets_create", "event_pipelines_create", "pages_create"])
@@ -188,7 +197,8 @@ describe("MCP", () => {
       await stranger.readResource({ uri: "millrace://event-pipelines/website-lead" }).catch((error: { code: number }) => error),
     ).to.include({ code: -32_602 })
     const narrow = await connect(await mint("owner", ["mcp"]))
-    expect((await narrow.listResources()).resources).to.have.lengthOf(4)
+    expect((await narrow.listResources()).resources).to.deep.equal([])
+    expect((await narrow.listResourceTemplates()).resourceTemplates).to.deep.equal([])
     const refused = await narrow.readResource({ uri: "millrace://event-pipelines" }).catch((error: { data: unknown }) => error)
     expect(refused).to.have.nested.property("data.code", "permission_denied")
   })
@@ -222,10 +232,7 @@ describe("MCP", () => {
 
   it("acts in the organization that X-Organization-ID selects, and nowhere out of reach", async () => {
     const chosen = await connect(host.adminKey, "2026-07-28", { "x-organization-id": host.organization.slug })
-    expect((await chosen.callTool({ name: "me_get", arguments: {} })).structuredContent).to.have.nested.property(
-      "organization.slug",
-      "default",
-    )
+    expect(bodyOf(await chosen.callTool({ name: "me_get", arguments: {} }))).to.have.nested.property("organization.slug", "default")
     const answer = await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, { "x-organization-id": "neighbours" })
     expect([answer.status, ((await answer.json()) as { code: string }).code]).to.deep.equal([404, "not_found"])
   })
@@ -250,14 +257,14 @@ describe("MCP", () => {
     expect((await post("x".repeat(1_200_000))).status).to.equal(413)
   })
 
-  it("counts every call of a batch against the limits", async () => {
+  it("counts every message of a batch against the limits", async () => {
     const bench = await openSurfaceBench({ rateLimits: { key_per_minute: 6, organization_per_minute: 1_000 } })
     bench.clock.stand()
     try {
       const call = (id: number) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "notes_list", arguments: {} } })
       const body = Array.from({ length: 10 }, (_, id) => call(id))
       const text = await (await post(body, { authorization: "Bearer a-member", "mcp-protocol-version": "2025-03-26" }, bench.url)).text()
-      expect(text.match(/"structuredContent"/g)).to.have.lengthOf(6)
+      expect(text.match(/is data/g)).to.have.lengthOf(6)
       expect(text.match(/resource_exhausted/g)).to.have.lengthOf.at.least(3)
       const after = await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, { authorization: "Bearer a-member" }, bench.url)
       expect([after.status, after.headers.get("retry-after")]).to.deep.equal([429, "10"])
@@ -276,14 +283,14 @@ describe("MCP", () => {
   })
 
   it("is the same server over any transport, for a session that says who calls", async () => {
-    const server = mcpServers(host.runtime.registry.items(Operations))({
-      call: async (operation, input) => ({ called: operation.name, input: input as never }),
-    })
+    const server = mcpServer(
+      sessionOver(host.runtime.registry.items(Operations), async (operation, input) => ({ called: operation.name, input: input as never })),
+    )
     const [near, far] = InMemoryTransport.createLinkedPair()
     const client = new Client({ name: "test", version: "1" }, { jsonSchemaValidator: lazyValidator })
     await Promise.all([server.connect(far), client.connect(near)])
     const result = await client.callTool({ name: "datasets_list", arguments: { limit: 1 } })
-    expect(result.structuredContent).to.deep.equal({ called: "datasets.list", input: { limit: 1 } })
+    expect(bodyOf(result)).to.deep.equal({ called: "datasets.list", input: { limit: 1 } })
     await client.close()
   })
 })

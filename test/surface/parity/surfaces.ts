@@ -11,7 +11,8 @@ import { type AnyOperation, Operations } from "../../../core/contract/operation.
 import type { ErrorDetails } from "../../../core/kernel/errors.ts"
 import { Registry } from "../../../core/kernel/registry.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
-import { toolName } from "../../../core/surface/mcp/tools.ts"
+import { callToolOf } from "../../../core/surface/mcp/call-tools.ts"
+import { isListed, toolName } from "../../../core/surface/mcp/tools.ts"
 import { isDue, isFast } from "../../tier.ts"
 
 export type Input = Record<string, unknown>
@@ -103,6 +104,7 @@ async function rest(operation: AnyOperation, input: Input, { url, key, organizat
   return refused(response.status, text)
 }
 
+/** As clients call: a listed tool by its own name, every other by its call tool. */
 async function mcp(operation: AnyOperation, input: Input, { url, key, organization }: Caller): Promise<Outcome> {
   const response = await fetch(`${url}/mcp`, {
     method: "POST",
@@ -117,16 +119,18 @@ async function mcp(operation: AnyOperation, input: Input, { url, key, organizati
       jsonrpc: "2.0",
       id: 1,
       method: "tools/call",
-      params: { name: toolName(operation), arguments: input },
+      params: isListed(operation)
+        ? { name: toolName(operation), arguments: input }
+        : { name: callToolOf(operation), arguments: { name: toolName(operation), arguments: input } },
     }).replaceAll(JSON.stringify(endless), "1e999"),
   })
   const text = await response.text()
   const data = /^data: (\{.*)$/m.exec(text)?.[1] ?? text
-  const message = JSON.parse(data) as { result?: { isError?: boolean; structuredContent?: unknown; content: { text: string }[] } }
+  const message = JSON.parse(data) as { result?: { isError?: boolean; content: { text: string }[] } }
   if (!message.result) return refused(response.status, data)
   const inner = message.result.content[0]?.text ?? ""
   if (message.result.isError) return refused(response.status, inner)
-  return { status: response.status, code: undefined, body: message.result.structuredContent, text: inner }
+  return { status: response.status, code: undefined, body: JSON.parse(inner), text: inner }
 }
 
 async function client(operation: AnyOperation, input: Input, { url, key, organization }: Caller): Promise<Outcome> {

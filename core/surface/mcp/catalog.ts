@@ -1,0 +1,116 @@
+// The tools of the service, and the part of them that one connection offers: what the credential may call, narrowed by
+// the URL. Lists are made once for each distinct part and kept as text.
+import type { Tool } from "@modelcontextprotocol/server"
+import type { Caller } from "../../contract/caller.ts"
+import type { AnyOperation } from "../../contract/operation.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { isAuthorised } from "../call/authorise.ts"
+import { areaOf } from "../openapi/operation-entry.ts"
+import { callToolNames, callToolsOf } from "./call-tools.ts"
+import { namedToolsets, type Selection } from "./selection.ts"
+import { isListed, type OperationTool, toolsOf } from "./tools.ts"
+
+/** A page of `tools/list` is at most this long: 20,000 tokens of four characters. */
+const maxPageChars = 80_000
+const maxKeptViews = 64
+
+export interface ToolPage {
+  readonly tools: readonly Tool[]
+  /** The same tools as JSON. */
+  readonly text: string
+}
+
+/** The tools of one connection. */
+export interface ToolView {
+  readonly pages: readonly ToolPage[]
+  /** Operations that the URL offers and the credential may call, by tool name. */
+  readonly tools: ReadonlyMap<string, OperationTool>
+  /** Tools that find and call others. A call tool without a tool to call is not listed, and refuses as the operation does. */
+  readonly callTools: ReadonlySet<string>
+  /** Finds an operation that the URL offers, whether the credential may call it or not. Takes a tool's or an operation's name. */
+  find(name: string): OperationTool | undefined
+}
+
+export class ToolCatalog {
+  readonly #tools: ReadonlyMap<string, OperationTool>
+  readonly #areas: readonly string[]
+  readonly #kept = new Map<string, ToolView>()
+
+  constructor(operations: readonly AnyOperation[]) {
+    this.#tools = new Map([...toolsOf(operations)].sort(([left], [right]) => (left < right ? -1 : 1)))
+    this.#areas = [...new Set([...this.#tools.values()].map(({ operation }) => areaOf(operation)))].sort()
+  }
+
+  /** Throws `invalid_argument` for an unknown toolset. */
+  view(caller: Caller, selection: Selection): ToolView {
+    const { role, scopes, user } = caller
+    const key = JSON.stringify([role, user?.staff === true, scopes ? [...scopes].sort() : "*", selection])
+    const view = this.#kept.get(key) ?? this.#made(caller, selection)
+    this.#kept.delete(key)
+    this.#kept.set(key, view)
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > maxKeptViews && oldest !== undefined) this.#kept.delete(oldest)
+    return view
+  }
+
+  #made(caller: Caller, { toolsets, readOnly }: Selection): ToolView {
+    const sets = toolsets ?? ["default"]
+    for (const set of sets) this.#require(set)
+    const hasCallTools = sets.includes("default") || sets.includes("search")
+    const isIn = (name: string, operation: AnyOperation) => sets.some((set) => this.#includes(set, name, operation))
+    const all = [...this.#tools].filter(([, { operation }]) => !readOnly || operation.hints.readOnly)
+    // The call tools reach every operation, so the URL offers all of them.
+    const offered = hasCallTools ? all : all.filter(([name, { operation }]) => isIn(name, operation))
+    const tools = new Map(offered.filter(([, { operation }]) => isAuthorised(operation.access, caller)))
+    const listed = [...tools].filter(([name, { operation }]) => isIn(name, operation)).map(([, tool]) => tool)
+    const calling = hasCallTools ? callToolsOf([...tools.values()]) : []
+    const found = new Map(offered)
+    return {
+      pages: pagesOf([...calling.map((tool) => ({ tool, text: JSON.stringify(tool) })), ...listed]),
+      tools,
+      callTools: new Set(hasCallTools ? callToolNames(readOnly) : []),
+      find: (name) => found.get(name.replaceAll(".", "_")),
+    }
+  }
+
+  #includes(set: string, name: string, operation: AnyOperation): boolean {
+    if (set === "all" || set === name) return true
+    if (set === "default") return isListed(operation)
+    return areaMatches(areaOf(operation), set)
+  }
+
+  #require(set: string): void {
+    if ((namedToolsets as readonly string[]).includes(set) || this.#tools.has(set) || this.#areas.some((area) => areaMatches(area, set)))
+      return
+    const toolsets = [...namedToolsets, ...this.#areas]
+    throw new AppError(
+      "invalid_argument",
+      `There is no toolset "${set}". Toolsets are ${toolsets.join(", ")}, and the name of each tool.`,
+      {
+        reason: "unknown_toolset",
+        toolset: set,
+        toolsets,
+      },
+    )
+  }
+}
+
+/** `pipelines` selects `event_pipelines`, and `conversations` each area of conversations. */
+function areaMatches(area: string, set: string): boolean {
+  return area === set || area.endsWith(`_${set}`)
+}
+
+function pagesOf(tools: readonly Pick<OperationTool, "tool" | "text">[]): ToolPage[] {
+  const pages: { tools: Tool[]; texts: string[]; chars: number }[] = []
+  for (const { tool, text } of tools) {
+    const last = pages.at(-1)
+    const isFull = !last || (last.tools.length > 0 && last.chars + text.length > maxPageChars)
+    const page = isFull ? { tools: [], texts: [], chars: 0 } : last
+    if (isFull) pages.push(page)
+    page.tools.push(tool)
+    page.texts.push(text)
+    page.chars += text.length + 1
+  }
+  if (pages.length === 0) return [{ tools: [], text: "[]" }]
+  return pages.map(({ tools, texts }) => ({ tools, text: `[${texts.join(",")}]` }))
+}

@@ -1,0 +1,106 @@
+// The messages of one POST to `/mcp`: each is counted before any of them runs, and they run one after another. The
+// answers of a batch have a limit together; a message beyond the limit is refused before its work starts.
+import type { Caller, Credentials } from "../../contract/caller.ts"
+import { AppError, asAppError } from "../../kernel/errors.ts"
+import type { Invoker } from "../invoke.ts"
+import type { ToolView } from "./catalog.ts"
+import { McpResources, type Readable } from "./resources.ts"
+import type { McpCall, McpSession } from "./server.ts"
+
+/** Characters of all answers of a batch, after which no further message is run. */
+const maxBatchChars = 400_000
+
+export interface SessionDeps {
+  readonly invoker: Invoker
+  readonly credentials: Credentials
+  /** Counted once, for the first message. */
+  readonly caller: Caller
+  readonly view: ToolView
+  readonly readables: readonly Readable[]
+}
+
+type MessageId = string | number
+
+export class HttpMcpSession implements McpSession {
+  readonly view: ToolView
+  readonly resources: McpResources
+  /** The page of tools to write in place of the server's own; set where one message asks for tools. */
+  page: string | undefined
+  readonly #deps: SessionDeps
+  /** Messages whose first call is counted already. */
+  readonly #counted = new Set<MessageId>()
+  readonly #refused = new Map<MessageId, AppError>()
+  readonly #isBatch: boolean
+  #chars = 0
+  #turn: Promise<unknown> = Promise.resolve()
+
+  private constructor(deps: SessionDeps, isBatch: boolean) {
+    this.#deps = deps
+    this.#isBatch = isBatch
+    this.view = deps.view
+    this.resources = new McpResources(deps.readables, deps.view)
+  }
+
+  /** Counts the messages of a parsed body. */
+  static async open(deps: SessionDeps, body: unknown): Promise<HttpMcpSession> {
+    const messages = (Array.isArray(body) ? body : [body]).slice(0, maxMessages)
+    const session = new HttpMcpSession(deps, Array.isArray(body))
+    let refusal: AppError | undefined
+    for (const [index, message] of messages.entries()) {
+      const id = idOf(message)
+      if (index > 0) refusal ??= await deps.invoker.admit(deps.credentials).then(noRefusal, asAppError)
+      if (id === undefined) continue
+      if (refusal) session.#refused.set(id, refusal)
+      else session.#counted.add(id)
+    }
+    return session
+  }
+
+  run<T>(message: MessageId, work: () => Promise<T> | T): Promise<T> {
+    const turn = this.#turn.then(async () => {
+      const refusal = this.#refused.get(message)
+      if (refusal) throw refusal
+      if (this.#isBatch && this.#chars > maxBatchChars)
+        throw new AppError(
+          "resource_exhausted",
+          `The answers of this batch have more than ${maxBatchChars} characters; send smaller batches.`,
+          {
+            reason: "batch_too_large",
+            max_characters: maxBatchChars,
+          },
+        )
+      const answer = await work()
+      if (this.#isBatch) this.#chars += JSON.stringify(answer).length
+      return answer
+    })
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  async call(operation: Parameters<McpSession["call"]>[0], input: unknown, { message, signal, idempotencyKey }: McpCall) {
+    const { invoker, credentials, caller } = this.#deps
+    const now = this.#counted.delete(message) ? caller : await invoker.admit(credentials)
+    const answer = await invoker.perform(operation, input, now, { signal, idempotencyKey })
+    if (answer.kind === "stream") throw new Error(`${operation.name} answers a stream, and is not a tool.`)
+    return answer
+  }
+
+  /** A page of tools is written as the kept text, unless it is one of several answers. */
+  listing(text: string): boolean {
+    if (this.#isBatch) return false
+    this.page = text
+    return true
+  }
+}
+
+/** As many as the protocol's server takes in a batch; it refuses a longer one as a whole. */
+const maxMessages = 100
+
+function noRefusal(): undefined {
+  return undefined
+}
+
+function idOf(message: unknown): MessageId | undefined {
+  const id = typeof message === "object" && message !== null ? (message as { id?: unknown }).id : undefined
+  return typeof id === "string" || typeof id === "number" ? id : undefined
+}
