@@ -133,6 +133,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   lint?(config: z.output<C>, event?: KnownEvent): readonly ActionFinding[]
   /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not retried. */
   run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
+  /** Of a deferred action: the host, mail domain or connection that a run calls. Steps take turns by it, so that one that hangs does not hold up the others. Pure. */
+  destination?(config: Rendered<z.output<C>>): string
   /** Names the places of the event, as it was sent, that made a step before the reply fail with `invalid_argument`. The answer 400 names them. Pure. */
   faultsIn?(sent: Json, refused: AppError, event: RefusedEvent): readonly EventFault[]
   /** The config with what a run takes from the event in place of fields that were left out, so that a person who approves it sees all of it. Pure. */

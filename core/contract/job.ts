@@ -39,6 +39,8 @@ export interface JobArgs<P, R extends TokenRecord> {
   readonly work: UnitOfWork
   /** What `enqueue` was given to remember, where this is the first attempt, on the node that enqueued it. */
   readonly remembered?: unknown
+  /** Returns true if this node keeps the job in memory while it is postponed by so many milliseconds. */
+  keepsFor(milliseconds: number): boolean
 }
 
 export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
@@ -50,6 +52,8 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
   readonly slots?: number
   /** Of the slots, those reserved for organizations that hold none; a quarter, rounded down, unless given. */
   readonly reservedSlots?: number
+  /** True if jobs of one key may hang together: a key then takes at most half of the slots that its organization has free. */
+  readonly limitsKeys?: boolean
   /** Deadline of one try. Default 60,000. */
   readonly timeoutMs?: number
   readonly inject?: R
@@ -110,15 +114,25 @@ export interface JobProgress {
   readonly last_error: string
 }
 
+/** Ends the wait of a postponed job early, on the node that holds it. */
+export interface EarlyTurn {
+  /** Calls back once, when the job may run. */
+  onTurn(wake: () => void): void
+  /** The job no longer waits for the turn. */
+  leave(): void
+}
+
 /** Thrown by a job that is not done but has not failed either: it runs again later, and the try does not count. */
 export class Postponed extends Error {
   readonly milliseconds: number
   readonly progress: JobProgress | undefined
+  readonly early: readonly EarlyTurn[]
 
-  constructor(milliseconds: number, progress?: JobProgress) {
+  constructor(milliseconds: number, progress?: JobProgress, early: readonly EarlyTurn[] = []) {
     super(`postponed by ${milliseconds} ms`)
     this.milliseconds = milliseconds
     this.progress = progress
+    this.early = early
   }
 }
 

@@ -1,6 +1,6 @@
 // One try of a job. What it staged is committed together with its end; what failed leaves it to be retried, or dead.
 import { withReason } from "../contract/gate.ts"
-import { type AnyJob, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
+import { type AnyJob, type EarlyTurn, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
 import { timestamp } from "../kernel/clock.ts"
@@ -30,10 +30,14 @@ const freeTakeovers = 3
 export interface Next {
   readonly milliseconds: number
   readonly kept: boolean
+  /** Turns that end the wait early. */
+  readonly early?: readonly EarlyTurn[]
 }
 
 /** What a job's `run` and `exhausted` are given alike. */
 type Handed = Omit<Parameters<AnyJob["run"]>[0], "payload" | "deps">
+
+type HandedOn = Handed & { readonly approved: Done | undefined }
 
 /** Never rejects. Resolves to undefined where the job has ended, or where its outcome could not be kept and its lease will run out. */
 export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortController): Promise<Next | undefined> {
@@ -54,6 +58,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
     jobId: doc.id,
     signal: stop.signal,
     remembered: queue.remembered,
+    keepsFor: (milliseconds) => queue.keeps?.(milliseconds) ?? false,
     log: log.child({ job: doc.id, type: doc.type, organization: doc.organization ?? undefined }),
     work,
   }
@@ -88,27 +93,30 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
     told("done")
     return undefined
   } catch (error) {
-    try {
-      const next = await failed(queue, doc, error, { ...handed, approved })
-      told(next ? "retried" : "dead")
-      return next && !next.kept && (await hastenedMeanwhile(queue, doc)) ? { milliseconds: 0, kept: false } : next
-    } catch (fault) {
-      handed.log.error({ err: fault }, "the outcome of a job could not be stored; its lease will expire")
-      told("retried")
-      return undefined
-    }
+    const next = await nextAfter(queue, doc, error, { ...handed, approved })
+    told(next === "dead" ? "dead" : "retried")
+    return next === "dead" || next === "lost" ? undefined : next
   } finally {
     cancel()
   }
 }
 
+/** Stores what the failure means. `lost` if the store did not take it. */
+async function nextAfter(queue: AttemptArgs, doc: JobDocument, error: unknown, handed: HandedOn): Promise<Next | "dead" | "lost"> {
+  const early = error instanceof Postponed ? error.early : []
+  try {
+    const next = await failed(queue, doc, error, handed)
+    if (!next) return "dead"
+    return !next.kept && (await hastenedMeanwhile(queue, doc)) ? { milliseconds: 0, kept: false, early } : { ...next, early }
+  } catch (fault) {
+    handed.log.error({ err: fault }, "the outcome of a job could not be stored; its lease will expire")
+    for (const turn of early) turn.leave()
+    return "lost"
+  }
+}
+
 /** Keeps what the failure means; returns as `attempt` does. */
-async function failed(
-  queue: AttemptArgs,
-  doc: JobDocument,
-  error: unknown,
-  { approved, ...handed }: Handed & { readonly approved: Done | undefined },
-): Promise<Next | undefined> {
+async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, { approved, ...handed }: HandedOn): Promise<Next | undefined> {
   const { clock, jobs, node, store, keeps } = queue
   const { attempt: number, last, signal, log } = handed
   const failure = asAppError(error)

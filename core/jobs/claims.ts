@@ -8,7 +8,7 @@ import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 /** Organizations looked at in one round; the next begins behind the last. */
 const maxOrganizations = 16
 /** Keys of one organization looked at in one round. */
-const maxKeys = 4
+const maxKeys = 16
 
 export interface DueJobs {
   readonly jobs: readonly JobDocument[]

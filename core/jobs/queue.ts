@@ -54,8 +54,8 @@ export class DurableQueue implements JobQueue {
     this.#claims = new Claims(args.store, args.clock)
     this.#held = new HeldJobs(
       (type) => {
-        const { slots = args.concurrency, reservedSlots } = args.jobs.get(type)?.job ?? {}
-        return { slots, reservedSlots }
+        const { slots = args.concurrency, reservedSlots, limitsKeys } = args.jobs.get(type)?.job ?? {}
+        return { slots, reservedSlots, limitsKeys }
       },
       () => args.clock.monotonic(),
     )
@@ -79,12 +79,13 @@ export class DurableQueue implements JobQueue {
     const due = options.runAt ?? now
     const organization = options.organization ?? null
     if (organization === null && this.#args.jobs.get(job.type)?.job.gate) throw new Error(withoutOrganization(job.type))
-    const holds = due <= now && !this.#stopped && this.#held.hasRoom(job.type, organization)
+    const lane = laneOf(job.type, organization, options.key)
+    const holds = due <= now && !this.#stopped && this.#held.hasRoom({ type: job.type, organization, lane })
     const doc: JobDocument = {
       id: options.id ?? ids.uuid(),
       type: job.type,
       organization,
-      lane: laneOf(job.type, organization, options.key),
+      lane,
       payload: payload as Json,
       state: "queued",
       run_at: timestamp(holds ? now + leaseMs : due),
@@ -148,7 +149,7 @@ export class DurableQueue implements JobQueue {
 
   /** Of many committed at once, those beyond the bound go back to the store. */
   #born(doc: JobDocument): void {
-    if (this.#stopped || this.#held.hasRoom(doc.type, doc.organization)) {
+    if (this.#stopped || this.#held.hasRoom(doc)) {
       this.#take(doc)
       return
     }
@@ -224,19 +225,26 @@ export class DurableQueue implements JobQueue {
     return !this.#stopped && milliseconds <= maxSleepMs && this.#held.maySleep
   }
 
-  #again(id: string, { milliseconds, kept }: Next): void {
+  #again(id: string, { milliseconds, kept, early = [] }: Next): void {
+    const leave = () => {
+      for (const turn of early) turn.leave()
+    }
     if (!kept || this.#stopped) {
+      leave()
       this.#poll.soon(milliseconds)
       if (kept) this.#held.sleep(id, () => undefined)
       if (kept) this.#giveBack()
       return
     }
-    this.#held.sleep(
-      id,
-      this.#args.clock.after(milliseconds, () => {
-        this.#wake(id).catch(throwUncaught)
-      }),
-    )
+    const wake = () => {
+      this.#wake(id).catch(throwUncaught)
+    }
+    const cancel = this.#args.clock.after(milliseconds, wake)
+    this.#held.sleep(id, () => {
+      cancel()
+      leave()
+    })
+    for (const turn of early) turn.onTurn(wake)
   }
 
   /** On time regardless of jobs before it in the store: it is held already. */
@@ -272,7 +280,8 @@ export class DurableQueue implements JobQueue {
       const { jobs, more } = await this.#claims.due(type, capacity)
       const free = jobs.filter(({ id }) => !this.#held.has(id))
       const fitting = this.#held.fitting(free)
-      // What an organization has beyond its share waits until something of its own ends.
+      // What an organization or a key has beyond its share waits until something of its own ends.
+      this.#held.noteLook(type, fitting.length === 0 && free.length > 0)
       if (more || fitting.length < free.length) this.#backlog.add(type)
       await allDone(fitting.map((doc) => this.#claim(doc)))
     }

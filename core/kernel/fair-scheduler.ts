@@ -1,6 +1,7 @@
 // Decides who is next where organizations share something bounded. Turns go round by organization first and then by key
 // (a pipeline, say), so that however many keys one organization floods, another waits for one turn of each organization
 // that waits before it. Slots limit how much runs at once; the reserved ones go only to organizations that hold none.
+// A share per key keeps one key from filling the slots of its organization.
 // Waiting is bounded, and what is refused at the bound is the newest item of the longest queue (longest queue drop): an
 // organization below its equal share of the bound is never refused because of others.
 
@@ -14,6 +15,8 @@ export interface FairSchedulerOptions<Item> {
   readonly slots?: number
   /** Of the slots, those that no organization takes which holds one already; 0 unless given. */
   readonly reservedSlots?: number
+  /** A named key starts another turn while it runs fewer than this share of the slots that its organization still has free. No limit unless given. */
+  readonly keyShare?: number
   /** Called for each item that a bound refuses: the one that was added, or the newest of a longer queue. */
   readonly refuse: (item: Item, bound: "organization" | "total") => void
   /** Milliseconds of a monotonic clock, for `waitingMs`. */
@@ -43,6 +46,8 @@ interface Organization<Item> {
   readonly queues: Map<string, Item[]>
   waiting: number
   running: number
+  /** Turns that are out by key; counted only if keys have a share. */
+  readonly runningKeys: Map<string, number>
   /** When its last turn was, or when it began to wait after that. */
   since: number
 }
@@ -56,9 +61,11 @@ export class FairScheduler<Item> {
   #running = 0
 
   constructor(options: FairSchedulerOptions<Item>) {
-    const { maxWaiting, maxWaitingPerOrganization = maxWaiting, slots = Number.POSITIVE_INFINITY, reservedSlots = 0 } = options
+    const { maxWaiting, maxWaitingPerOrganization = maxWaiting, slots = Number.POSITIVE_INFINITY } = options
+    const { reservedSlots = 0, keyShare = Number.POSITIVE_INFINITY } = options
     if (reservedSlots >= slots) throw new RangeError(`${reservedSlots} of ${slots} slots can't be reserved: one must be for everybody.`)
-    this.#options = { ...options, maxWaitingPerOrganization, slots, reservedSlots, now: options.now ?? (() => performance.now()) }
+    const now = options.now ?? (() => performance.now())
+    this.#options = { ...options, maxWaitingPerOrganization, slots, reservedSlots, keyShare, now }
   }
 
   /** Items that wait. */
@@ -99,6 +106,7 @@ export class FairScheduler<Item> {
     for (const [organization, state] of this.#organizations) {
       if (state.waiting === 0 || (onlyReserved && state.running > 0)) continue
       for (const [key, queue] of state.queues) {
+        if (!this.#keyMayRun(state, key)) continue
         const count = Math.min(queue.length, take(queue, organization, key))
         if (count > 0) return this.#turn(organization, state, key, queue, count)
       }
@@ -142,6 +150,21 @@ export class FairScheduler<Item> {
     })).sort((a, b) => b.waitingMs - a.waitingMs)
   }
 
+  /** A key that runs nothing may always start. */
+  #keyMayRun(state: Organization<Item>, key: string): boolean {
+    const { slots, reservedSlots, keyShare } = this.#options
+    const running = key === "" ? 0 : state.runningKeys.get(key)
+    if (!running) return true
+    return running < keyShare * Math.min(slots - reservedSlots - state.running, slots - this.#running)
+  }
+
+  #countKey({ runningKeys }: Organization<Item>, key: string, turns: number): void {
+    if (this.#options.keyShare === Number.POSITIVE_INFINITY) return
+    const running = (runningKeys.get(key) ?? 0) + turns
+    if (running > 0) runningKeys.set(key, running)
+    else runningKeys.delete(key)
+  }
+
   #turn(organization: string, state: Organization<Item>, key: string, queue: Item[], count: number): Turn<Item> {
     const items = queue.splice(0, count)
     // Behind the others, at both levels.
@@ -153,12 +176,14 @@ export class FairScheduler<Item> {
     state.since = this.#options.now()
     state.running++
     this.#running++
+    this.#countKey(state, key, 1)
     let out = true
     const done = () => {
       if (!out) return
       out = false
       state.running--
       this.#running--
+      this.#countKey(state, key, -1)
       this.#forget(organization, state)
     }
     return { organization, key, items, done }
@@ -167,7 +192,7 @@ export class FairScheduler<Item> {
   #organization(organization: string): Organization<Item> {
     let state = this.#organizations.get(organization)
     if (!state) {
-      state = { queues: new Map(), waiting: 0, running: 0, since: 0 }
+      state = { queues: new Map(), waiting: 0, running: 0, runningKeys: new Map(), since: 0 }
       this.#organizations.set(organization, state)
     }
     if (state.waiting === 0) state.since = this.#options.now()

@@ -48,6 +48,11 @@ function entriesOf(text: string): string[] {
   return [...entries, text.slice(begin)].filter((entry, _, all) => entry !== "" || all.length === 1)
 }
 
+/** The part behind the @, in lower case. */
+export function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf("@") + 1).toLowerCase()
+}
+
 export function isMailAddress(text: string): boolean {
   const at = text.lastIndexOf("@")
   const [local, domain] = [text.slice(0, at), text.slice(at + 1)]

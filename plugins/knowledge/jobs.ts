@@ -8,6 +8,8 @@ import { UploadsToken } from "./uploads/uploads.ts"
 export const readVersion = defineJob({
   ...readRef,
   summary: "Read a version of a knowledge item in.",
+  // The key is the host that a document is fetched from.
+  limitsKeys: true,
   inject: { reading: ReadingToken },
   run: ({ payload, deps, organization = "", work, signal, last }) =>
     deps.reading.read(work, organization, payload.item_id, payload.version, { signal, last }),

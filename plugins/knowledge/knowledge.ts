@@ -207,7 +207,8 @@ export class Knowledge {
     work.in(VersionCollection, organization).insert(stored)
     if ("upload" in content) await uploads.claim(work, organization, content.upload, item_id)
     if ("bytes" in content) work.in(UploadCollection, organization).insert({ id, item_id, base64: content.bytes.toString("base64") })
-    queue.enqueue(work, readRef, { item_id, version }, { organization })
+    const key = "url" in content ? new URL(content.url).host : ""
+    queue.enqueue(work, readRef, { item_id, version }, { organization, key })
   }
 }
 

@@ -239,10 +239,11 @@ describe("the job queue", () => {
     const running: string[] = []
     const finished: string[] = []
     let hang: (payload: string) => Promise<void> | void = () => {}
-    const types = ["test.fair", "test.other", "test.narrow"].map((type) =>
+    const types = ["test.fair", "test.other", "test.narrow", "test.limited"].map((type) =>
       defineJob({
         type,
         ...(type === "test.narrow" ? { slots: 2, reservedSlots: 1 } : {}),
+        ...(type === "test.limited" ? { limitsKeys: true } : {}),
         summary: "A job of the test.",
         payload: z.string(),
         retry: { max_attempts: 3, initial_delay_ms: 1, factor: 1, max_delay_ms: 1 },
@@ -254,11 +255,12 @@ describe("the job queue", () => {
         },
       }),
     )
-    const [fair, other, narrow] = types as [(typeof types)[0], (typeof types)[0], (typeof types)[0]]
+    type JobOfTest = (typeof types)[0]
+    const [fair, other, narrow, limited] = types as [JobOfTest, JobOfTest, JobOfTest, JobOfTest]
     const jobPlugin = definePlugin({
       id: "test-fair",
       config: z.strictObject({}),
-      register: (registrar) => registrar.jobs(fair, other, narrow),
+      register: (registrar) => registrar.jobs(fair, other, narrow, limited),
     })
     // As good as never: what is done, is done without a poll.
     const env = { MILLRACE_JOBS_POLL_MS: "3600000", MILLRACE_JOBS_CONCURRENCY: "4" }
@@ -342,6 +344,15 @@ describe("the job queue", () => {
       expect([running.filter((payload) => payload.startsWith("hangs")), finished]).to.deep.equal([["hangs 1"], ["innocent"]])
       letGo()
       await until(() => finished.length === 4)
+    })
+
+    it("leaves slots to other keys of an organization while jobs of one key hang", async () => {
+      for (let n = 0; n < 200; n++) await put(`hangs ${n}`, "alpha", { job: limited, key: "silent" })
+      await put("innocent", "alpha", { job: limited, key: "quick" })
+      await until(() => finished.includes("innocent"))
+      expect(finished).to.deep.equal(["innocent"])
+      letGo()
+      await until(() => finished.length === 201)
     })
 
     it("tries a job again on time", async () => {

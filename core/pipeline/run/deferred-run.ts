@@ -16,10 +16,14 @@ import { type DeferredPayload, type DeferredServices, deferredJobId } from "./de
 import { Execution, type Runnable } from "./execution.ts"
 import { type GateState, gateState } from "./gated-step.ts"
 import { behindHandled } from "./immediate.ts"
-import { attemptStep, recordOutcome, type StepOutcome, withDeadline } from "./step.ts"
+import { type AttemptOptions, aimOf, attemptStep, recordOutcome, type StepOutcome, withDeadline } from "./step.ts"
+import type { Rest } from "./step-slots.ts"
 
 /** Causes of a failed entry that running its deferred steps again can mend. */
 export const deferredCauses: ReadonlySet<string> = new Set(["action_failed", "deferred_failed"])
+
+/** A step that rests looks again by itself after this time, in case its turn was lost. */
+export const longestRestMs = 30_000
 
 /** A decision makes the job due at once, unless the job runs just then; so it looks by itself, too. */
 const lookAgainMs = 300_000
@@ -34,12 +38,16 @@ export interface DeferredRunArgs {
   readonly log: Logger
   /** The job's own: committed with its end, where that is a good one. */
   readonly work: UnitOfWork
+  /** Whether the execution may leave memory until a slot is free. */
+  readonly mayRest: () => boolean
 }
 
 export class DeferredRun {
   readonly #args: DeferredRunArgs
   readonly #execution: Execution
   readonly #steps: readonly Step[]
+  /** Of steps that wait for a slot outside of memory. */
+  readonly #rests: Rest[] = []
 
   constructor(args: DeferredRunArgs) {
     this.#args = args
@@ -68,9 +76,14 @@ export class DeferredRun {
       await Promise.race(running.values())
       if (this.#args.signal.aborted) fault ??= { error: this.#args.signal.reason }
     }
-    if (fault) throw fault.error
+    if (fault) {
+      for (const rest of this.#rests) rest.leave()
+      throw fault.error
+    }
     const due = Object.values(steps).flatMap(({ state, next_at }) => (state === "pending" && next_at ? [Date.parse(next_at)] : []))
-    if (due.length > 0) throw new Postponed(Math.max(0, Math.min(...due) - this.#args.services.clock.now()), this.#progress("pending"))
+    const waits = due.map((at) => Math.max(0, at - this.#args.services.clock.now()))
+    if (this.#rests.length > 0) waits.push(longestRestMs)
+    if (waits.length > 0) throw new Postponed(Math.min(...waits), this.#progress("pending"), this.#rests)
     await this.#conclude()
   }
 
@@ -97,13 +110,15 @@ export class DeferredRun {
     const gate: GateState = step.gated ? await this.#gate(step, work) : { kind: "open" }
     if (gate.kind === "waits") return
     const approval_id = execution.steps[step.id]?.approval_id
-    const { outcome, started } = await this.#attempt(step, attempts, work, gate)
+    const tried = await this.#attempt(step, attempts, work, gate)
+    if (tried === undefined) return
+    const { outcome, started } = tried
     // Stopped, not failed: this try does not count, unless another one must not follow.
     if (!outcome.ok && signal.aborted && outcome.error.details["retryable"] !== false) return
     // Nor does one that called nobody.
-    const tried = outcome.ok || !outcome.error.notTried
-    const failure = recordOutcome(execution, step, outcome, tried ? attempts : earlier, started, services.clock)
-    const over = outcome.ok || (tried && (attempts >= step.retry.max_attempts || outcome.error.details["retryable"] === false))
+    const counts = outcome.ok || !outcome.error.notTried
+    const failure = recordOutcome(execution, step, outcome, counts ? attempts : earlier, started, services.clock)
+    const over = outcome.ok || (counts && isLast(step, outcome.error, attempts))
     const kept = outcome.ok || outcome.finished ? work : new StagedWork(work.id)
     if (approval_id !== undefined) await this.#keepApproval(step, approval_id, outcome, over && gate.kind === "approved" ? kept : undefined)
     if (outcome.ok) return this.#keep(step, kept)
@@ -144,18 +159,29 @@ export class DeferredRun {
     return state
   }
 
-  /** One try, in a slot of its action's type. */
-  async #attempt(step: Step, attempts: number, work: StagedWork, gate: GateState): Promise<{ outcome: StepOutcome; started: number }> {
+  /** One try, in a slot of its action's type. Undefined if the step rests until a slot is free. */
+  async #attempt(
+    step: Step,
+    attempts: number,
+    work: StagedWork,
+    gate: GateState,
+  ): Promise<{ outcome: StepOutcome; started: number } | undefined> {
     const { services, signal, payload } = this.#args
     let started = services.clock.monotonic()
     if (gate.kind === "refused") return { outcome: { ok: false, error: gate.error }, started }
     const approved = gate.kind === "approved" ? gate.configs : undefined
-    const turn = { organization: payload.organization, key: payload.pipeline_id, signal }
-    const outcome = await services.slots.run(step.action.type, turn, () => {
+    const { result } = this.#record(step)
+    const options: AttemptOptions = { given: approved, finished: Array.isArray(result) ? result : undefined }
+    const { destination, rendered } = await aimOf(this.#execution, step, services, options)
+    const caller = { organization: payload.organization, pipeline: payload.pipeline_id, destination, signal }
+    const rest = this.#args.mayRest() ? services.slots.rest(step.action.type, caller) : undefined
+    if (rest) {
+      this.#rests.push(rest)
+      return undefined
+    }
+    const outcome = await services.slots.run(step.action.type, caller, () => {
       started = services.clock.monotonic()
-      const { result } = this.#record(step)
-      const options = { given: approved, finished: Array.isArray(result) ? result : undefined }
-      const attempt = (stop: AbortSignal) => attemptStep(this.#execution, step, attempts, services, work, stop, options)
+      const attempt = (stop: AbortSignal) => attemptStep(this.#execution, step, attempts, services, work, stop, { ...options, rendered })
       return withDeadline(step, signal, services.clock, attempt)
     })
     return { outcome, started }
@@ -248,6 +274,11 @@ export class DeferredRun {
     const message = `The step "${bad.id}" failed: ${steps[bad.id]?.error?.message ?? ""}`
     throw new JobFailed(message, this.#progress("failed"))
   }
+}
+
+/** Whether no try follows this failure. */
+function isLast({ retry }: Step, { details }: AppError, attempts: number): boolean {
+  return attempts >= retry.max_attempts || details["retryable"] === false
 }
 
 function executionOf({ payload, pipeline, entry, signal, log }: DeferredRunArgs): Execution {

@@ -7,7 +7,7 @@ import { AppError, asAppError } from "../../kernel/errors.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import { DeferredPayload, DeferredServices, deferredJobId, openedPayload } from "./deferred-payload.ts"
-import { DeferredRun } from "./deferred-run.ts"
+import { DeferredRun, longestRestMs } from "./deferred-run.ts"
 import type { Runnable } from "./execution.ts"
 
 export const deferredJob = defineJob({
@@ -16,10 +16,11 @@ export const deferredJob = defineJob({
   payload: DeferredPayload,
   retry: { max_attempts: 20, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 600_000 },
   timeoutMs: 900_000,
-  // Its steps wait for slots of their own (step-slots.ts).
-  slots: 128,
+  // Its steps take slots of their own (step-slots.ts). An execution leaves its place while its steps wait long.
+  slots: 256,
+  limitsKeys: true,
   inject: { services: DeferredServices, store: Store },
-  async run({ payload: given, deps, signal, log, work, remembered }) {
+  async run({ payload: given, deps, signal, log, work, remembered, keepsFor }) {
     const payload = openedPayload(given, deps.services.vault)
     const { organization, pipeline_id, revision, execution_id } = payload
     const pipeline = await deps.services.pipelineAt(organization, pipeline_id, revision)
@@ -27,7 +28,8 @@ export const deferredJob = defineJob({
     const written = remembered as JournalEntry | undefined
     const entry = written ?? (await deps.store.open(EntryCollection, organization).get(execution_id))
     if (!entry) throw gone(`The journal entry ${execution_id} was deleted.`)
-    await new DeferredRun({ payload, pipeline, entry, services: deps.services, store: deps.store, signal, log, work }).run()
+    const { services, store } = deps
+    await new DeferredRun({ payload, pipeline, entry, services, store, signal, log, work, mayRest: () => keepsFor(longestRestMs) }).run()
   },
   // Its own retries are for faults of this service; what they cannot mend is written into the entry.
   async exhausted({ payload, deps, work }, error) {

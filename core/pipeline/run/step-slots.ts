@@ -1,45 +1,61 @@
-// How many deferred steps run at once: each type of action has slots of its own, so that mail does not wait behind calls
-// that hang, and organizations take turns for them, with a quarter that goes only to those that hold none.
+// Limits how many deferred steps run at once. Each type of action has slots of its own. Steps take turns by organization,
+// then pipeline, then destination: the host, mail domain or connection that a step calls. A destination that never answers
+// fills its own share, and leaves slots for the others.
 import type { Metrics } from "../../contract/metrics.ts"
 import { measureWaiting } from "../../contract/waiting-metrics.ts"
 import type { Clock } from "../../kernel/clock.ts"
-import { AppError } from "../../kernel/errors.ts"
-import { FairLimiter, type LimitedWork } from "../../kernel/fair-limiter.ts"
+import type { Share } from "../../kernel/fair-scheduler.ts"
+import { TypeSlots } from "./type-slots.ts"
 
 export interface StepSlotsOptions {
-  /** Of each type of action. */
+  /** Steps of one type of action that run at once for one destination of an organization. */
   readonly slots: number
   readonly clock: Clock
   readonly metrics: Metrics
 }
 
+/** A step that needs a slot. */
+export interface StepCaller {
+  readonly organization: string
+  readonly pipeline: string
+  /** Empty if the action names no destination. */
+  readonly destination: string
+  /** Ends the wait. A step that runs goes on. */
+  readonly signal: AbortSignal
+}
+
+/** A step outside of the line: its execution leaves memory and comes back when the line is shorter. */
+export interface Rest {
+  /** Calls back once, when the step may join the line. */
+  onTurn(wake: () => void): void
+  leave(): void
+}
+
 export class StepSlots {
   readonly #options: StepSlotsOptions
-  readonly #limiters = new Map<string, FairLimiter>()
+  readonly #types = new Map<string, TypeSlots>()
 
   constructor(options: StepSlotsOptions) {
     this.#options = options
   }
 
-  /** Runs the work when a slot of the action's type is free. Rejects as it does, and with the signal's reason where that comes before. */
-  run<T>(action: string, who: LimitedWork, work: () => Promise<T>): Promise<T> {
-    return this.#limiter(action).run(who, work)
+  /** Runs the work in a slot of the action's type. Rejects as the work does, or with the signal's reason before the start. */
+  run<T>(action: string, caller: StepCaller, work: () => Promise<T>): Promise<T> {
+    return this.#type(action).run(caller, work)
   }
 
-  #limiter(action: string): FairLimiter {
-    const known = this.#limiters.get(action)
+  /** Returns a rest if the line of the destination is long; undefined if the step is to wait or run. */
+  rest(action: string, caller: StepCaller): Rest | undefined {
+    return this.#type(action).rest(caller)
+  }
+
+  #type(action: string): TypeSlots {
+    const known = this.#types.get(action)
     if (known) return known
     const { slots, clock, metrics } = this.#options
-    const limiter = new FairLimiter({
-      slots,
-      reservedSlots: Math.floor(slots / 4),
-      // The jobs that a node holds are bounded, and so are their steps.
-      maxWaiting: Number.POSITIVE_INFINITY,
-      refusal: () => new AppError("unavailable", "Too many steps are waiting.", { reason: "overloaded" }),
-      now: () => clock.monotonic(),
-    })
-    this.#limiters.set(action, limiter)
-    measureWaiting(metrics, action, () => limiter.shares())
-    return limiter
+    const type = new TypeSlots(slots, () => clock.monotonic())
+    this.#types.set(action, type)
+    measureWaiting(metrics, action, (): readonly Share[] => type.shares())
+    return type
   }
 }

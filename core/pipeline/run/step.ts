@@ -35,6 +35,43 @@ export interface AttemptOptions {
   readonly given?: readonly unknown[] | undefined
   /** Results of the elements that an earlier try finished; this one goes on behind them. */
   readonly finished?: readonly Json[] | undefined
+  /** The config of one element, rendered before the step had a slot. */
+  readonly rendered?: RenderedConfig | undefined
+}
+
+interface RenderedConfig {
+  readonly index: number
+  readonly config: unknown
+}
+
+/** What a step calls first, and the config that says so. */
+export interface StepAim {
+  /** Empty if the action names no destination, or the config does not render. */
+  readonly destination: string
+  readonly rendered?: RenderedConfig
+}
+
+const maxDestination = 200
+
+/** Finds the destination of a deferred step. A config that does not render fails the attempt, and not this. */
+export async function aimOf(execution: Execution, step: Step, services: StepServices, options: AttemptOptions): Promise<StepAim> {
+  const { destination } = step.action
+  if (!destination) return { destination: "" }
+  const nameOf = (config: unknown) => destination(config).slice(0, maxDestination)
+  try {
+    if (options.given) return { destination: options.given.length > 0 ? nameOf(options.given[0]) : "" }
+    const { scope } = execution
+    const budget = new StepBudget(execution.input.stored.organization.id, execution)
+    const render = <T>(evaluate: Evaluate<T>, within: TemplateScope) => services.renderer.render(evaluate, within, budget)
+    if (options.finished === undefined && step.when !== null && !(await render(step.when, scope))) return { destination: "" }
+    const index = step.forEach ? (options.finished?.length ?? 0) : 0
+    const items = step.forEach && (await render(step.forEach, scope))
+    if (items && index >= items.length) return { destination: "" }
+    const config = await render(step.config, items ? { ...scope, item: items[index] as Json } : scope)
+    return { destination: nameOf(config), rendered: { index, config } }
+  } catch {
+    return { destination: "" }
+  }
 }
 
 /** Runs the step once for each element it is for; `work` takes what it stages. */
@@ -82,6 +119,7 @@ class Attempt {
   readonly #budget: StepBudget
   readonly #given: readonly unknown[] | undefined
   readonly #finished: Json[]
+  readonly #rendered: RenderedConfig | undefined
 
   constructor(
     execution: Execution,
@@ -90,7 +128,7 @@ class Attempt {
     services: StepServices,
     work: UnitOfWork,
     signal: AbortSignal,
-    { given, finished = [] }: AttemptOptions,
+    { given, finished = [], rendered }: AttemptOptions,
   ) {
     this.#execution = execution
     this.#step = step
@@ -100,6 +138,7 @@ class Attempt {
     this.#signal = signal
     this.#given = given
     this.#finished = [...finished]
+    this.#rendered = rendered
     this.#budget = new StepBudget(execution.input.stored.organization.id, execution)
   }
 
@@ -132,6 +171,7 @@ class Attempt {
 
   #once(item: Json | undefined, index: number): unknown {
     if (this.#given) return this.#run(this.#given[index], item, index)
+    if (this.#rendered?.index === index) return this.#run(this.#rendered.config, item, index)
     const { scope } = this.#execution
     const config = this.render(this.#step.config, item === undefined ? scope : { ...scope, item })
     return config instanceof Promise ? config.then((rendered) => this.#run(rendered, item, index)) : this.#run(config, item, index)

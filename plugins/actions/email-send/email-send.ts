@@ -4,6 +4,7 @@ import { z } from "zod"
 import { defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
 import {
   buttonUrl,
+  domainOf,
   isMailAddress,
   MailAddressList,
   type MailContent,
@@ -125,6 +126,7 @@ button: { label: Read it, url: "https://acme.test/news" }`,
     const skipped = message_id === null ? ("suppressed" as const) : null
     return { message_id, skipped, accepted: [...accepted], rejected: [...rejected], suppressed: [...suppressed], omitted }
   },
+  destination: ({ to }) => domainOf(parseAddresses(typeof to === "string" ? to : (to[0] ?? ""), "to")[0]?.address ?? ""),
   preview(config) {
     const { reply_to, content, omitted } = messageOf(config)
     const { subject, text } = renderMail(content, "")

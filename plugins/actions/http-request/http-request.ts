@@ -75,6 +75,7 @@ await: true`,
     const { idempotencyKey, signal } = context
     return deps.http.send({ ...requestOf(config), idempotencyKey, signal })
   },
+  destination: ({ url }) => new URL(url).host,
   preview(config): Json {
     const { url, method, headers, body } = requestOf(config)
     return { method, url, headers, ...(body === undefined ? {} : { body }) }

@@ -73,6 +73,7 @@ body: { stage: won }`,
     const request = { method, path, query, headers, body }
     return outcomeOf(await deps.integrations.call(context.organization.id, integration, request, { idempotencyKey, signal }))
   },
+  destination: ({ integration }) => integration,
   preview({ integration, method, path, query, headers, body }): Json {
     return {
       integration,

@@ -205,6 +205,9 @@ export const SenderToken = token<Sender>("Sender")
 export const sendMessage = defineJob({
   ...sendJob,
   summary: "Sends a message to a person.",
+  // Calls wait for a carrier. The key is the number that sends, so that a silent carrier leaves slots to other numbers.
+  slots: 48,
+  limitsKeys: true,
   inject: { sender: SenderToken },
   run: ({ payload: { channel, message_id }, organization = "", deps, signal }) =>
     deps.sender.send(organization, channel, message_id, signal),

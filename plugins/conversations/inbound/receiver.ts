@@ -124,8 +124,8 @@ export class Receiver {
       const arrival = `${from.at} ${from.origin} ${String(from.piece ?? 0).padStart(6, "0")} ${String(index).padStart(6, "0")}`
       const stored = this.#message(work, organization, channel, { received, number, arrival })
       touched.set(stored.conversation_id, { number, address: received.address })
-      if (stored.media.length > 0)
-        this.#services.queue.enqueue(work, mediaJob, { channel, message_id: stored.id }, { organization, id: `${stored.id}:media` })
+      const options = { organization, key: number, id: `${stored.id}:media` }
+      if (stored.media.length > 0) this.#services.queue.enqueue(work, mediaJob, { channel, message_id: stored.id }, options)
       if (stored.direction === "in") await this.#preference(work, organization, channel, { received, stored, entries })
     }
     for (const [conversation_id, ends] of touched)

@@ -13,8 +13,9 @@ import { mediaJob } from "./job-ref.ts"
 export const fetchMessageMedia = defineJob({
   ...mediaJob,
   summary: "Fetches the files of a message.",
-  // Each holds a file in memory.
-  slots: 4,
+  // Each holds a file in memory. The key is the number that received the message.
+  slots: 6,
+  limitsKeys: true,
   inject: {
     store: Store,
     clock: Clock,

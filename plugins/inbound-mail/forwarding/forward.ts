@@ -3,7 +3,7 @@
 import { z } from "zod"
 import { derivedUuid, type JobQueue, type Json, type RateLimiter, type Store, token, type UnitOfWork } from "#core"
 import type { Buckets } from "../../buckets/index.ts"
-import { isMailAddress, type Mailer, ownHeader } from "../../email/index.ts"
+import { domainOf, isMailAddress, type Mailer, ownHeader } from "../../email/index.ts"
 import type { MailRoutes } from "../../sending-domains/index.ts"
 import { InboundMailCollection, type StoredMail } from "../collections.ts"
 import { type Forward, MessageCollection, type StoredMessage } from "../conversations/collections.ts"
@@ -42,7 +42,8 @@ export class Forwarding {
     if (to === "") return null
     const reason = await this.#obstacle(mail, message, to)
     if (reason !== "") return { state: "skipped", to, reason }
-    queue.enqueue(work, forwardRef, { organization, mail_id: mail.id }, { organization, id: derivedUuid("forward", mail.id) })
+    const options = { organization, key: domainOf(to), id: derivedUuid("forward", mail.id) }
+    queue.enqueue(work, forwardRef, { organization, mail_id: mail.id }, options)
     return { state: "queued", to, reason: "" }
   }
 

@@ -5,6 +5,9 @@ import { ForwardingToken, forwardRef } from "./forward.ts"
 
 export const forwardJob = defineJob({
   ...forwardRef,
+  // The key is the domain that the mail is forwarded to.
+  slots: 32,
+  limitsKeys: true,
   summary: "Forwards a received mail to the mailbox of its domain.",
   inject: { forwarding: ForwardingToken, store: Store },
   run: ({ payload: { organization, mail_id }, deps, work, signal }) => deps.forwarding.send(work, organization, mail_id, signal),
