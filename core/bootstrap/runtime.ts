@@ -16,6 +16,7 @@ import { Log, type Logger } from "../kernel/log.ts"
 import { Registry } from "../kernel/registry.ts"
 import type { Sandbox } from "../pipeline/sandbox/sandbox.ts"
 import type { LiveMessageDocument } from "../surface/live/messages.ts"
+import { provideDestinations } from "./destinations.ts"
 import { provideRunner, provideWork } from "./engine.ts"
 import { ListeningHooks } from "./listening.ts"
 import { loadPlugins, registerPlugins } from "./plugins.ts"
@@ -76,6 +77,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.value(Declarations, registry)
   container.value(Outgoing, { capture: args.capture })
   container.provide(Metrics, { create: () => metricsRegistry() })
+  provideDestinations(container)
   provideVault(container, production)
   await provideStorage(container, registry, config, args.storagePatience)
   provideWork(container, registry, ids.uuid(), args)

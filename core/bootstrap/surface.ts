@@ -21,6 +21,7 @@ import { ViewerTokens } from "../contract/viewer-tokens.ts"
 import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
 import { Settings } from "../kernel/config.ts"
+import { Destinations } from "../kernel/destinations.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
@@ -191,10 +192,12 @@ export function provideServer(container: Container, registry: Registry, listenin
       ids: Ids,
       log: Log,
       config: Settings,
+      destinations: Destinations,
     },
-    create: ({ config, sockets, mcp, metrics, ...deps }) =>
+    create: ({ config, sockets, mcp, metrics, destinations, ...deps }) =>
       createHttpServer({
         ...deps,
+        pausedDestinations: () => destinations.states().filter(({ isPaused }) => isPaused).length,
         ...config.server,
         metrics: new MetricsPage(config.metrics, worker?.metricsOfAll(metrics) ?? metrics),
         connections: new Connections({ metrics, clock: deps.clock, log: deps.log }),

@@ -135,6 +135,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
   /** Of a deferred action: the host, mail domain or connection that a run calls. Steps take turns by it, so that one that hangs does not hold up the others. Pure. */
   destination?(config: Rendered<z.output<C>>): string
+  /** Slots of one destination, as a multiple of `jobs.concurrency`; 1 unless given. More if a destination often answers others while it hangs for some. */
+  readonly slotsPerDestination?: number
   /** Names the places of the event, as it was sent, that made a step before the reply fail with `invalid_argument`. The answer 400 names them. Pure. */
   faultsIn?(sent: Json, refused: AppError, event: RefusedEvent): readonly EventFault[]
   /** The config with what a run takes from the event in place of fields that were left out, so that a person who approves it sees all of it. Pure. */

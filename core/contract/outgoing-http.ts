@@ -5,6 +5,8 @@ import type { Json } from "./collection.ts"
 /** One call to another system. */
 export interface OutgoingRequest {
   readonly url: string
+  /** Id of the organization that calls. Each has connections of its own, and its own pauses for hosts that do not answer. Empty or absent: the service itself. */
+  readonly organization?: string
   /** GET unless given. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>

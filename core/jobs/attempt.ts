@@ -26,6 +26,9 @@ export interface AttemptArgs extends JobGating {
 /** Nodes that may end while they hold a job; each further one counts as a try, since the job may be what ends them. */
 const freeTakeovers = 3
 
+/** Of tries that do not count because the destination does not answer. */
+const longestPauseMs = 86_400_000
+
 /** When a job is due again, and whether this node still holds it then. */
 export interface Next {
   readonly milliseconds: number
@@ -120,7 +123,7 @@ async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, { ap
   const { clock, jobs, node, store, keeps } = queue
   const { attempt: number, last, signal, log } = handed
   const failure = asAppError(error)
-  const postponed = error instanceof Postponed ? error.milliseconds : signal.reason instanceof Postponed ? 0 : untriedMs(failure)
+  const postponed = signal.reason instanceof Postponed && !(error instanceof Postponed) ? 0 : postponedMs(error, doc, clock.now())
   const progress = progressOf(error)
   const ended = postponed === undefined && (last || failure.details["retryable"] === false)
   const work = new StagedWork(`${doc.id}:${number}:failed:${clock.monotonic()}`)
@@ -162,6 +165,14 @@ async function hastenedMeanwhile({ store, clock }: AttemptArgs, { id }: JobDocum
   work.in(JobCollection).update(id, update, { where: { held_by: "" }, optional: true })
   await work.commitTo(store)
   return true
+}
+
+/** Undefined for a failure that counts as a try. A destination that is silent for days must not keep a job for ever. */
+function postponedMs(error: unknown, { created_at }: JobDocument, now: number): number | undefined {
+  if (error instanceof Postponed) return error.milliseconds
+  const failure = asAppError(error)
+  const isPausedTooLong = failure.details.reason === "destination_paused" && now - Date.parse(created_at) > longestPauseMs
+  return isPausedTooLong ? undefined : untriedMs(failure)
 }
 
 function progressOf(error: unknown): JobProgress | undefined {

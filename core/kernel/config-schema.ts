@@ -77,7 +77,12 @@ export const CoreConfig = z.strictObject({
     max_process_mb: z.int().min(64).describe("Maximum resident memory of one process; a larger one is replaced between events."),
   }),
   jobs: z.strictObject({
-    concurrency: z.int().min(1).describe("Jobs of one type that this node runs at once. Also deferred steps of one type of action that run at once for one destination of an organization."),
+    concurrency: z
+      .int()
+      .min(1)
+      .describe(
+        "Jobs of one type that this node runs at once. Also deferred steps of one type of action that run at once for one destination of an organization.",
+      ),
     lease_ms: milliseconds.describe("Duration of a job's lease; another node may take the job once it has expired."),
     poll_ms: milliseconds.describe("Interval between polls for due jobs."),
   }),

@@ -2,7 +2,7 @@
 import { join } from "node:path"
 import { z } from "zod"
 import { Clock, definePlugin, Settings, Store, UnitsOfWork } from "#core"
-import { Outgoing } from "#core/engine"
+import { Destinations, Outgoing } from "#core/engine"
 import { OneMailAddress, parseAddresses } from "./addresses.ts"
 import { capturedTransport } from "./captured.ts"
 import { createMailGuards, MailGuards } from "./guards.ts"
@@ -28,6 +28,12 @@ const EmailConfig = z
       .regex(/^smtps?:\/\/[^\s]+$/, "an SMTP URL such as smtps://user:password@mail.example.com:465")
       .optional()
       .describe("SMTP server of `smtp`, with credentials."),
+    max_connections: z
+      .int()
+      .min(2)
+      .max(1_000)
+      .default(48)
+      .describe("Connections to the SMTP server at once for one organization; twice as many in all."),
     from: OneMailAddress.default("Millrace <no-reply@millrace.localhost>").describe(
       "Sender for organizations without a sender of their own.",
     ),
@@ -61,12 +67,13 @@ export default definePlugin({
         store: Store,
         work: UnitsOfWork,
         clock: Clock,
+        destinations: Destinations,
       },
-      create({ settings, senders, outgoing, guards, ...kept }) {
+      create({ settings, senders, outgoing, guards, destinations, ...kept }) {
         if (outgoing.capture) return createMailer(senders, capturedTransport(outgoing.capture), config.footer, guards)
         const transport =
           config.transport === "smtp" && config.url !== undefined
-            ? resuming(smtpTransport(config.url), kept)
+            ? resuming(smtpTransport(config.url, { clock: kept.clock, maxConnections: config.max_connections, destinations }), kept)
             : outboxTransport(join(settings.data_dir, "outbox"))
         return createMailer(senders, transport, config.footer, guards)
       },

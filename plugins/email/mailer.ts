@@ -74,6 +74,7 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
       const { headers, attached, from_name: name = from.name } = message
       const content = { replyTo, subject, html, text, messageId, at: message.at, unsubscribeUrl, headers, attached }
       const mail = {
+        organization: message.organization,
         from: { ...from, name },
         ...(dkim && { dkim }),
         ...(returns && { envelope_from: returns }),

@@ -2,65 +2,68 @@
 // recipients), something that may pass stood in the way, or nobody knows: the server was handed the whole message and did
 // not say what became of it. SMTP has no way to ask, so such a message is not sent again by itself.
 import type { SendMailOptions } from "nodemailer"
-import { AppError } from "#core"
+import { AppError, type Clock } from "#core"
+import { type CallOutcome, type Destinations, systemClock } from "#core/engine"
+import { domainOf } from "./addresses.ts"
+import { type Handed, MailConnections } from "./connections.ts"
 import type { Refusal } from "./guards.ts"
-import { asNodemailer, DeliveryFailed, type Transport } from "./transport.ts"
+import { asNodemailer, type Delivery, DeliveryFailed, type FinishedMail, type Transport } from "./transport.ts"
 
 /** Characters of an answer that are kept. */
 const maxAnswer = 500
 
-export function smtpTransport(url: string): Transport {
-  // Loaded with the first message: commands declare the plugin and send nothing.
-  let pool: ReturnType<typeof openPool> | undefined
+export interface SmtpOptions {
+  readonly clock?: Clock
+  /** At once, of one organization. */
+  readonly maxConnections?: number
+  /** Pauses mail to a server that does not answer. */
+  readonly destinations?: Destinations
+}
+
+export function smtpTransport(url: string, { clock = systemClock, maxConnections = 48, destinations }: SmtpOptions = {}): Transport {
+  const connections = new MailConnections({ url, clock, maxConnections })
+  const name = new URL(url).host
+
+  async function send(mail: FinishedMail, signal: AbortSignal | undefined): Promise<Delivery> {
+    let isHandedOver = false
+    const handedOver = () => {
+      isHandedOver = true
+    }
+    try {
+      const given: SendMailOptions & Handed = { ...asNodemailer(mail), handedOver, ...(signal ? { signal } : {}) }
+      const turn = { organization: mail.organization ?? "", domain: domainOfMail(mail), signal }
+      const info = await connections.use(turn, (pool) => pool.sendMail(given))
+      return { accepted: info.accepted.map(plain), refusals: refusalsOf(info.rejectedErrors) }
+    } catch (error) {
+      throw explain(error, signal, isHandedOver)
+    }
+  }
+
   return {
-    async deliver(mail, signal) {
-      let isHandedOver = false
-      const handedOver = () => {
-        isHandedOver = true
-      }
-      try {
-        const given: SendMailOptions & Handed = { ...asNodemailer(mail), handedOver, ...(signal ? { signal } : {}) }
-        pool ??= openPool(url)
-        const info = await (await pool).sendMail(given)
-        return { accepted: info.accepted.map(plain), refusals: refusalsOf(info.rejectedErrors) }
-      } catch (error) {
-        throw explain(error, signal, isHandedOver)
-      }
+    deliver(mail, signal) {
+      if (!destinations) return send(mail, signal)
+      const { organization = "" } = mail
+      const of = (error: unknown) => outcomeOf(error, signal)
+      return destinations.call({ organization, kind: "mail", name }, () => send(mail, signal), of)
     },
-    close: async () => (await pool)?.close(),
+    close: () => connections.close(),
   }
 }
 
-async function openPool(url: string) {
-  const { createTransport } = await import("nodemailer")
-  const transporter = createTransport({
-    url,
-    pool: true,
-    maxConnections: 4,
-    maxMessages: 100,
-    maxRequeues: 0,
-    connectionTimeout: 10_000,
-    greetingTimeout: 10_000,
-    // As long as a server may take over the end of a message (RFC 5321, 4.5.3.2.6); deadlines of callers come first.
-    socketTimeout: 600_000,
-  })
-  transporter.use("stream", (mail, done) => {
-    const { message, data } = mail
-    const create = message.createReadStream.bind(message)
-    message.createReadStream = (options) => create(options).once("end", () => (data as Handed).handedOver?.())
-    done()
-  })
-  return transporter
+/** Only silence says that the server hangs. A connection that the server closed early says nothing. */
+function outcomeOf(error: unknown, signal: AbortSignal | undefined): CallOutcome {
+  if (signal?.aborted) return signal.reason instanceof AppError && signal.reason.code === "deadline_exceeded" ? "silent" : "unknown"
+  const { cause } = error as { cause?: { code?: unknown; responseCode?: unknown } }
+  if (cause?.code === "ETIMEDOUT") return "silent"
+  return cause?.responseCode === undefined ? "unknown" : "answered"
+}
+
+function domainOfMail({ envelope_to, to, cc, bcc }: FinishedMail): string {
+  return domainOf(envelope_to?.[0] ?? [...to, ...cc, ...bcc][0]?.address ?? "")
 }
 
 function plain(entry: string | { address: string }): string {
   return typeof entry === "string" ? entry : entry.address
-}
-
-/** What a message is given beside what nodemailer knows. */
-interface Handed {
-  /** Called when all of it was read to be written to the server. */
-  readonly handedOver?: () => void
 }
 
 interface ServerAnswer {

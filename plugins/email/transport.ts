@@ -6,6 +6,8 @@ import type { Refusal } from "./guards.ts"
 import type { Sender } from "./senders.ts"
 
 export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
+  /** Id of the organization that sends. */
+  readonly organization?: string
   /** Who it goes to now, where others of the recipients have it already. */
   readonly envelope_to?: readonly string[]
   readonly from: MailAddress

@@ -81,13 +81,15 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
       const isGuarded = !byKeeper && context.base === undefined
       const refusal = isGuarded ? await guards.refusal({ organization, connection: found.connection, request }) : undefined
       if (refusal) throw refusal
-      return callThrough(found.owner, found.connection, request, context)
+      return through(found.owner, organization, found.connection, request, context)
     },
-    callThrough,
+    callThrough: (organization, connection, request, context) => through(organization, organization, connection, request, context),
   }
 
-  async function callThrough(
+  /** `organization` owns the connection, and `caller` uses it. */
+  async function through(
     organization: string,
+    caller: string,
     connection: Connection,
     request: IntegrationRequest,
     { base, ...context }: CallContext = {},
@@ -96,7 +98,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     if (!app) throw unusable(`The app ${connection.app} of the integration "${connection.slug}" is not there any more.`)
     const limited = { organization, connection, limits: app.document?.rate_limits ?? [] }
     const send = (credentials: unknown) => {
-      const outgoing = { ...app.request(credentials, request, base), ...context }
+      const outgoing = { ...app.request(credentials, request, base), ...context, organization: caller }
       return limits.run(limited, () => http.fetch(outgoing))
     }
     if (app.oauth && !connection.broker && connection.credentials === null) {

@@ -1,14 +1,15 @@
 // The client: one call out, its redirects followed by hand so that every hop is checked like the first, one deadline
 // over all of it. Trying again is the job queue's business.
 import type { Agent } from "undici"
-import { AppError, type OutgoingHttp, type OutgoingRequest, type OutgoingResponse } from "#core"
-import { type CoreConfig, type OutgoingCapture, traceHeaders } from "#core/engine"
+import { AppError, type Clock, type OutgoingHttp, type OutgoingRequest, type OutgoingResponse } from "#core"
+import { type CoreConfig, type Destinations, giveUpAfter, type OutgoingCapture, systemClock, traceHeaders } from "#core/engine"
 import { parseHostRule } from "./address-policy.ts"
 import { acceptedEncodings, jsonOf, readBounded, textOf } from "./body.ts"
 import { explain } from "./failures.ts"
 import { guardedConnect, type Resolve } from "./guarded-connect.ts"
 import { checkHeaders } from "./headers.ts"
 import { outcomeOf } from "./outcome.ts"
+import { Pools } from "./pools.ts"
 import { type Hop, nextHop } from "./redirect.ts"
 import { checkLiteral, parseTarget } from "./target.ts"
 
@@ -19,11 +20,21 @@ export interface OutgoingClient extends OutgoingHttp {
   close(): Promise<void>
 }
 
+export interface OutgoingOptions {
+  readonly clock?: Clock
+  /** Pauses the calls to hosts that do not answer. */
+  readonly destinations?: Destinations
+}
+
 /** With a capture nothing is opened: every hop is handed to it. */
-export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve, capture?: OutgoingCapture): OutgoingClient {
+export function createOutgoingHttp(
+  settings: CoreConfig["outgoing"],
+  resolve?: Resolve,
+  capture?: OutgoingCapture,
+  { clock = systemClock, destinations }: OutgoingOptions = {},
+): OutgoingClient {
   const rules = settings.allow_hosts.map(parseHostRule)
   // Loaded with the first call: commands declare the plugin and make none.
-  let agent: Promise<Agent> | undefined
   const openAgent = async () => {
     const { Agent } = await import("undici")
     return new Agent({
@@ -35,16 +46,15 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
       keepAliveTimeout: 10_000,
     })
   }
+  const pools = new Pools(openAgent, clock)
 
-  const once = capture ? (hop: Hop, signal: AbortSignal) => capturedOnce(capture, hop, signal) : sentOnce
+  const once = capture
+    ? (hop: Hop, signal: AbortSignal) => capturedOnce(capture, hop, signal)
+    : (hop: Hop, signal: AbortSignal, maxBytes: number, organization: string) =>
+        pools.use(organization, (agent) => sentOnce(agent, hop, signal, maxBytes))
 
-  async function sentOnce(
-    hop: Hop,
-    signal: AbortSignal,
-    maxBytes: number,
-  ): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
-    agent ??= openAgent()
-    const answer = await (await agent).request({
+  async function sentOnce(agent: Agent, hop: Hop, signal: AbortSignal, maxBytes: number): Promise<HopAnswer> {
+    const answer = await agent.request({
       origin: hop.url.origin,
       path: hop.url.pathname + hop.url.search,
       method: hop.method as "GET",
@@ -70,12 +80,16 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
 
   async function follow(first: Hop, request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResponse> {
     const maxBytes = request.maxFileBytes ?? Math.min(request.maxBytes ?? settings.max_response_bytes, settings.max_response_bytes)
+    const { organization = "" } = request
     let hop = first
     for (let followed = 0; ; followed++) {
       checkLiteral(rules, hop.url)
-      const answer = await once(hop, signal, maxBytes).catch((error: unknown) => {
-        throw explain(error, hop.url.origin, signal)
-      })
+      const { url } = hop
+      const make = () =>
+        once(hop, signal, maxBytes, organization).catch((error: unknown) => {
+          throw explain(error, url.origin, signal)
+        })
+      const answer = await (destinations ? destinations.call({ organization, kind: "http", name: url.host }, make) : make())
       const next = request.redirects === "manual" ? undefined : nextHop(hop, answer, followed, request.redirects ?? "follow")
       if (next) {
         hop = next
@@ -92,24 +106,32 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
 
   async function fetch(request: OutgoingRequest): Promise<OutgoingResponse> {
     const hop = firstHop(request)
-    const deadline = AbortSignal.timeout(request.timeoutMs ?? settings.timeout_ms)
-    const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
-    return follow(hop, request, signal)
+    const deadline = new AbortController()
+    const late = () => deadline.abort(new DOMException("The call timed out.", "TimeoutError"))
+    const cancel = giveUpAfter(clock, request.timeoutMs ?? settings.timeout_ms, late)
+    const signal = request.signal ? AbortSignal.any([request.signal, deadline.signal]) : deadline.signal
+    try {
+      return await follow(hop, request, signal)
+    } finally {
+      cancel()
+    }
   }
 
   return {
     fetch,
     send: async (request) => outcomeOf(await fetch(request)),
     check: (url) => checkLiteral(rules, parseTarget(url)),
-    close: async () => (await agent)?.destroy(),
+    close: () => pools.close(),
   }
 }
 
-async function capturedOnce(
-  capture: OutgoingCapture,
-  hop: Hop,
-  signal: AbortSignal,
-): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
+interface HopAnswer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: Buffer
+}
+
+async function capturedOnce(capture: OutgoingCapture, hop: Hop, signal: AbortSignal): Promise<HopAnswer> {
   const body = hop.body === undefined ? null : Buffer.from(hop.body).toString("utf8")
   const answer = await capture.call({ method: hop.method, url: hop.url.href, headers: hop.headers, body }, signal)
   const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value]))

@@ -15,11 +15,10 @@ const lasting: ReadonlySet<string> = new Set([
 const own: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"])
 
 export function explain(error: unknown, origin: string, signal: AbortSignal): AppError {
-  const known = findAppError(error)
+  const known = signal.aborted && error === signal.reason ? undefined : findAppError(error)
   if (known) return known
   if (signal.aborted) {
-    const late = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError"
-    return late
+    return isLate(signal.reason)
       ? new AppError("deadline_exceeded", `${origin} did not respond before the deadline.`, { reason: "timeout" }, { cause: error })
       : new AppError("canceled", `The call to ${origin} was canceled by its caller.`, { reason: "canceled" }, { cause: error })
   }
@@ -34,6 +33,12 @@ export function explain(error: unknown, origin: string, signal: AbortSignal): Ap
   }
   const details = { reason: "connection_failed" as const, cause: code, ...(lasting.has(code) ? { retryable: false } : {}) }
   return new AppError("unavailable", `The call to ${origin} failed (${code}).`, details, { cause: error })
+}
+
+/** The deadline of the call itself, or of its caller. */
+function isLate(reason: unknown): boolean {
+  if (reason instanceof AppError) return reason.code === "deadline_exceeded"
+  return reason instanceof DOMException && reason.name === "TimeoutError"
 }
 
 /** The refusal may come wrapped: one error for each address tried. */

@@ -1,13 +1,14 @@
 // Everything that leaves the service over HTTP goes through the one client offered here, so that no pipeline, app or
 // page can be talked into reaching what only this machine can reach.
 import { z } from "zod"
-import { definePlugin, OutgoingHttp, Settings, token } from "#core"
-import { Outgoing } from "#core/engine"
+import { Clock, definePlugin, OutgoingHttp, Settings, token } from "#core"
+import { Destinations, Outgoing } from "#core/engine"
 import { createOutgoingHttp, type OutgoingClient } from "./client.ts"
 import { reasons } from "./reasons.ts"
 import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"
 
 export { checkHeaders, refusedHeaders } from "./headers.ts"
+export { asOrganization } from "./organization.ts"
 export { outcomeOf } from "./outcome.ts"
 export { encodeBody, withQuery } from "./request-body.ts"
 export { OutgoingSockets } from "./sockets.ts"
@@ -20,8 +21,8 @@ export default definePlugin({
   config: z.strictObject({}),
   register(registrar) {
     registrar.provide(Client, {
-      inject: { settings: Settings, outgoing: Outgoing },
-      create: ({ settings, outgoing }) => createOutgoingHttp(settings.outgoing, undefined, outgoing.capture),
+      inject: { settings: Settings, outgoing: Outgoing, clock: Clock, destinations: Destinations },
+      create: ({ settings, outgoing, ...deps }) => createOutgoingHttp(settings.outgoing, undefined, outgoing.capture, deps),
       stop: (client) => client.close(),
     })
     registrar.provide(OutgoingHttp, { inject: { client: Client }, create: ({ client }) => client })

@@ -3,6 +3,11 @@ import { z } from "zod"
 import { defineReasons, FieldProblems } from "./define.ts"
 
 export const callReasons = defineReasons({
+  destination_paused: {
+    code: "unavailable",
+    summary: "The host or mail server did not answer its last calls, so it was not called. Nothing was sent.",
+    remedy: "Check that it is up. Calls go on by themselves once it answers.",
+  },
   empty_body: { code: "invalid_argument", summary: "The body is empty." },
   approvals_not_loaded: {
     code: "failed_precondition",

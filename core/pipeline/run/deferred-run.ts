@@ -25,6 +25,9 @@ export const deferredCauses: ReadonlySet<string> = new Set(["action_failed", "de
 /** A step that rests looks again by itself after this time, in case its turn was lost. */
 export const longestRestMs = 30_000
 
+/** Of tries that do not count because the destination does not answer. */
+const longestPauseMs = 86_400_000
+
 /** A decision makes the job due at once, unless the job runs just then; so it looks by itself, too. */
 const lookAgainMs = 300_000
 
@@ -87,6 +90,12 @@ export class DeferredRun {
     await this.#conclude()
   }
 
+  /** A destination that is silent for days must not keep an execution for ever. */
+  #isPausedTooLong({ details }: AppError): boolean {
+    const age = this.#args.services.clock.now() - Date.parse(this.#args.entry.received_at)
+    return details.reason === "destination_paused" && age > longestPauseMs
+  }
+
   /** Whether its needs are finished and its next try is due. */
   #ready(step: Step): boolean {
     const { steps } = this.#execution
@@ -116,7 +125,7 @@ export class DeferredRun {
     // Stopped, not failed: this try does not count, unless another one must not follow.
     if (!outcome.ok && signal.aborted && outcome.error.details["retryable"] !== false) return
     // Nor does one that called nobody.
-    const counts = outcome.ok || !outcome.error.notTried
+    const counts = outcome.ok || !outcome.error.notTried || this.#isPausedTooLong(outcome.error)
     const failure = recordOutcome(execution, step, outcome, counts ? attempts : earlier, started, services.clock)
     const over = outcome.ok || (counts && isLast(step, outcome.error, attempts))
     const kept = outcome.ok || outcome.finished ? work : new StagedWork(work.id)
@@ -174,12 +183,12 @@ export class DeferredRun {
     const options: AttemptOptions = { given: approved, finished: Array.isArray(result) ? result : undefined }
     const { destination, rendered } = await aimOf(this.#execution, step, services, options)
     const caller = { organization: payload.organization, pipeline: payload.pipeline_id, destination, signal }
-    const rest = this.#args.mayRest() ? services.slots.rest(step.action.type, caller) : undefined
+    const rest = this.#args.mayRest() ? services.slots.rest(step.action, caller) : undefined
     if (rest) {
       this.#rests.push(rest)
       return undefined
     }
-    const outcome = await services.slots.run(step.action.type, caller, () => {
+    const outcome = await services.slots.run(step.action, caller, () => {
       started = services.clock.monotonic()
       const attempt = (stop: AbortSignal) => attemptStep(this.#execution, step, attempts, services, work, stop, { ...options, rendered })
       return withDeadline(step, signal, services.clock, attempt)

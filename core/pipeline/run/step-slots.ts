@@ -1,6 +1,7 @@
 // Limits how many deferred steps run at once. Each type of action has slots of its own. Steps take turns by organization,
 // then pipeline, then destination: the host, mail domain or connection that a step calls. A destination that never answers
 // fills its own share, and leaves slots for the others.
+import type { AnyAction } from "../../contract/action.ts"
 import type { Metrics } from "../../contract/metrics.ts"
 import { measureWaiting } from "../../contract/waiting-metrics.ts"
 import type { Clock } from "../../kernel/clock.ts"
@@ -31,6 +32,8 @@ export interface Rest {
   leave(): void
 }
 
+type SlottedAction = Pick<AnyAction, "type" | "slotsPerDestination">
+
 export class StepSlots {
   readonly #options: StepSlotsOptions
   readonly #types = new Map<string, TypeSlots>()
@@ -40,22 +43,22 @@ export class StepSlots {
   }
 
   /** Runs the work in a slot of the action's type. Rejects as the work does, or with the signal's reason before the start. */
-  run<T>(action: string, caller: StepCaller, work: () => Promise<T>): Promise<T> {
+  run<T>(action: SlottedAction, caller: StepCaller, work: () => Promise<T>): Promise<T> {
     return this.#type(action).run(caller, work)
   }
 
   /** Returns a rest if the line of the destination is long; undefined if the step is to wait or run. */
-  rest(action: string, caller: StepCaller): Rest | undefined {
+  rest(action: SlottedAction, caller: StepCaller): Rest | undefined {
     return this.#type(action).rest(caller)
   }
 
-  #type(action: string): TypeSlots {
-    const known = this.#types.get(action)
+  #type({ type: name, slotsPerDestination = 1 }: SlottedAction): TypeSlots {
+    const known = this.#types.get(name)
     if (known) return known
     const { slots, clock, metrics } = this.#options
-    const type = new TypeSlots(slots, () => clock.monotonic())
-    this.#types.set(action, type)
-    measureWaiting(metrics, action, (): readonly Share[] => type.shares())
+    const type = new TypeSlots(slots * slotsPerDestination, () => clock.monotonic())
+    this.#types.set(name, type)
+    measureWaiting(metrics, name, (): readonly Share[] => type.shares())
     return type
   }
 }

@@ -30,6 +30,8 @@ export interface HttpServerDeps {
   /** Ends answers that stay open until one side ends them. */
   readonly closeStreams?: () => Promise<void>
   readonly store: Pick<Store, "ready">
+  /** Destinations whose calls are paused because they do not answer. */
+  readonly pausedDestinations?: () => number
   readonly metrics: MetricsPage
   readonly connections: Connections
   readonly clock: Clock
@@ -158,7 +160,7 @@ function closeAsTheyFallIdle(server: Server, clock: Clock): () => void {
   return () => cancel()
 }
 
-async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ status: string }> {
+async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ status: string; paused_destinations?: number }> {
   if (draining) throw new AppError("unavailable", "The service is stopping.", { reason: "draining" })
   let cancel = () => {}
   const late = new Promise<never>((_resolve, reject) => {
@@ -171,7 +173,9 @@ async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ sta
   } finally {
     cancel()
   }
-  return { status: "ready" }
+  // Events are taken all the same.
+  const paused = deps.pausedDestinations?.() ?? 0
+  return { status: "ready", ...(paused > 0 ? { paused_destinations: paused } : {}) }
 }
 
 /** Clients offer other protocols besides (h2c, for one): those requests are answered as the plain ones that they also are. */

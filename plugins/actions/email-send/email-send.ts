@@ -126,6 +126,8 @@ button: { label: Read it, url: "https://acme.test/news" }`,
     const skipped = message_id === null ? ("suppressed" as const) : null
     return { message_id, skipped, accepted: [...accepted], rejected: [...rejected], suppressed: [...suppressed], omitted }
   },
+  // Of one domain's messages often only some hang, in a content filter say.
+  slotsPerDestination: 2,
   destination: ({ to }) => domainOf(parseAddresses(typeof to === "string" ? to : (to[0] ?? ""), "to")[0]?.address ?? ""),
   preview(config) {
     const { reply_to, content, omitted } = messageOf(config)

@@ -73,7 +73,7 @@ await: true`,
   },
   run({ config, context, deps }) {
     const { idempotencyKey, signal } = context
-    return deps.http.send({ ...requestOf(config), idempotencyKey, signal })
+    return deps.http.send({ ...requestOf(config), organization: context.organization.id, idempotencyKey, signal })
   },
   destination: ({ url }) => new URL(url).host,
   preview(config): Json {

@@ -133,7 +133,7 @@ export class OAuthAccess {
       if (token === undefined) continue
       try {
         const signal = grant.keeps_refresh_token ? this.#stopping.signal : undefined
-        const answer = await protocol.refresh(app.oauth, client, token, signal)
+        const answer = await protocol.of(organization).refresh(app.oauth, client, token, signal)
         return await this.#write(granted, grant, { ...answer, refresh_token: answer.refresh_token ?? token })
       } catch (error) {
         if (!(error instanceof GrantRefused)) {

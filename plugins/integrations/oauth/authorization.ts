@@ -169,7 +169,8 @@ export class Authorizations {
   }
 
   async #exchanged(found: AuthorizationState, state: string, parameters: URLSearchParams): Promise<Return["outcome"]> {
-    const { vault, protocol } = this.#deps
+    const { vault } = this.#deps
+    const protocol = this.#deps.protocol.of(found.organization)
     const { app, provider, client } = await this.#party(found)
     const verifier = vault.open(found.verifier, verifierContext(found.id))
     const redirectUri = this.#redirectUri(found.app)

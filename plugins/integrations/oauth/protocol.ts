@@ -2,6 +2,7 @@
 // checked here; what is stored of it is decided elsewhere.
 import * as oauth from "oauth4webapi"
 import { AppError, type OutgoingHttp } from "#core"
+import { asOrganization } from "../../outgoing-http/index.ts"
 import type { OAuthClient, OAuthProvider } from "../apps/oauth-provider.ts"
 import { originOf, toldAt } from "./api-origin.ts"
 import { standardAnswer } from "./vendor-answers.ts"
@@ -47,6 +48,11 @@ export class OAuthProtocol {
 
   constructor({ http }: { readonly http: OutgoingHttp }) {
     this.#http = http
+  }
+
+  /** The protocol with calls of one organization. */
+  of(organization: string): OAuthProtocol {
+    return new OAuthProtocol({ http: asOrganization(this.#http, organization) })
   }
 
   async authorizationUrl(

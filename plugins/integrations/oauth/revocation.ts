@@ -68,7 +68,7 @@ export class Revocation {
       return
     }
     const tokens = JSON.parse(vault.open(sealed, jobSealContext(jobId))) as Tokens
-    await protocol.revoke(app.oauth, await clients.of(organization, app, client_id), tokens)
+    await protocol.of(organization).revoke(app.oauth, await clients.of(organization, app, client_id), tokens)
   }
 }
 

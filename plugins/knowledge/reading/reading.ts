@@ -51,7 +51,8 @@ export class Reading {
 
   async #outcome(organization: string, version: StoredVersion, { signal, last }: { signal: AbortSignal; last: boolean }): Promise<Read> {
     try {
-      const found = version.source_url === "" ? await this.#uploaded(organization, version) : await this.#fetched(version, signal)
+      const found =
+        version.source_url === "" ? await this.#uploaded(organization, version) : await this.#fetched(organization, version, signal)
       return "ok" in found ? found : await this.#text(found)
     } catch (error) {
       if (!(error instanceof AppError) || (!last && error.details["retryable"] !== false && passing.has(error.code))) throw error
@@ -65,9 +66,9 @@ export class Reading {
     return { type, bytes: Buffer.from(upload?.base64 ?? "", "base64") }
   }
 
-  async #fetched({ source_url, type }: StoredVersion, signal: AbortSignal): Promise<Fetched> {
+  async #fetched(organization: string, { source_url, type }: StoredVersion, signal: AbortSignal): Promise<Fetched> {
     const { http, settings } = this.#deps
-    const answer = await http.fetch({ url: source_url, signal, maxFileBytes: settings.max_fetched_bytes })
+    const answer = await http.fetch({ url: source_url, organization, signal, maxFileBytes: settings.max_fetched_bytes })
     const { status, headers, bytes = new Uint8Array() } = answer
     if (status >= 500 || status === 429 || status === 408)
       throw new AppError("unavailable", `${source_url} answered ${status}.`, { reason: "receiver_unavailable", status })

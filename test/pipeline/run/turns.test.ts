@@ -112,4 +112,21 @@ describe("turns of deferred steps", () => {
     await until("the calls of the second pipeline", () => silent().filter(({ url }) => url.endsWith("/second")).length === 3)
     expect(silent().length).to.equal(15)
   })
+
+  it("keeps the steps of a paused host, does not count their tries, and makes every call once the host answers", async () => {
+    const pipeline = await make("Paused host", { type: "http.request", url: "https://silent.example.com/", retry: { max_attempts: 3 } })
+    await send(pipeline, times(30))
+    await until(() => silent().length >= 12)
+    host.clock.move(3_600_000)
+    await until("paused calls", async () => (await (await fetch(`${host.url}/metrics`)).text()).includes("millrace_breakers_open{"))
+    for (let minute = 0; minute < 20; minute++) host.clock.move(60_000)
+    answer()
+    await until("every step to end", async () => {
+      host.clock.move(60_000)
+      const { body } = await host.api<{ jobs: unknown[] }>("GET", "/v1/jobs?state=queued")
+      return body.jobs.length === 0
+    })
+    const { body } = await host.api<{ jobs: unknown[] }>("GET", "/v1/jobs?state=dead")
+    expect(body.jobs).to.deep.equal([])
+  })
 })

@@ -1,5 +1,5 @@
 // A real SMTP server on loopback that keeps what it was handed, as the envelope and the parsed message.
-import type { AddressInfo } from "node:net"
+import type { AddressInfo, Socket } from "node:net"
 import PostalMime, { type Email } from "postal-mime"
 import { SMTPServer } from "smtp-server"
 
@@ -19,6 +19,8 @@ export interface MailServer {
 export interface MailServerOptions {
   /** Told of each message once it is taken, right before that is answered. */
   readonly accepted?: (mail: ReceivedMail) => void
+  /** True for a message that the server reads and never confirms. */
+  readonly isSilent?: (recipients: readonly string[]) => boolean
 }
 
 type Answer = number | string | undefined
@@ -26,7 +28,7 @@ type Answer = number | string | undefined
 /** `refuse` gives the status with which a recipient is refused, or what is answered, its status in front; the answer waits for a promise. */
 export async function listenForMail(
   refuse: (recipient: string) => Answer | Promise<Answer> = () => undefined,
-  { accepted }: MailServerOptions = {},
+  { accepted, isSilent = () => false }: MailServerOptions = {},
 ): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const server = new SMTPServer({
@@ -47,6 +49,7 @@ export async function listenForMail(
         const raw = Buffer.concat(chunks)
         const from = session.envelope.mailFrom ? session.envelope.mailFrom.address : ""
         const recipients = session.envelope.rcptTo.map(({ address }) => address)
+        if (isSilent(recipients)) return
         PostalMime.parse(raw).then((mail) => {
           const one = { from, recipients, raw: raw.toString("utf8"), mail }
           received.push(one)
@@ -57,11 +60,17 @@ export async function listenForMail(
     },
   })
   server.on("error", () => undefined)
+  const sockets = new Set<Socket>()
+  server.server.on("connection", (socket: Socket) => sockets.add(socket.on("close", () => sockets.delete(socket))))
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { port } = server.server.address() as AddressInfo
   return {
     url: `smtp://127.0.0.1:${port}`,
     received,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        for (const socket of sockets) socket.destroy()
+      }),
   }
 }
