@@ -2,7 +2,9 @@
 import { join } from "node:path"
 import { isEmbedded } from "./bootstrap/embedded.ts"
 import { frameworkRoot } from "./bootstrap/plugins.ts"
+import { handleProcessFaults } from "./bootstrap/process-faults.ts"
 import { Primary } from "./cluster/primary.ts"
+import { supervisedPlace } from "./cluster/supervised.ts"
 import { type WorkerPlace, workerPlace } from "./cluster/worker.ts"
 import { systemClock } from "./kernel/clock.ts"
 import { BootError, type CoreConfig, loadConfig } from "./kernel/config.ts"
@@ -24,15 +26,23 @@ const closingMs = 5_000
 async function main(): Promise<void> {
   collectSeldom()
   const worker = workerPlace()
+  const supervised = worker ? undefined : supervisedPlace()
   let service: Service | undefined
   // Asked to stop while it is built, nothing is there to be stopped.
   worker?.onStop(() => (service ? stop(service) : process.exit(0)))
+  supervised?.onStop((signal) => {
+    service?.log.info({ signal }, "stopping")
+    if (service) stop(service)
+    else process.exit(0)
+  })
   const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), project: process.cwd(), env: process.env })
   const log = createLog(config.log.level, logDestination(config.log.format))
   service = worker || config.workers === 1 ? await node({ config, log }, worker) : primary({ config, log })
-  stopOnSignals(service, worker)
+  stopOnSignals(service, worker !== undefined || supervised !== undefined)
+  handleProcessFaults(service)
   await service.start()
   worker?.listens()
+  supervised?.listens()
   // A worker that replaces another has nothing new to say.
   if (!worker || worker.number === 1) for (const greeting of service.listening.greetings) console.log(greeting)
   collectAll()
@@ -61,11 +71,11 @@ async function node({ config, log }: ServiceArgs, worker: WorkerPlace | undefine
   return buildRuntime({ config: own, log: log.child({ worker: worker.number }), worker })
 }
 
-function stopOnSignals(service: Service, worker: WorkerPlace | undefined): void {
+function stopOnSignals(service: Service, hasParent: boolean): void {
   let asked = false
   const onSignal = (signal: NodeJS.Signals) => {
-    // Asked twice: the operator does not want to wait. A worker may be asked by its primary and by the system.
-    if (asked && !worker) {
+    // Asked twice: the operator does not want to wait. A child may be asked by its parent and by the system.
+    if (asked && !hasParent) {
       service.kill?.()
       process.exit(1)
     }
@@ -74,8 +84,8 @@ function stopOnSignals(service: Service, worker: WorkerPlace | undefined): void 
     stop(service)
   }
   process.on("SIGTERM", onSignal)
-  // A terminal sends it to all processes at once, and the primary says when to stop.
-  process.on("SIGINT", worker ? () => undefined : onSignal)
+  // A terminal sends it to all processes at once, and the parent says when to stop.
+  process.on("SIGINT", hasParent ? () => undefined : onSignal)
 }
 
 const stopping = new WeakSet<Service>()

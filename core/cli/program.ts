@@ -63,9 +63,9 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
 
   program
     .command("start")
-    .description("Start the service.")
+    .description("Start the service. It starts again after a fault.")
     .action(async () => {
-      await import("../main.ts")
+      await import("../supervise.ts")
     })
 
   program

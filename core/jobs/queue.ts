@@ -10,6 +10,7 @@ import { BoundedLog } from "../kernel/bounded-log.ts"
 import { timestamp } from "../kernel/clock.ts"
 import { throwUncaught } from "../kernel/defect.ts"
 import type { Turn } from "../kernel/fair-scheduler.ts"
+import { runOutsideRequests } from "../kernel/request-scope.ts"
 import { isTracing, traceHeaders } from "../kernel/tracing.ts"
 import { type AttemptArgs, attempt, type Next } from "./attempt.ts"
 import { Claims } from "./claims.ts"
@@ -207,7 +208,7 @@ export class DurableQueue implements JobQueue {
     const remembered = doc.run_at > timestamp(this.#args.clock.now()) ? this.#remembered.get(doc) : undefined
     this.#remembered.delete(doc)
     const args = { ...this.#args, remembered, keeps: (milliseconds: number) => this.#keeps(milliseconds) }
-    const done = attempt(args, doc, stop).then((next) => {
+    const done = runOutsideRequests(() => attempt(args, doc, stop)).then((next) => {
       this.#running.delete(doc.id)
       turn.done()
       this.#held.release(doc)

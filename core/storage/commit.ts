@@ -6,6 +6,7 @@ import type { Commit, CommitResult } from "../contract/store.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { throwUncaught } from "../kernel/defect.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
+import { runOutsideRequests } from "../kernel/request-scope.ts"
 import type { StagedCommit, StorageDriver } from "./driver.ts"
 import { sizeOf } from "./size.ts"
 
@@ -137,7 +138,8 @@ export class GroupCommit {
       const group = this.#inOrder ? this.#takeNext() : this.#takeFree()
       if (group.length === 0) return
       this.#inFlight++
-      this.#run(group).catch(throwUncaught)
+      // A group belongs to several requests.
+      runOutsideRequests(() => this.#run(group)).catch(throwUncaught)
     }
   }
 

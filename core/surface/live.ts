@@ -184,11 +184,17 @@ function serve(deps: LiveSocketsDeps, socket: LiveSocket): void {
   }
   const subscriptions = new Subscriptions(deps, peer)
   const answer = (event: "subscribe" | "unsubscribe") => {
-    socket.on(event, async (...given: unknown[]) => {
+    socket.on(event, (...given: unknown[]) => {
       const [request, respond] = [given[0], given.at(-1)]
       // Where nothing was sent, what acknowledges comes first.
-      const acknowledgement = await subscriptions[event](typeof request === "function" ? undefined : request)
-      if (typeof respond === "function") respond(acknowledgement)
+      subscriptions[event](typeof request === "function" ? undefined : request)
+        .then((acknowledgement) => {
+          if (typeof respond === "function") respond(acknowledgement)
+        })
+        .catch((error: unknown) => {
+          deps.log.error({ err: error, event }, "a live session failed and is disconnected")
+          socket.disconnect(true)
+        })
     })
   }
   answer("subscribe")

@@ -130,6 +130,8 @@ async function answer(deps: RestDeps, called: Called, request: Request, response
   const result = await fromHeaders(request.headers, () =>
     inSpan(`${http.method} ${http.path}`, span, () => perform(deps, called, request, response)),
   )
+  // A rejection without a handler has failed the request meanwhile.
+  if (response.writableEnded) return
   if (result.kind === "stream") return await sendStream(request, response, result.status, result.stream)
   if (result.repeated) response.setHeader("Idempotency-Replayed", "true")
   sendText(request, response, result.status, result.text, jsonType)
@@ -168,6 +170,7 @@ function fail(deps: RestDeps, cause: unknown, request: Request, response: Respon
   if (!(cause instanceof AppError) && !(cause instanceof URIError)) {
     deps.log.error({ err: cause, request_id: response.locals["requestId"], path: request.path }, "request failed")
   }
+  if (response.writableEnded) return
   if (response.headersSent) return void response.destroy()
   sendError(request, response, error)
 }

@@ -12,8 +12,10 @@ import { patiently } from "../waiting.ts"
 export interface ServiceOptions {
   readonly dataDir: string
   readonly env?: Readonly<Record<string, string>>
-  /** Modules of faults/ that are loaded before the service, in its threads too. */
+  /** Modules of faults/, or URLs of others, that are loaded before the service, in its threads too. */
   readonly faults?: readonly string[]
+  /** Runs the service under its supervisor, as `npm start` does. */
+  readonly supervised?: boolean
   /** A command that runs the service's own, such as strace. */
   readonly under?: readonly string[]
 }
@@ -42,9 +44,17 @@ export function freshFolder(): { readonly path: string; remove(): void } {
   }
 }
 
-export function launch({ dataDir, env = {}, faults = [], under = [] }: ServiceOptions): ChildProcess {
-  const preloads = faults.flatMap((fault) => ["--import", new URL(`./faults/${fault}.ts`, import.meta.url).href])
-  const [command = "", ...args] = [...under, process.execPath, ...preloads, join(projectRoot, "core/start.js")]
+export function launch({ dataDir, env = {}, faults = [], under = [], supervised = false }: ServiceOptions): ChildProcess {
+  const preloads = faults.flatMap((fault) => [
+    "--import",
+    new URL(fault.endsWith(".ts") ? fault : `./faults/${fault}.ts`, import.meta.url).href,
+  ])
+  const [command = "", ...args] = [
+    ...under,
+    process.execPath,
+    ...preloads,
+    join(projectRoot, supervised ? "core/supervise.js" : "core/start.js"),
+  ]
   return spawn(command, args, {
     detached: true,
     cwd: dataDir,

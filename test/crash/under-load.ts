@@ -18,6 +18,8 @@ export interface UnderLoadArgs {
   readonly env?: Readonly<Record<string, string>>
   /** Folder to use instead of one on the project's disk. */
   readonly dataDir?: string
+  readonly faults?: readonly string[]
+  readonly supervised?: boolean
   /** Goes on sending when connections break. */
   readonly keepsOn?: boolean
   readonly restMs?: number
@@ -31,10 +33,10 @@ export interface UnderLoadArgs {
 }
 
 export async function underLoad(args: UnderLoadArgs): Promise<UnderLoad> {
-  const { connections = 32, env = {}, dataDir, keepsOn = false, restMs = 0, happens } = args
+  const { connections = 32, env = {}, dataDir, keepsOn = false, restMs = 0, faults = [], supervised = false, happens } = args
   const folder = dataDir === undefined ? freshFolder() : { path: dataDir, remove() {} }
   const peer = await startPeer()
-  const options = { dataDir: folder.path, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, ...env } }
+  const options = { dataDir: folder.path, faults, supervised, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, ...env } }
   const started: ServiceProcess[] = []
   let over = false
   const start = async (more: Readonly<Record<string, string>> = {}) => {

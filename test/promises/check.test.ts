@@ -11,6 +11,7 @@ declare function text(): string | Promise<string>
 declare function task(): Promise<number>
 declare function save(): Promise<void>
 declare const emitter: EventEmitter
+declare const loose: { on(event: string, listener: (...given: never[]) => unknown): void }
 `
 
 /** Statements with one fault each, by kind. */
@@ -24,6 +25,7 @@ const faults: Record<string, string> = {
   "a call that is compared": 'console.log(text() === "a")',
   "a call inside a condition": "if (!text()) console.log(1)",
   "an async listener": 'emitter.on("end", async () => { await task() })',
+  "an async listener of an emitter that allows any result": 'loose.on("end", async () => { await task() })',
   "an async timer": "setInterval(async () => { await task() }, 1_000)",
   "an async `forEach`": "[1, 2].forEach(async () => { await task() })",
   "`.then` without a rejection handler": "task().then((found) => console.log(found))",

@@ -14,7 +14,7 @@ type TypesOf = (nodes: readonly Node[]) => readonly (Type | undefined)[]
 export function findDropped(file: SourceFile, checker: Checker): Finding[] {
   const nodes = descendants(file)
   const typesOf: TypesOf = (asked) => (asked.length === 0 ? [] : checker.getTypeAtLocation(asked))
-  const findings = [voided, unused, late, compared, hasty].flatMap((rule) => rule(nodes, typesOf, checker))
+  const findings = [voided, unused, late, compared, hasty, listening].flatMap((rule) => rule(nodes, typesOf, checker))
   return findings
     .map(({ node, message }) => ({ line: file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1, message }))
     .sort((a, b) => a.line - b.line)
@@ -74,6 +74,23 @@ function hasty(nodes: readonly Node[], typesOf: TypesOf, checker: Checker): Foun
     .map((node) => ({
       node,
       message: "`Promise.all` leaves work behind at the first rejection. Use `allDone` of core/kernel/all-done.ts.",
+    }))
+}
+
+/** An async function as a listener or a timer: its caller expects no promise. Types of some emitters allow any result. */
+function listening(nodes: readonly Node[]): Found[] {
+  return nodes
+    .filter(is.isCallExpression)
+    .filter(({ expression }) =>
+      /(^|\.)(on|once|addListener|prependListener|addEventListener|set(Timeout|Interval|Immediate)|queueMicrotask|nextTick)$/.test(
+        expression.getText(),
+      ),
+    )
+    .flatMap((call) => [...call.arguments])
+    .filter((argument) => (is.isArrowFunction(argument) || is.isFunctionExpression(argument)) && /^async\b/.test(argument.getText()))
+    .map((node) => ({
+      node,
+      message: "This async listener drops its promise. Call an async function in it, and give the promise a rejection handler.",
     }))
 }
 

@@ -4,6 +4,7 @@ import type { InboundRequest, Verdict } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope, PageEnvelope } from "../../contract/envelope.ts"
 import type { AppError } from "../../kernel/errors.ts"
+import { currentRequest, type RequestScope } from "../../kernel/request-scope.ts"
 import type { Graph } from "../graph.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import type { StoredPayload } from "../journal/kept.ts"
@@ -57,6 +58,8 @@ export class EventContext implements ExecutionInput {
   envelopeOverride: Partial<PageEnvelope> | undefined
   isTest: boolean
   claim: Claim | undefined
+  /** The request that waits for the reply. */
+  readonly scope: RequestScope | undefined
   /** Set once a request is verified. */
   verdict: (Verdict & { ok: true }) | undefined
 
@@ -96,6 +99,7 @@ export class EventContext implements ExecutionInput {
     this.envelopeOverride = undefined
     this.isTest = args.isTest === true || taggedAsTest(args.headers)
     this.claim = undefined
+    this.scope = args.request && currentRequest()
     this.verdict = undefined
     this.journalId = entry.id
     entry.is_test = this.isTest

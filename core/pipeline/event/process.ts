@@ -7,6 +7,7 @@ import type { PageEnvelope } from "../../contract/envelope.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { runInRequest } from "../../kernel/request-scope.ts"
 import { inStage, isTracing } from "../../kernel/tracing.ts"
 import type { SeenKey } from "../journal/collections.ts"
 import { noteOutcome, notePayload, noteReply, noteTiming, noteVerdict } from "../journal/draft.ts"
@@ -43,6 +44,8 @@ export interface Stage {
   readonly span?: string
   /** Name under which the entry holds its duration. */
   readonly timing?: string
+  /** Runs code of plugins. A group of events shares its turn, so each event then enters the scope of its own request. */
+  readonly isScoped?: boolean
   /** A promise only where something is awaited: one a stage was a tenth of what an event costs. */
   readonly take: (event: EventContext) => StageResult | Promise<StageResult>
 }
@@ -72,12 +75,12 @@ export class EventProcessor {
   readonly #entered = new Gathering<Underway>(setImmediate, maxGroup, (group) => this.#advance(group))
   readonly #resumed = new Gathering<Underway>(queueMicrotask, maxGroup, (group) => this.#advance(group))
 
-  readonly #verify: Stage = { span: "verify", timing: "verify", take: (event) => this.#takeVerdict(event) }
+  readonly #verify: Stage = { span: "verify", timing: "verify", isScoped: true, take: (event) => this.#takeVerdict(event) }
   readonly #read: Stage = { take: (event) => this.#readBody(event) }
   readonly #dedupe: Stage = { take: (event) => this.#deduplicate(event) }
   readonly #transform: Stage = { span: "transform", timing: "sandbox", take: (event) => this.#transformed(event) }
-  readonly #run: Stage = { span: "run", timing: "run", take: (event) => this.#execute(event) }
-  readonly #commit: Stage = { span: "commit", take: (event) => this.#committed(event) }
+  readonly #run: Stage = { span: "run", timing: "run", isScoped: true, take: (event) => this.#execute(event) }
+  readonly #commit: Stage = { span: "commit", isScoped: true, take: (event) => this.#committed(event) }
   readonly #announce: Stage = { take: (event) => this.#announced(event) }
 
   /** From a request at an endpoint. */
@@ -88,7 +91,7 @@ export class EventProcessor {
   readonly again = [this.#transform, this.#run, this.#commit, this.#announce]
   /** Verified and read; what follows is a plugin's. */
   handedTo(intake: Stage["take"]): readonly Stage[] {
-    return [this.#verify, this.#read, { span: "intake", take: intake }]
+    return [this.#verify, this.#read, { span: "intake", isScoped: true, take: intake }]
   }
 
   /** Refused by its source. */
@@ -137,7 +140,9 @@ export class EventProcessor {
     const began = stage.timing ? clock.monotonic() : 0
     let result: StageResult | Promise<StageResult>
     try {
-      result = stage.span && traced ? inStage(stage.span, () => stage.take(event)) : stage.take(event)
+      if (stage.span && traced) result = inStage(stage.span, () => stage.take(event))
+      else if (stage.isScoped && event.scope) result = runInRequest(event.scope, stage.take, event)
+      else result = stage.take(event)
     } catch (error) {
       return this.#ended(one, this.reject.broken(event, error))
     }

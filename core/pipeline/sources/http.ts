@@ -253,7 +253,8 @@ export class HttpSource implements InboundHandler {
   #end(exchange: Exchange, answer: HttpAnswer | undefined): void {
     const { request, response, requestId, slot } = exchange
     if (slot) this.#limiter.release(slot)
-    if (!answer) return
+    // A rejection without a handler has failed the request meanwhile.
+    if (!answer || response.writableEnded) return
     try {
       writeAnswer(response, answer, requestId, request.headers.origin)
     } catch (error) {

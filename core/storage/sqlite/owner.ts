@@ -1,7 +1,9 @@
 // The one process that may change the data file: it holds the lock, keeps the writing thread alive and has it remove what
 // expired, in steps that queue behind the groups that came meanwhile.
+
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
+import { throwUncaught } from "../../kernel/defect.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { Checkpoints } from "./checkpoints.ts"
 import { isDamage } from "./damage.ts"
@@ -64,7 +66,12 @@ export class FileOwner {
   /** Commits a packed group (packed.ts); one outcome each, in order. Throws `unavailable` when the group may be repeated. */
   async group(group: string): Promise<readonly WireOutcome[]> {
     const { results = [] } = await this.#ask({ kind: "group", group })
-    this.#checkpoints.wrote(group.length)
+    try {
+      this.#checkpoints.wrote(group.length)
+    } catch (error) {
+      // The group is written: its commits succeeded.
+      throwUncaught(error)
+    }
     return results
   }
 

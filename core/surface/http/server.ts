@@ -8,6 +8,7 @@ import { type Clock, giveUpAfter } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { type RequestScope, runInRequest } from "../../kernel/request-scope.ts"
 import type { RequestListener } from "../rest.ts"
 import { sendError, sendJson } from "./answer.ts"
 import type { Connections } from "./connections.ts"
@@ -78,7 +79,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   ])
   if (deps.metrics.shared) watched.set("/metrics", (request, response) => deps.metrics.show(request, response))
 
-  const handle = (request: IncomingMessage, response: ServerResponse) => {
+  const handle = (request: IncomingMessage, response: ServerResponse) =>
+    runInRequest(new HttpScope(request, response), route, request, response)
+  const route = (request: IncomingMessage, response: ServerResponse) => {
     if (!deps.connections.takes(request, response)) return
     if (draining) response.setHeader("Connection", "close")
     const url = originForm(request.url ?? "/")
@@ -146,6 +149,24 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       })()
       return stopping
     },
+  }
+}
+
+/** A request as the scope of its promises. */
+class HttpScope implements RequestScope {
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request
+    this.#response = response
+  }
+
+  fail(): void {
+    const response = this.#response
+    if (response.writableEnded || response.destroyed) return
+    if (response.headersSent) response.destroy()
+    else sendError(this.#request, response, new AppError("internal", "The service failed to process the request.", { reason: "internal" }))
   }
 }
 

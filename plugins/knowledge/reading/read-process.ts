@@ -25,7 +25,7 @@ const watchMs = 25
 
 /** Resolves with what the document says, or why it says nothing. Rejects where the process could not be started. */
 export async function readInProcess(task: ReadTask, limits: ReadLimits): Promise<ReadOutcome> {
-  const child = start(task.type, limits.memoryMb)
+  const child = start(task.type, limits)
   let why: "memory" | "deadline" | undefined
   let stderr = ""
   const kill = (reason?: "memory" | "deadline") => {
@@ -72,7 +72,7 @@ export async function readInProcess(task: ReadTask, limits: ReadLimits): Promise
   return { kind: "fault", fault: "crashed", message: "The document ended the process that read it." }
 }
 
-function start(type: ReadTask["type"], memoryMb: number): ChildProcess {
+function start(type: ReadTask["type"], { memoryMb, deadlineMs }: ReadLimits): ChildProcess {
   const flags = [
     ...["--no-warnings", "--permission", "--disable-proto=delete", "--disallow-code-generation-from-strings"],
     ...[`--max-old-space-size=${memoryMb}`, "--no-experimental-websocket", "--no-experimental-eventsource"],
@@ -82,7 +82,13 @@ function start(type: ReadTask["type"], memoryMb: number): ChildProcess {
   const options = { env: {}, stdio: ["pipe", "pipe", "pipe"] as ("pipe" | "ignore")[] }
   if (process.platform !== "linux") return spawn(process.execPath, command.slice(1), options)
   const maxKb = (memoryMb + reservedMb) * 1_024
-  return spawn("/bin/sh", ["-c", `ulimit -d ${maxKb}; ulimit -c 0; exec /usr/bin/env -i TZ=UTC "$0" "$@"`, ...command], options)
+  // A process that outlives the service has no other deadline.
+  const maxCpuSeconds = Math.ceil(deadlineMs / 500) + 5
+  return spawn(
+    "/bin/sh",
+    ["-c", `ulimit -d ${maxKb}; ulimit -t ${maxCpuSeconds}; ulimit -c 0; exec /usr/bin/env -i TZ=UTC "$0" "$@"`, ...command],
+    options,
+  )
 }
 
 let folders: string[] | undefined
