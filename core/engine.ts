@@ -3,7 +3,15 @@
 
 export { Actions, type Reply } from "./contract/action.ts"
 export { AuthModes, type SignedParts } from "./contract/auth-mode.ts"
-export { Authenticator, type Credentials, credentialsTopic, type Role, roles, sessionCookie } from "./contract/caller.ts"
+export {
+  Authenticator,
+  type Credentials,
+  credentialsTopic,
+  type ManagementLink,
+  type Role,
+  roles,
+  sessionCookie,
+} from "./contract/caller.ts"
 export { channelPattern, type HistoryArgs, isReservedChannel, type PastMessage } from "./contract/channel.ts"
 export type { CollectionSpec } from "./contract/collection.ts"
 export { Declarations } from "./contract/declarations.ts"

@@ -15,6 +15,13 @@ export function roleAtLeast(role: Role, needed: Role): boolean {
 /** The surface a call came through. */
 export type Surface = "rest" | "mcp" | "live" | "internal"
 
+/** One period in which an organization manages another. A later period of the same two has another `since`. */
+export interface ManagementLink {
+  readonly manager_id: string
+  /** RFC 3339. */
+  readonly since: string
+}
+
 /** Who calls an operation, for which organization, and with what rights. */
 export interface Caller {
   /** The organization the call acts in; every read and write stays inside it. */
@@ -22,6 +29,8 @@ export interface Caller {
   readonly role: Role
   /** The organization whose credential it is, where that one manages the one it acts in. */
   readonly manager?: { readonly id: string; readonly slug: string; readonly name: string }
+  /** The management link that the credential depends on: of a manager, and of every key, session and link that descends from one. */
+  readonly link?: ManagementLink
   /** Scopes of a scoped token; undefined for an API key, which has every scope that its role allows. */
   readonly scopes: ReadonlySet<string> | undefined
   readonly credential: {

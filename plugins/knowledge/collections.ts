@@ -120,6 +120,8 @@ export interface StoredFile extends Document {
   bytes: number
   /** Until when it may be uploaded and claimed. */
   expires_at: string
+  /** The management link that the upload link ends with. */
+  link?: { manager_id: string; since: string }
 }
 
 export const FileCollection = defineCollection<StoredFile>()({

@@ -2,6 +2,7 @@
 import { Clock, definePlugin, Ids, JobQueue, OutgoingHttp, PublicUrl, Store, token, UnitsOfWork, Vault } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { Models } from "../models/index.ts"
+import { Organizations } from "../organizations/index.ts"
 import {
   FileCollection,
   IndexCollection,
@@ -31,7 +32,7 @@ const SegmentsToken = token<Segments>("KnowledgeSegments")
 export default definePlugin({
   id: "knowledge",
   reasons,
-  needs: ["buckets", "models", "outgoing-http"],
+  needs: ["buckets", "models", "organizations", "outgoing-http"],
   config: KnowledgeSettings,
   register(registrar, settings) {
     registrar.collections(ItemCollection, VersionCollection, UploadCollection, IndexCollection, PartCollection, RemovalCollection)
@@ -58,6 +59,7 @@ export default definePlugin({
         buckets: Buckets,
         vault: Vault,
         publicUrl: PublicUrl,
+        organizations: Organizations,
       },
       create: (deps) => new Uploads(deps),
     })

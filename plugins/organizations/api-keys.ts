@@ -16,7 +16,7 @@ export interface NewKey {
   readonly manager?: boolean
   /** Maker; null for a service principal. */
   readonly user: string | null
-  /** The managing organization whose credential makes it. */
+  /** The managing organization that the maker's credential depends on. */
   readonly managerId?: string | undefined
   /** Id of the credential that makes it. */
   readonly createdBy?: string

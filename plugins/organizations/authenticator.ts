@@ -1,7 +1,7 @@
 // From a bearer credential to a caller. Found keys are kept in memory and dropped when they change anywhere, so that a
 // call costs one hash and no read, and a revocation holds when the call that asked for it is answered.
 import { AppError, allKeys, type CacheInvalidation, type Caller, type Clock, roleAtLeast, type Store, sameBytes } from "#core"
-import { type Authenticator, type Credentials, credentialsTopic, type Role } from "#core/engine"
+import { type Authenticator, type Credentials, credentialsTopic, type ManagementLink, type Role } from "#core/engine"
 import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { GenerationCache } from "./generation-cache.ts"
@@ -84,13 +84,16 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
           reason: "organization_not_accessible",
         })
       }
-      const user = key.user_id === null ? undefined : await organizations.user(key.user_id)
       const manager = await managerOf(organizations, one, organization)
+      const link = linkOf(organization, manager?.id ?? key.manager_id)
+      if (link === undefined) throw unauthenticated("credential_revoked", "The management that this key depends on has ended; use another.")
+      const user = key.user_id === null ? undefined : await organizations.user(key.user_id)
       use.note(owner, key)
       return {
         organization: { id: organization.id, slug: organization.slug, name: organization.name },
         role,
         ...(manager ? { manager } : {}),
+        ...(link ? { link } : {}),
         // Every key may ask who it is.
         scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
         credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at },
@@ -113,6 +116,12 @@ async function managerOf(
   if (key.user_id !== null && (await organizations.membership(organization.id, key.user_id))) return undefined
   const found = await organizations.byId(owner)
   return found && { id: found.id, slug: found.slug, name: found.name }
+}
+
+/** The link to a manager: null if the credential depends on none, undefined if the link has ended. */
+function linkOf({ managed_by }: Organization, manager: string | null): ManagementLink | null | undefined {
+  if (manager === null) return null
+  return managed_by?.id === manager ? { manager_id: manager, since: managed_by.since } : undefined
 }
 
 /** What the key's maker, or a service principal, may do in the organization at most; undefined: it is out of reach. */

@@ -46,7 +46,7 @@ export interface StoredKey extends Document {
   created_by: string | null
   /** Of a session: public part of the key that signed in, whose end ends it. */
   signed_in_with?: string
-  /** The managing organization whose credential made it here; it ends with that management. */
+  /** The managing organization whose credential made it here, directly or through other keys. It ends with that management. */
   manager_id: string | null
   created_at: string
   expires_at: string | null

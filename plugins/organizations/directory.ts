@@ -12,7 +12,7 @@ import {
   token,
   type UnitOfWork,
 } from "#core"
-import { credentialsTopic, type Role } from "#core/engine"
+import { credentialsTopic, type ManagementLink, type Role } from "#core/engine"
 import {
   type Membership,
   MembershipsCollection,
@@ -52,6 +52,8 @@ export interface Organizations {
   onTimeZone(hook: TimeZoneHook): void
   /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. The commit is `aborted` where `before` is not what there was. */
   setManager(work: UnitOfWork, managed: string, manager: { id: string; role: Role } | null, before?: Organization["managed_by"]): void
+  /** Returns false if the link has ended, also if the two were linked again since. */
+  holds(organization: string, link: ManagementLink): Promise<boolean>
   /** Counts a key that the manager makes; the commit is `aborted` where it does not manage the organization. */
   countKey(work: UnitOfWork, managed: string, manager: string): void
 }
@@ -161,6 +163,10 @@ export function createOrganizations({ store, invalidation, clock, ids, staff }: 
       changed(work, user)
     },
     onTimeZone: (hook) => void hooks.push(hook),
+    async holds(id, { manager_id, since }) {
+      const found = (await byId(id))?.managed_by
+      return found?.id === manager_id && found.since === since
+    },
     countKey(work, managed, manager) {
       work.in(OrganizationsCollection).update(managed, { $inc: { "managed_by.made_keys": 1 } }, { where: { "managed_by.id": manager } })
     },

@@ -121,7 +121,7 @@ export default definePlugin({
     })
     reg.provide(ViewerTokens, { inject: { sessions: ViewerSessions }, create: ({ sessions }) => sessions })
     reg.provide(ViewerSessions, {
-      inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock, ids: Ids },
+      inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock, ids: Ids, organizations: Organizations },
       create: createViewerSessions,
     })
   },

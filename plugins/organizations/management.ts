@@ -4,7 +4,14 @@ import { createHash, randomBytes } from "node:crypto"
 import { AppError, type Clock, derivedUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
 import type { Role } from "#core/engine"
 import type { ApiKeys } from "./api-keys.ts"
-import { type Invitation, InvitationsCollection, KeysCollection, type Organization, OrganizationsCollection } from "./collections.ts"
+import {
+  type Invitation,
+  InvitationsCollection,
+  KeysCollection,
+  type Organization,
+  OrganizationsCollection,
+  type StoredKey,
+} from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 
 const codePrefix = "mr_invite_"
@@ -70,14 +77,22 @@ export class Management {
     return timestamp(this.#deps.clock.now())
   }
 
-  /** Stages the end of what there is between the two, and of the keys that the manager made. */
+  /** Stages the end of the link, and of every key and session that descends from the manager. */
   async end(work: UnitOfWork, managed: Organization, manager: string): Promise<void> {
     const { store, keys, organizations } = this.#deps
     // As stored, and before the keys are read: one that is made meanwhile has this commit made again.
     const before = (await store.open(OrganizationsCollection).get(managed.id))?.managed_by
     if (before?.id === manager) organizations.setManager(work, managed.id, null, before)
-    const made = store.open(KeysCollection, managed.id).stream({ manager_id: manager, revoked_at: null })
-    for await (const key of made) keys.revoke(work, managed.id, key)
+    for (const key of await this.#descendants(managed.id, manager)) keys.revoke(work, managed.id, key)
+  }
+
+  /** Valid keys that the manager made, or that descend from such a key. A key made by an earlier version names its maker only. */
+  async #descendants(managed: string, manager: string): Promise<StoredKey[]> {
+    const all = new Map<string, StoredKey>()
+    for await (const key of this.#deps.store.open(KeysCollection, managed).stream({})) all.set(key.id, key)
+    const descends = (key: StoredKey | undefined): boolean =>
+      key !== undefined && (key.manager_id === manager || descends(all.get(key.created_by ?? "")))
+    return [...all.values()].filter((key) => key.revoked_at === null && descends(key))
   }
 
   #valid(found: Invitation | undefined, fits: (invitation: Invitation) => boolean): Invitation {

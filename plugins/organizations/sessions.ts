@@ -41,7 +41,7 @@ export function createSessions({ store, works, clock, keys, authenticator }: Ses
   let pending: { readonly hash: string; readonly key: string; readonly ends: number } | undefined
   return {
     async signIn(credentials) {
-      const { organization, credential } = await authenticator.authenticate(credentials)
+      const { organization, credential, link } = await authenticator.authenticate(credentials)
       if (credential.kind === "session")
         throw new AppError("permission_denied", "A session cannot open another one; sign in with a key.", { reason: "session_not_a_key" })
       const key = await store.open(KeysCollection, organization.id).get(credential.id)
@@ -53,7 +53,7 @@ export function createSessions({ store, works, clock, keys, authenticator }: Ses
       const expires_at = timestamp(ends)
       const text = await works.run((work) => {
         const { id: createdBy, name, role, scopes, manager, user_id: user, key_id: signedInWith } = key
-        const rights = { name, role, scopes, manager, user }
+        const rights = { name, role, scopes, manager, user, managerId: link?.manager_id }
         return keys.mint(work, organization.id, { ...rights, kind: "session", expiresAt: expires_at, createdBy, signedInWith }).text
       })
       return { text, expires_at }

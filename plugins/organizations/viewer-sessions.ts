@@ -3,13 +3,17 @@
 import { createHash } from "node:crypto"
 import { CompactSign, type CryptoKey, errors, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose"
 import { AppError, type Clock, type Ids, type Store, timestamp, token, type UnitsOfWork, type Vault } from "#core"
+import type { ManagementLink } from "#core/engine"
 import { type SigningKey, SigningKeysCollection, signingKeyContext } from "./collections.ts"
+import type { Organizations } from "./directory.ts"
 
 export interface ViewerClaims {
   readonly organization_id: string
   readonly artifact_id?: string
   readonly visitor_id?: string
   readonly variant?: string
+  /** The management link that the token ends with. */
+  readonly link?: ManagementLink
 }
 
 export interface ViewerSessions {
@@ -26,6 +30,7 @@ interface ViewerSessionsDeps {
   readonly vault: Vault
   readonly clock: Clock
   readonly ids: Ids
+  readonly organizations: Organizations
 }
 
 const issuer = "millrace"
@@ -35,7 +40,9 @@ const verifiedLimit = 5_000
 type KeyPair = { readonly kid: string; readonly sign: CryptoKey; readonly check: CryptoKey }
 
 export function createViewerSessions(deps: ViewerSessionsDeps): ViewerSessions {
-  const { clock, ids } = deps
+  const { clock, ids, organizations } = deps
+  const standing = async (claims: ViewerClaims) =>
+    !claims.link || (await organizations.holds(claims.organization_id, claims.link)) ? claims : ({ error: "invalid" } as const)
   let loading: Promise<KeyPair> | undefined
   const keys = () => {
     loading ??= loadKeys(deps).catch((error: unknown) => {
@@ -59,7 +66,7 @@ export function createViewerSessions(deps: ViewerSessionsDeps): ViewerSessions {
     async verify(text) {
       const digest = createHash("sha256").update(text).digest("base64")
       const seen = verified.get(digest)
-      if (seen) return clock.now() < seen.expires ? seen.claims : { error: "expired" }
+      if (seen) return clock.now() < seen.expires ? standing(seen.claims) : { error: "expired" }
       const { check } = await keys()
       try {
         const options = { issuer, audience, algorithms: ["EdDSA"], currentDate: new Date(clock.now()), requiredClaims: ["exp", "jti"] }
@@ -68,7 +75,7 @@ export function createViewerSessions(deps: ViewerSessionsDeps): ViewerSessions {
         if (!claims) return { error: "invalid" }
         if (verified.size >= verifiedLimit) verified.clear()
         verified.set(digest, { claims, expires: Number(payload.exp) * 1_000 })
-        return claims
+        return await standing(claims)
       } catch (error) {
         if (error instanceof errors.JOSEError) return { error: error instanceof errors.JWTExpired ? "expired" : "invalid" }
         throw error
@@ -78,10 +85,11 @@ export function createViewerSessions(deps: ViewerSessionsDeps): ViewerSessions {
 }
 
 function readClaims(payload: Record<string, unknown>): ViewerClaims | undefined {
-  const { organization_id } = payload
+  const { organization_id, link } = payload
   if (typeof organization_id !== "string") return undefined
   const optional = ["artifact_id", "visitor_id", "variant"].filter((name) => typeof payload[name] === "string")
-  return { organization_id, ...Object.fromEntries(optional.map((name) => [name, payload[name]])) }
+  const named = Object.fromEntries(optional.map((name) => [name, payload[name]]))
+  return { organization_id, ...named, ...(link === undefined ? {} : { link: link as ManagementLink }) }
 }
 
 async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Promise<KeyPair> {

@@ -23,7 +23,7 @@ export const uploadDocument = defineOperation({
   secretOutput: ["upload_url"],
   inject: { uploads: UploadsToken, settings: KnowledgeSettingsToken },
   handle({ caller, deps, work }) {
-    const { id, url, expires_at } = deps.uploads.offer(work, caller.organization.id)
+    const { id, url, expires_at } = deps.uploads.offer(work, caller)
     return { upload_id: id, upload_url: url, max_bytes: deps.settings.max_uploaded_bytes, expires_at }
   },
 })

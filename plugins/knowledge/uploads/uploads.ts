@@ -3,6 +3,7 @@
 import { createHmac } from "node:crypto"
 import {
   AppError,
+  type Caller,
   type Clock,
   type FieldsOf,
   type Ids,
@@ -18,6 +19,7 @@ import {
   type Vault,
 } from "#core"
 import type { Buckets } from "../../buckets/index.ts"
+import type { Organizations } from "../../organizations/index.ts"
 import { FileCollection, type StoredFile, VersionCollection } from "../collections.ts"
 import { dropFileRef } from "../job-refs.ts"
 
@@ -30,6 +32,7 @@ interface UploadsDeps {
   readonly buckets: Buckets
   readonly vault: Vault
   readonly publicUrl: PublicUrl
+  readonly organizations: Organizations
 }
 
 export const uploadPath = "/v1/knowledge-uploads"
@@ -46,23 +49,26 @@ export class Uploads {
   }
 
   /** Stages a place for a document, and returns the link that takes it once. */
-  offer(work: UnitOfWork, organization: string): { id: string; url: string; expires_at: string } {
+  offer(
+    work: UnitOfWork,
+    { organization: { id: organization }, link }: Pick<Caller, "organization" | "link">,
+  ): { id: string; url: string; expires_at: string } {
     const { clock, ids, queue, publicUrl } = this.#deps
     const id = ids.uuid()
     const now = clock.now()
     const expires_at = timestamp(now + lifeMs)
-    work.in(FileCollection, organization).insert({ id, state: "awaited", item_id: "", bytes: 0, expires_at })
+    work.in(FileCollection, organization).insert({ id, state: "awaited", item_id: "", bytes: 0, expires_at, ...(link ? { link } : {}) })
     queue.enqueue(work, dropFileRef, { upload_id: id }, { organization, runAt: now + lifeMs })
     const signature = this.#mac(organization, id).toString("base64url")
     return { id, url: `${publicUrl()}${uploadPath}/${organization}/${id}?signature=${signature}`, expires_at }
   }
 
-  /** Throws the same for what does not exist, has expired and is not signed. */
+  /** Throws the same refusal for an unknown, an expired and an unsigned link, and for one whose management has ended. */
   async requireOffer(organization: string, id: string, signature: string): Promise<void> {
     const given = Buffer.from(signature, "base64url")
     const isSigned = given.toString("base64url") === signature && sameBytes(given, this.#mac(organization, id))
     const found = isSigned ? await this.#find(organization, id) : undefined
-    if (!found) {
+    if (!found || (found.link && !(await this.#deps.organizations.holds(organization, found.link)))) {
       const message = "The link is not one that POST /v1/knowledge-uploads gave, or has expired; ask for another."
       throw new AppError("permission_denied", message, { reason: "upload_link_refused" })
     }

@@ -75,10 +75,10 @@ export const createKey = defineOperation({
       user: member?.user_id ?? null,
       createdBy: caller.credential.id,
       expiresAt: input.expires_at ?? null,
-      managerId: caller.manager?.id,
+      managerId: caller.link?.manager_id,
     })
     // Not where the management ends meanwhile, nor unseen by its end, which revokes what it finds.
-    if (caller.manager) deps.organizations.countKey(work, caller.organization.id, caller.manager.id)
+    if (caller.link) deps.organizations.countKey(work, caller.organization.id, caller.link.manager_id)
     return { ...shown(stored), secret: text }
   },
 })

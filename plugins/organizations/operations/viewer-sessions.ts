@@ -32,6 +32,7 @@ export const createViewerSession = defineOperation({
       ...(artifact_id === undefined ? {} : { artifact_id }),
       ...(visitor_id === undefined ? {} : { visitor_id }),
       ...(variant === undefined ? {} : { variant }),
+      ...(caller.link ? { link: caller.link } : {}),
     }
     return deps.sessions.mint(claims, input.ttl_s)
   },

@@ -136,6 +136,74 @@ describe("managed organizations", () => {
     }
   })
 
+  it("end with every credential that descends from the manager, and with no other", async () => {
+    const [agency, shop] = [await owned("agency-tree"), await owned("shop-tree")]
+    const manager = await serviceKey(agency.id, "admin", true)
+    await adopt(agency, shop.slug, "admin")
+    const make = async (options: { key: string; headers?: Record<string, string> }, name: string) => {
+      const wanted = { name, role: "admin" }
+      const made = await host.api<{ secret: string; id: string }>("POST", "/v1/api-keys", wanted, options)
+      expect(made.status, JSON.stringify(made.body)).to.equal(200)
+      return made.body
+    }
+    const child = await make(inside(manager, shop.slug), "child")
+    const grandchild = await make({ key: child.secret }, "grandchild")
+    const last = await make({ key: grandchild.secret }, "great-grandchild")
+    // Keys of an earlier version name their maker only.
+    const earlier = await host.get(UnitsOfWork).run((work) => {
+      const wanted = { name: "earlier", kind: "api_key", role: "admin", scopes: null, user: null, createdBy: child.id } as const
+      return host.get(ApiKeys).mint(work, shop.id, wanted).text
+    })
+    const signedIn = await fetch(`${host.url}/console-session`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ key: last.secret }),
+    })
+    const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? ""
+    const own = await make({ key: shop.key }, "own")
+    const viewer = async (key: string) => (await host.api<{ token: string }>("POST", "/v1/viewer-sessions", {}, { key })).body.token
+    const upload = async (key: string) =>
+      (await host.api<{ upload_url: string }>("POST", "/v1/knowledge-uploads", {}, { key })).body.upload_url
+    const viewers = [await viewer(grandchild.secret), await viewer(own.secret)]
+    const links = [await upload(last.secret), await upload(own.secret)]
+    const document = {
+      name: "For viewers",
+      state: "active",
+      auth_mode: "authenticated_viewer",
+      pipeline: [{ type: "dataset.write", dataset_slug: "seen", row: { seen: "{{ event.seen }}" } }],
+    }
+    const { body: pipeline } = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", document, { key: shop.key })
+    const send = async (token = "") =>
+      (
+        await fetch(pipeline.inbound_url, {
+          method: "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: '{"seen":"yes"}',
+        })
+      ).status
+    for (const token of viewers) expect(await send(token)).to.equal(200)
+    const auth = { token: last.secret }
+    const socket = io(host.url, { path: "/live", auth, reconnection: false, forceNew: true, transports: ["websocket"] })
+    await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("connect_error", reject))
+    const dropped = new Promise<void>((resolve) => socket.once("disconnect", () => resolve()))
+
+    expect((await end(shop.key, agency.slug)).status).to.equal(200)
+    await dropped
+    socket.close()
+    for (const key of [child.secret, grandchild.secret, last.secret, earlier])
+      expect((await host.api("GET", "/v1/me", undefined, { key })).status).to.equal(401)
+    expect((await fetch(`${host.url}/v1/me`, { headers: { cookie } })).status).to.equal(401)
+    expect(await Promise.all(viewers.map(send))).to.deep.equal([401, 200])
+    const put = async (link = "") => (await fetch(link, { method: "PUT", body: "A document." })).status
+    expect([await put(links[0]), await put(links[1])]).to.deep.equal([403, 200])
+    expect((await host.api("GET", "/v1/me", undefined, { key: own.secret })).status).to.equal(200)
+    // A later link of the same two does not revive what the first one left.
+    host.clock.set(host.clock.now() + 1_000)
+    await adopt(agency, shop.slug, "admin")
+    expect((await host.api("GET", "/v1/me", undefined, { key: grandchild.secret })).status).to.equal(401)
+    expect(await send(viewers[0])).to.equal(401)
+  })
+
   it("are invited for two weeks, unless the invitation is revoked", async () => {
     const [agency, shop] = [await owned("agency-5"), await owned("shop-5")]
     const invite = async () =>
