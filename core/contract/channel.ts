@@ -12,6 +12,8 @@ import type { UnitOfWork } from "./unit-of-work.ts"
 export interface Channel {
   readonly name: string
   readonly summary: string
+  /** The scope of the reads that the channel mirrors. A scoped token needs it beside `live:subscribe`. */
+  readonly scope: `${string}:read`
   /** The least role that may subscribe. Default `member`; `guest` only where messages carry no payload, row or preview. */
   readonly role?: Role
   /** False where messages may be emitted without being stored: a client that reconnects is told that some may be missing. */

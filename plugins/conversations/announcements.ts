@@ -6,10 +6,12 @@ import type { DeliveryState } from "./receipts.ts"
 export const liveChannels = {
   chat_app: defineChannel({
     name: "chatapp_conversations",
+    scope: "conversations:read",
     summary: "Conversations by chat app, their messages and opt-outs as they change: ids and states.",
   }),
   sms: defineChannel({
     name: "text_conversations",
+    scope: "conversations:read",
     summary: "Conversations by text message, their messages and opt-outs as they change: ids and states.",
   }),
 } as const

@@ -4,6 +4,7 @@ import { defineChannel, type Json, type Live, type UnitOfWork } from "#core"
 
 export const rowsChannel = defineChannel({
   name: "datasets:*",
+  scope: "datasets:read",
   summary: "Rows of one dataset as they are written (`row_written`: `id`, `values` as given) and deleted (`row_deleted`: `id`).",
   durable: false,
 })

@@ -8,6 +8,7 @@ import { newestEntries, statuses } from "./newest-entries.ts"
 /** Without payloads: what became of each event, as it is journalled. */
 export const executionsChannel = defineChannel({
   name: "executions",
+  scope: "event_pipelines:read",
   summary: "Every event when it is journalled: pipeline, status, cause.",
   role: "guest",
   filters: { pipeline: z.string().describe("Slug."), status: z.enum(statuses), cause: z.string(), is_test: z.boolean() },

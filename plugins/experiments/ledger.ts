@@ -4,6 +4,7 @@ import { ObservationCollection, type StoredExperiment, type StoredObservation } 
 
 export const experimentsChannel = defineChannel({
   name: "experiments",
+  scope: "experiments:read",
   summary: "Each observation on an experiment's ledger, and how far panels and tournaments are.",
 })
 

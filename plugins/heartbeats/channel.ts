@@ -3,5 +3,6 @@ import { defineChannel } from "#core"
 
 export const heartbeatsChannel = defineChannel({
   name: "heartbeats",
+  scope: "heartbeats:read",
   summary: "Runs of heartbeats as they end, and heartbeats that were paused since they kept failing.",
 })

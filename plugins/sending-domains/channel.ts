@@ -3,5 +3,6 @@ import { defineChannel } from "#core"
 
 export const sendingDomainsChannel = defineChannel({
   name: "sending_domains",
+  scope: "sending_domains:read",
   summary: "Sending domains whose status changes.",
 })

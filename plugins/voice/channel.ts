@@ -3,5 +3,6 @@ import { defineChannel } from "#core"
 
 export const voiceChannel = defineChannel({
   name: "voice",
+  scope: "voice:read",
   summary: "Registrations of caller names whose status changes.",
 })

@@ -20,10 +20,10 @@ interface Told {
 type Channels = Record<string, Told>
 
 const filters = { kind: z.enum(["red", "blue"]), is_test: z.boolean() }
-const kept = defineChannel({ name: "filtered-kept", summary: "Kept.", role: "guest", filters })
+const kept = defineChannel({ name: "filtered-kept", summary: "Kept.", scope: "notes:read", role: "guest", filters })
 /** What was emitted and not kept, as a channel with documents of its own has it. */
 const past: (PastMessage & { readonly organization: string })[] = []
-const derived = defineChannel({ name: "filtered-derived", summary: "Derived.", role: "guest", filters, history })
+const derived = defineChannel({ name: "filtered-derived", summary: "Derived.", scope: "notes:read", role: "guest", filters, history })
 
 async function history({ since, limit, filter }: HistoryArgs): Promise<PastMessage[]> {
   const from = new Date(since).toISOString()

@@ -42,8 +42,8 @@ describe("live updates", () => {
   const clients: Socket[] = []
   before(async () => {
     const channels = [
-      defineChannel({ name: "executions", summary: "Executions.", role: "guest" }),
-      defineChannel({ name: "datasets:*", summary: "Rows of a dataset." }),
+      defineChannel({ name: "executions", summary: "Executions.", scope: "event_pipelines:read", role: "guest" }),
+      defineChannel({ name: "datasets:*", summary: "Rows of a dataset.", scope: "datasets:read" }),
     ]
     bench = await openSurfaceBench({ channels, keepMessages: 20, endpointOrganization: orgA.id })
     // What is caught up on goes back for ten seconds, however long a test takes.

@@ -1,7 +1,6 @@
 // Who is on the other end of a socket, and which channels they may join. A token sees its organization's channels; an
 // anonymous viewer sees the public ones of one endpoint, and nothing else.
 import type { Authenticator, Caller } from "../../contract/caller.ts"
-import { roleAtLeast } from "../../contract/caller.ts"
 import { type Channel, coversChannel, isReservedChannel } from "../../contract/channel.ts"
 import type { ViewerTokens } from "../../contract/viewer-tokens.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -86,7 +85,7 @@ export async function authenticate(
   return caller
 }
 
-/** Throws `permission_denied` or `not_found` when this guest may not join the channel. */
+/** Throws `permission_denied` or `not_found` when this guest may not join the channel. A channel of the service needs the scope of its reads. */
 export function mayJoin(guest: Guest, channel: string, declared: readonly Channel[]): void {
   const known = declared.find(({ name }) => coversChannel(name, channel))
   const reserved = known !== undefined || isReservedChannel(channel)
@@ -102,18 +101,8 @@ export function mayJoin(guest: Guest, channel: string, declared: readonly Channe
       reason: "channel_not_found",
     })
   }
-  const needed = known?.role ?? "member"
-  if (!roleAtLeast(guest.caller.role, needed)) {
-    throw new AppError(
-      "permission_denied",
-      `The channel "${channel}" needs the role "${needed}"; this credential acts as "${guest.caller.role}".`,
-      {
-        reason: "role_too_low",
-        needed_role: needed,
-        role: guest.caller.role,
-      },
-    )
-  }
+  const access = { scope: known?.scope ?? "live:subscribe", role: known?.role ?? ("member" as const) }
+  authorise(access, guest.caller, `the channel "${channel}"`)
 }
 
 function badHandshake(problem: string): AppError {

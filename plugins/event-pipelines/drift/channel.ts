@@ -5,6 +5,7 @@ import type { Drift } from "./findings.ts"
 
 export const schemaDriftChannel = defineChannel({
   name: "schema_drift",
+  scope: "event_pipelines:read",
   summary: "Differences of a pipeline's events from its schema and from its events before, each when it is first found.",
 })
 

@@ -6,6 +6,7 @@ import type { Health } from "./health.ts"
 
 export const connectionsChannel = defineChannel({
   name: "connections",
+  scope: "integrations:read",
   summary: "Connections that begin to fail, and those that work again.",
 })
 

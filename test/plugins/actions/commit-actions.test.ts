@@ -175,7 +175,7 @@ describe("live.broadcast", () => {
   })
 
   it("refuses the service's own channels, at save and from an event", async () => {
-    for (const name of ["executions", "datasets:*"]) defineChannel({ name, summary: name })
+    for (const name of ["executions", "datasets:*"]) defineChannel({ name, summary: name, scope: "notes:read" })
     for (const channel of ["executions", "datasets", "datasets:leads", "executions:x", "datasets:{{ event.slug }}"]) {
       expect(findings(liveBroadcast, `channel: "${channel}"`), channel).to.deep.equal(["error reserved-channel"])
     }
