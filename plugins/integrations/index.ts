@@ -19,7 +19,7 @@ import { CallCounts } from "./limits/collections.ts"
 import { OAuthClientSettings, StoredClients } from "./oauth/clients.ts"
 import { AuthorizationStates, GrantHolders, Grants, Tickets } from "./oauth/collections.ts"
 import { GrantRevocation, revokeGrant } from "./oauth/revocation.ts"
-import { AuthorizationFlow, authorize, callback } from "./oauth/routes.ts"
+import { AuthorizationFlow, authorize, callback, ownAppCallback } from "./oauth/routes.ts"
 import { createOAuth, OAuth } from "./oauth/service.ts"
 import { listIntegrationApps } from "./operations/apps.ts"
 import { connectIntegration } from "./operations/connect.ts"
@@ -56,7 +56,7 @@ export default definePlugin({
   }),
   register(registrar, config) {
     registrar.collections(Connections, Tickets, AuthorizationStates, Grants, GrantHolders, StoredClients, OwnApps, CallCounts)
-    registrar.routes(authorize, callback, brokerConnect, brokerDone)
+    registrar.routes(authorize, callback, ownAppCallback, brokerConnect, brokerDone)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
     registrar.operations(updateIntegration, testIntegration, listIntegrationApps, createApp, getApp, updateApp, deleteApp)
     registrar.operations(setOAuthClient, listOAuthClients, deleteOAuthClient)

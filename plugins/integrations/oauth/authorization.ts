@@ -106,7 +106,7 @@ export class Authorizations {
     if (!connection) throw new UnknownAuthorization()
     const [state, browser, verifier] = [secret(), secret(), secret()]
     const id = hashed(state)
-    const redirectUri = this.#redirectUri(ticket.app)
+    const redirectUri = this.#redirectUri(ticket)
     const scopes = ticket.scopes.length > 0 ? ticket.scopes : provider.scopes
     const location = await protocol.authorizationUrl(provider, client, { redirectUri, state, verifier, scopes })
     const { opened, organization_id: _, ...shared } = ticket
@@ -128,12 +128,12 @@ export class Authorizations {
   }
 
   /** The browser comes back from the authorization server. Throws UnknownAuthorization or AuthorizationFailed. */
-  async finish(app: string, parameters: URLSearchParams, cookieOf: (name: string) => string | undefined): Promise<Return> {
+  async finish(at: CallbackPlace, parameters: URLSearchParams, cookieOf: (name: string) => string | undefined): Promise<Return> {
     const { store } = this.#deps
     const state = parameters.get("state") ?? ""
     const found = await store.open(AuthorizationStates).get(hashed(state))
     const cookie = found && cookieOf(cookieName(found.id))
-    if (!found || this.#isOver(found) || found.app !== app || cookie === undefined || !sameSecret(hashed(cookie), found.browser)) {
+    if (!found || this.#isOver(found) || !isPlaceOf(found, at) || cookie === undefined || !sameSecret(hashed(cookie), found.browser)) {
       throw new UnknownAuthorization()
     }
     await this.#use(found)
@@ -173,7 +173,7 @@ export class Authorizations {
     const protocol = this.#deps.protocol.of(found.organization)
     const { app, provider, client } = await this.#party(found)
     const verifier = vault.open(found.verifier, verifierContext(found.id))
-    const redirectUri = this.#redirectUri(found.app)
+    const redirectUri = this.#redirectUri(found)
     const tokens = await protocol.exchange(provider, client, { parameters, state, redirectUri, verifier })
     try {
       const api_origin = await protocol.apiOrigin(provider, tokens)
@@ -234,8 +234,8 @@ export class Authorizations {
     return { app, provider: app.oauth, client: await clients.of(begun.organization, app) }
   }
 
-  #redirectUri(app: string): string {
-    return redirectUri(this.#deps.publicUrl, app)
+  #redirectUri(begun: AppPlace): string {
+    return redirectUri(this.#deps.publicUrl, begun)
   }
 
   #end(): string {
@@ -247,9 +247,22 @@ export class Authorizations {
   }
 }
 
-/** One for each app, so that a response of one authorization server is never taken for another's. */
-export function redirectUri(publicUrl: PublicUrl, app: string): string {
-  return `${publicUrl()}${oauthPath}/callback/${encodeURIComponent(app)}`
+type AppPlace = Pick<Authorization, "organization" | "app" | "own_app">
+
+/** Each app has a redirect URI of its own, and an organization's own app names the organization. So no answer of one authorization server counts for another. */
+export function redirectUri(publicUrl: PublicUrl, { organization, app, own_app }: AppPlace): string {
+  const place = [...(own_app ? [organization] : []), encodeURIComponent(app)]
+  return `${publicUrl()}${oauthPath}/callback/${place.join("/")}`
+}
+
+/** The path of a callback: `organization` is set for an own app. */
+export interface CallbackPlace {
+  readonly organization: string | undefined
+  readonly app: string
+}
+
+function isPlaceOf(begun: AppPlace, { organization, app }: CallbackPlace): boolean {
+  return begun.app === app && organization === (begun.own_app ? begun.organization : undefined)
 }
 
 /** 256 bits. */

@@ -1,6 +1,6 @@
 // What a browser opens: connect_url, which sends it to the authorization server, and the callback it comes back to.
 import { parseCookie, stringifySetCookie } from "cookie"
-import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, token } from "#core"
+import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, type RouteRequest, type RouteResponse, token } from "#core"
 import { AuthorizationFailed, type Authorizations, lifeMs, oauthPath, UnknownAuthorization } from "./authorization.ts"
 import { authorizationErrorOf } from "./authorization-error.ts"
 import { askingPage, ended, messagePage } from "./pages.ts"
@@ -37,52 +37,63 @@ export const authorize = defineRoute({
   },
 })
 
+const callbackDocument = {
+  description:
+    "Takes the authorization response (RFC 6749 section 4.1.2, `iss` of RFC 9207), keeps the tokens, and sends the browser to `return_url` with `status` and `integration_id` added; without a `return_url`, a page says how it went.",
+  query: { code: "The code.", state: "The state.", iss: "The issuer.", error: "Why access was not granted." },
+  answers: {
+    "200": { description: "The app is connected.", type: "text/html" },
+    "303": { description: "To the return_url of the authorization." },
+    "400": { description: "The response is not one to a request of this browser, or access was not granted.", type: "text/html" },
+    "502": { description: "The authorization server failed.", type: "text/html" },
+  },
+}
+
 export const callback = defineRoute({
   name: "integrations.oauth_callback",
   summary: "End an authorization: the redirect URI of OAuth clients.",
   method: "GET",
   path: `${oauthPath}/callback/{app}`,
   inject: { flow: AuthorizationFlow },
-  document: {
-    description:
-      "Takes the authorization response (RFC 6749 section 4.1.2, `iss` of RFC 9207), keeps the tokens, and sends the browser to `return_url` with `status` and `integration_id` added; without a `return_url`, a page says how it went.",
-    path: { app: "The app." },
-    query: { code: "The code.", state: "The state.", iss: "The issuer.", error: "Why access was not granted." },
-    answers: {
-      "200": { description: "The app is connected.", type: "text/html" },
-      "303": { description: "To the return_url of the authorization." },
-      "400": { description: "The response is not one to a request of this browser, or access was not granted.", type: "text/html" },
-      "502": { description: "The authorization server failed.", type: "text/html" },
-    },
-  },
-  async handle({ request, deps }) {
-    const cookies = parseCookie(request.headers["cookie"] ?? "")
-    try {
-      const { authorization } = await deps.flow.finish(request.params["app"] ?? "", request.query, (name) => cookies[name])
-      return ended(authorization, 200, { status: "connected" }, `${authorization.app} is connected. You can close this window.`)
-    } catch (error) {
-      if (error instanceof UnknownAuthorization) {
-        return messagePage(
-          400,
-          "This authorization is not valid: it was used before, has expired, or began in another browser. Connect the app again.",
-        )
-      }
-      if (!(error instanceof AuthorizationFailed)) throw error
-      const { authorization, cause } = error
-      if (cause instanceof AuthorizationDenied) {
-        const { reason: code } = authorizationErrorOf(cause)
-        return ended(authorization, 400, { status: "denied", error: code }, `Access to ${authorization.app} was not granted (${code}).`)
-      }
-      request.log.warn(
-        { err: cause, integration_id: authorization.integration_id, app: authorization.app },
-        "an OAuth authorization failed",
-      )
-      const failure = cause instanceof GrantRefused ? "invalid_grant" : "server_error"
-      const text = `${authorization.app} could not be connected: its authorization server's answer was not usable. Connect it again.`
-      return ended(authorization, 502, { status: "failed", error: failure }, text)
-    }
-  },
+  document: { ...callbackDocument, path: { app: "The app." } },
+  handle: ({ request, deps }) => finish(request, deps.flow),
 })
+
+export const ownAppCallback = defineRoute({
+  name: "integrations.own_app_oauth_callback",
+  summary: "End an authorization of an organization's own app: the redirect URI of its OAuth client.",
+  method: "GET",
+  path: `${oauthPath}/callback/{organization}/{app}`,
+  inject: { flow: AuthorizationFlow },
+  document: { ...callbackDocument, path: { organization: "Id of the organization.", app: "The app." } },
+  handle: ({ request, deps }) => finish(request, deps.flow),
+})
+
+async function finish(request: RouteRequest, flow: Authorizations): Promise<RouteResponse> {
+  const { organization, app = "" } = request.params
+  const cookies = parseCookie(request.headers["cookie"] ?? "")
+  try {
+    const { authorization } = await flow.finish({ organization, app }, request.query, (name) => cookies[name])
+    return ended(authorization, 200, { status: "connected" }, `${authorization.app} is connected. You can close this window.`)
+  } catch (error) {
+    if (error instanceof UnknownAuthorization) {
+      return messagePage(
+        400,
+        "This authorization is not valid: it was used before, has expired, or began in another browser. Connect the app again.",
+      )
+    }
+    if (!(error instanceof AuthorizationFailed)) throw error
+    const { authorization, cause } = error
+    if (cause instanceof AuthorizationDenied) {
+      const { reason: code } = authorizationErrorOf(cause)
+      return ended(authorization, 400, { status: "denied", error: code }, `Access to ${authorization.app} was not granted (${code}).`)
+    }
+    request.log.warn({ err: cause, integration_id: authorization.integration_id, app: authorization.app }, "an OAuth authorization failed")
+    const failure = cause instanceof GrantRefused ? "invalid_grant" : "server_error"
+    const text = `${authorization.app} could not be connected: its authorization server's answer was not usable. Connect it again.`
+    return ended(authorization, 502, { status: "failed", error: failure }, text)
+  }
+}
 
 /** Of the public URL, which may have a path before the service's own. */
 function cookiePath(publicUrl: PublicUrlOf): string {

@@ -20,9 +20,11 @@ const ClientView = z.object({
   updated_at: z.string(),
 })
 
-function shown(client: StoredClient, publicUrl: PublicUrl): z.input<typeof ClientView> {
-  const { app, client_id, client_secret, created_at, updated_at } = client
-  return { app, client_id, has_client_secret: client_secret !== null, redirect_uri: redirectUri(publicUrl, app), created_at, updated_at }
+type ShownClient = Pick<StoredClient, "app" | "client_id" | "client_secret" | "created_at" | "updated_at">
+
+function shown({ client_secret, ...client }: ShownClient, redirect_uri: string): z.input<typeof ClientView> {
+  const { app, client_id, created_at, updated_at } = client
+  return { app, client_id, has_client_secret: client_secret !== null, redirect_uri, created_at, updated_at }
 }
 
 const registered = { app: "hubspot", client_id: "0b1e5f0a", client_secret: "hubspot-client-secret" }
@@ -61,7 +63,11 @@ export const setOAuthClient = defineOperation({
     if (before) work.in(StoredClients, organization).update(id, { $set: change }, { where: { updated_at: before.updated_at } })
     else work.in(StoredClients, organization).insert({ id, app: name, created_at: now, ...change })
     if (app.own) stageUse(work, organization, app.own)
-    return shown({ id, app: name, created_at: before?.created_at ?? now, ...change }, deps.publicUrl)
+    const own_app = app.own !== undefined
+    return shown(
+      { app: name, created_at: before?.created_at ?? now, ...change },
+      redirectUri(deps.publicUrl, { organization, app: name, own_app }),
+    )
   },
   onConflict: async ({ error }) => error,
 })
@@ -76,10 +82,13 @@ export const listOAuthClients = defineOperation({
   input: z.strictObject({}),
   output: z.object({ integration_oauth_clients: z.array(ClientView) }),
   errors: [],
-  inject: { store: Store, publicUrl: PublicUrl },
+  inject: { store: Store, apps: OrganizationAppsToken, publicUrl: PublicUrl },
   async handle({ caller, deps }) {
-    const clients = await deps.store.open(StoredClients, caller.organization.id).find({}, { sort: { app: 1 }, limit: 200 })
-    return { integration_oauth_clients: clients.map((client) => shown(client, deps.publicUrl)) }
+    const organization = caller.organization.id
+    const clients = await deps.store.open(StoredClients, organization).find({}, { sort: { app: 1 }, limit: 200 })
+    const own = new Set((await deps.apps.all(organization)).flatMap(({ name, own }) => (own ? [name] : [])))
+    const uriOf = ({ app }: StoredClient) => redirectUri(deps.publicUrl, { organization, app, own_app: own.has(app) })
+    return { integration_oauth_clients: clients.map((client) => shown(client, uriOf(client))) }
   },
 })
 

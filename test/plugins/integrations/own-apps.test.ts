@@ -8,8 +8,9 @@ import { StoredClients } from "../../../plugins/integrations/oauth/clients.ts"
 import { OwnApps, ownAppId } from "../../../plugins/integrations/own-apps/collections.ts"
 import { maxOwnApps } from "../../../plugins/integrations/own-apps/organization-apps.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { Browser } from "./oauth/browser.ts"
 import { vendorClient } from "./oauth/vendor-server.ts"
-import { startVendorService, type VendorService, vendorDocument } from "./oauth/vendor-service.ts"
+import { returnUrl, startVendorService, type VendorService, vendorDocument } from "./oauth/vendor-service.ts"
 
 interface Refusal {
   readonly message: string
@@ -56,6 +57,52 @@ describe("an organization's own apps and OAuth clients", () => {
   }
   const connectKeyed = (app: string, key?: string) =>
     api<{ integration_id: string }>("POST", "/v1/integrations-connect", { app, credentials: { api_key: "K-1" }, share_with_org: true }, key)
+
+  it("have redirect URIs that name their organization, and take an answer at no other", async () => {
+    const { host, vendor } = service
+    await create(granted("acme"))
+    await create(granted("acme"), other.key)
+    const uris = []
+    for (const key of [host.adminKey, other.key]) {
+      const { body } = await api<{ redirect_uri: string }>("PUT", `${clients}/acme`, vendorClient, key)
+      uris.push(body.redirect_uri)
+      const { body: listed } = await api<{ integration_oauth_clients: { app: string; redirect_uri: string }[] }>(
+        "GET",
+        clients,
+        undefined,
+        key,
+      )
+      expect(listed.integration_oauth_clients.find(({ app }) => app === "acme")?.redirect_uri).to.equal(body.redirect_uri)
+    }
+    const base = `${host.url}/v1/integrations/oauth/callback`
+    expect(uris).to.deep.equal([`${base}/${host.organization.id}/acme`, `${base}/${other.id}/acme`])
+
+    const input = { app: "acme", name: "Acme", share_with_org: true, return_url: returnUrl }
+    const connect = await api<{ connect_url: string; integration_id: string }>("POST", "/v1/integrations-connect", input, other.key)
+    const browser = new Browser()
+    const { url: back } = await browser.open(connect.body.connect_url, (next) => next.startsWith(base))
+    expect(back.startsWith(`${base}/${other.id}/acme?`), back).to.equal(true)
+    vendor.asked.length = 0
+    const query = new URL(back).search
+    for (const place of [`${host.organization.id}/acme`, "acme", `${other.id}/vendor`, `${other.id.toUpperCase()}/acme`]) {
+      const { status } = await browser.open(`${base}/${place}${query}`, () => false)
+      expect(status, place).to.equal(400)
+    }
+    expect(vendor.asked).to.deep.equal([])
+    const { url: done } = await browser.open(back, (next) => next.startsWith(returnUrl))
+    expect(new URL(done).searchParams.get("status")).to.equal("connected")
+    for (const key of [host.adminKey, other.key]) {
+      await api("DELETE", `${clients}/acme`, undefined, key)
+      if (key === other.key) await api("DELETE", `/v1/integrations/${connect.body.integration_id}`, undefined, key)
+      await api("DELETE", `${apps}/acme`, undefined, key)
+    }
+  })
+
+  it("keep the redirect URI of the service's app for a client of the organization", async () => {
+    const { body } = await api<{ redirect_uri: string }>("PUT", `${clients}/vendor`, vendorClient, other.key)
+    expect(body.redirect_uri).to.equal(`${service.host.url}/v1/integrations/oauth/callback/vendor`)
+    expect((await api("DELETE", `${clients}/vendor`, undefined, other.key)).status).to.equal(200)
+  })
 
   it("are listed, connected and called as others", async () => {
     await create(keyed("keyed"))
