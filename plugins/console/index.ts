@@ -4,26 +4,30 @@ import { z } from "zod"
 import { definePlugin, PublicUrl, Settings } from "#core"
 import { Declarations, Listening } from "#core/engine"
 import { ApprovalLinks } from "../approvals/index.ts"
+import { ConnectionLinks } from "../integrations/index.ts"
 import { Bootstrap, Sessions } from "../organizations/index.ts"
-import { approvalLink } from "./approval-links.ts"
 import { ConsoleAssets, createAssets } from "./assets.ts"
 import { Catalog, createCatalog } from "./catalog.ts"
 import { greeting } from "./greeting.ts"
+import { approvalLink, connectionLink } from "./links.ts"
 import { reasons } from "./reasons.ts"
 import { asset, catalog, pages, session, signIn, signOut } from "./routes.ts"
 
 export default definePlugin({
   id: "console",
   reasons,
-  needs: ["organizations", "approvals"],
+  needs: ["organizations", "approvals", "integrations"],
   config: z.strictObject({}),
   register(registrar) {
     registrar.provide(ConsoleAssets, { inject: { settings: Settings }, create: ({ settings }) => createAssets(settings.plugins.paths) })
     registrar.provide(Catalog, { inject: { declared: Declarations }, create: ({ declared }) => createCatalog(declared) })
     registrar.routes(...pages, asset, catalog, session, signIn, signOut)
     registrar.run("console links", {
-      inject: { links: ApprovalLinks, publicUrl: PublicUrl },
-      create: ({ links, publicUrl }) => links.use(approvalLink(publicUrl)),
+      inject: { approvals: ApprovalLinks, connections: ConnectionLinks, publicUrl: PublicUrl },
+      create: ({ approvals, connections, publicUrl }) => {
+        approvals.use(approvalLink(publicUrl))
+        connections.use(connectionLink(publicUrl))
+      },
     })
     registrar.run("console greeting", {
       inject: { bootstrap: Bootstrap, listening: Listening, sessions: Sessions },

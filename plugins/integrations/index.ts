@@ -10,6 +10,7 @@ import { Broker, BrokerToken, endBrokerConnection } from "./broker/broker.ts"
 import { BrokerSettings, Nango } from "./broker/nango.ts"
 import { brokerConnect, brokerDone } from "./broker/routes.ts"
 import { CallGuards, createCallGuards } from "./call-guards.ts"
+import { ConnectionLinks, createConnectionLinks } from "./connection-links.ts"
 import { Connections } from "./connections.ts"
 import { checkHealth, HealthChecks, HealthChecksToken } from "./health/checks.ts"
 import { connectionsChannel } from "./health/record.ts"
@@ -36,6 +37,7 @@ import { rehearsedConnection } from "./rehearsal.ts"
 
 export { defineIntegrationApp, type IntegrationApp, IntegrationApps, type IntegrationRequest } from "./app.ts"
 export { type CallGuard, CallGuards } from "./call-guards.ts"
+export { type ConnectionLink, ConnectionLinks } from "./connection-links.ts"
 export { Integrations } from "./integrations.ts"
 
 export default definePlugin({
@@ -76,6 +78,7 @@ export default definePlugin({
     })
     registrar.rehearsal({ name: "connection", run: rehearsedConnection })
     registrar.provide(IntegrationApps, { create: () => createIntegrationApps(httpApp, ...readAppDocuments(config.app_folders).map(appOf)) })
+    registrar.provide(ConnectionLinks, { inject: {}, create: createConnectionLinks })
     registrar.provide(OAuth, {
       inject: {
         store: Store,

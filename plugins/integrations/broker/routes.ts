@@ -1,6 +1,7 @@
 // What a browser opens to grant access at the connection broker, and the link by which it comes back: a broker's page
 // sends nobody back itself.
 import { AppError, defineRoute, PublicUrl } from "#core"
+import { ConnectionLinks } from "../connection-links.ts"
 import { UnknownAuthorization } from "../oauth/authorization.ts"
 import { askingPage, ended, messagePage } from "../oauth/pages.ts"
 import { BrokerToken, brokerPath } from "./broker.ts"
@@ -38,14 +39,14 @@ export const brokerDone = defineRoute({
   summary: "End an authorization at the connection broker.",
   method: "GET",
   path: `${brokerPath}/done`,
-  inject: { broker: BrokerToken },
+  inject: { broker: BrokerToken, links: ConnectionLinks },
   document: {
     description:
-      "Connects the integration where the broker lists what was granted, and sends the browser to `return_url` with `status` and `integration_id` added; without a `return_url`, a page says it.",
+      "Connects the integration where the broker lists what was granted, and sends the browser to `return_url` with `status` and `integration_id` added; without a `return_url`, to the connection in the console.",
     query: { ticket: "As in connect_url." },
     answers: {
       "200": { description: "The app is connected.", type: "text/html" },
-      "303": { description: "To the return_url of the authorization." },
+      "303": { description: "To the return_url of the authorization, or to the connection in the console." },
       "400": { description: "The link is not valid, or access was not granted.", type: "text/html" },
       "502": { description: "The broker failed.", type: "text/html" },
     },
@@ -53,7 +54,8 @@ export const brokerDone = defineRoute({
   async handle({ request, deps }) {
     try {
       const { ticket, connected } = await deps.broker.finish(request.query.get("ticket") ?? "")
-      if (connected) return ended(ticket, 200, { status: "connected" }, `${ticket.app} is connected. You can close this window.`)
+      const text = `${ticket.app} is connected. You can close this window.`
+      if (connected) return ended(ticket, deps.links, { status: 200, result: { status: "connected" }, text })
       return messagePage(400, `Access to ${ticket.app} was not granted yet. Go back, and grant it first.`)
     } catch (error) {
       return refusal(error, request.log.warn.bind(request.log))

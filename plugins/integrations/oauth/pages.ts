@@ -1,6 +1,7 @@
 // The pages that a browser is shown on its way: what it is asked to allow, and how it went. Plain HTML without scripts;
 // names in them come from outside.
 import { type Html, html, noHtml, type RouteResponse } from "#core"
+import type { ConnectionLinks } from "../connection-links.ts"
 import type { Authorization } from "./collections.ts"
 
 const unstored = { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" }
@@ -32,15 +33,24 @@ export function askingPage(
   return { ...page, headers: { ...headers, ...(cookie === undefined ? {} : { "Set-Cookie": cookie }) } }
 }
 
-/** To the user's return_url with what came of it, or a page that says it. */
+/** The end of an authorization. */
+export interface Ending {
+  /** Of the page, where the browser goes nowhere. */
+  readonly status: number
+  /** Parameters of the address that the browser returns to. */
+  readonly result: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+/** Sends the browser to the return_url, else to the connection's page, else to a page with the text. */
 export function ended(
   { return_url, integration_id }: Pick<Authorization, "return_url" | "integration_id">,
-  status: number,
-  result: Record<string, string>,
-  text: string,
+  links: ConnectionLinks,
+  { status, result, text }: Ending,
 ): RouteResponse {
-  if (return_url === "") return messagePage(status, text)
-  const url = new URL(return_url)
+  const target = return_url || links.of(integration_id)
+  if (target === undefined) return messagePage(status, text)
+  const url = new URL(target)
   for (const [name, value] of Object.entries({ ...result, integration_id })) url.searchParams.set(name, value)
   return { status: 303, headers: { ...unstored, Location: url.href } }
 }

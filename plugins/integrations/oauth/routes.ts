@@ -1,6 +1,7 @@
 // What a browser opens: connect_url, which sends it to the authorization server, and the callback it comes back to.
 import { parseCookie, stringifySetCookie } from "cookie"
 import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, type RouteRequest, type RouteResponse, token } from "#core"
+import { ConnectionLinks } from "../connection-links.ts"
 import { AuthorizationFailed, type Authorizations, lifeMs, oauthPath, UnknownAuthorization } from "./authorization.ts"
 import { authorizationErrorOf } from "./authorization-error.ts"
 import { askingPage, ended, messagePage } from "./pages.ts"
@@ -37,13 +38,15 @@ export const authorize = defineRoute({
   },
 })
 
+const finishing = { flow: AuthorizationFlow, links: ConnectionLinks }
+
 const callbackDocument = {
   description:
-    "Takes the authorization response (RFC 6749 section 4.1.2, `iss` of RFC 9207), keeps the tokens, and sends the browser to `return_url` with `status` and `integration_id` added; without a `return_url`, a page says how it went.",
+    "Takes the authorization response (RFC 6749 section 4.1.2, `iss` of RFC 9207), keeps the tokens, and sends the browser to `return_url` with `status` and `integration_id` added; without a `return_url`, to the connection in the console.",
   query: { code: "The code.", state: "The state.", iss: "The issuer.", error: "Why access was not granted." },
   answers: {
     "200": { description: "The app is connected.", type: "text/html" },
-    "303": { description: "To the return_url of the authorization." },
+    "303": { description: "To the return_url of the authorization, or to the connection in the console." },
     "400": { description: "The response is not one to a request of this browser, or access was not granted.", type: "text/html" },
     "502": { description: "The authorization server failed.", type: "text/html" },
   },
@@ -54,9 +57,9 @@ export const callback = defineRoute({
   summary: "End an authorization: the redirect URI of OAuth clients.",
   method: "GET",
   path: `${oauthPath}/callback/{app}`,
-  inject: { flow: AuthorizationFlow },
+  inject: finishing,
   document: { ...callbackDocument, path: { app: "The app." } },
-  handle: ({ request, deps }) => finish(request, deps.flow),
+  handle: ({ request, deps }) => finish(request, deps),
 })
 
 export const ownAppCallback = defineRoute({
@@ -64,17 +67,26 @@ export const ownAppCallback = defineRoute({
   summary: "End an authorization of an organization's own app: the redirect URI of its OAuth client.",
   method: "GET",
   path: `${oauthPath}/callback/{organization}/{app}`,
-  inject: { flow: AuthorizationFlow },
+  inject: finishing,
   document: { ...callbackDocument, path: { organization: "Id of the organization.", app: "The app." } },
-  handle: ({ request, deps }) => finish(request, deps.flow),
+  handle: ({ request, deps }) => finish(request, deps),
 })
 
-async function finish(request: RouteRequest, flow: Authorizations): Promise<RouteResponse> {
+interface FinishDeps {
+  readonly flow: Authorizations
+  readonly links: ConnectionLinks
+}
+
+async function finish(request: RouteRequest, { flow, links }: FinishDeps): Promise<RouteResponse> {
   const { organization, app = "" } = request.params
   const cookies = parseCookie(request.headers["cookie"] ?? "")
   try {
     const { authorization } = await flow.finish({ organization, app }, request.query, (name) => cookies[name])
-    return ended(authorization, 200, { status: "connected" }, `${authorization.app} is connected. You can close this window.`)
+    return ended(authorization, links, {
+      status: 200,
+      result: { status: "connected" },
+      text: `${authorization.app} is connected. You can close this window.`,
+    })
   } catch (error) {
     if (error instanceof UnknownAuthorization) {
       return messagePage(
@@ -86,12 +98,13 @@ async function finish(request: RouteRequest, flow: Authorizations): Promise<Rout
     const { authorization, cause } = error
     if (cause instanceof AuthorizationDenied) {
       const { reason: code } = authorizationErrorOf(cause)
-      return ended(authorization, 400, { status: "denied", error: code }, `Access to ${authorization.app} was not granted (${code}).`)
+      const text = `Access to ${authorization.app} was not granted (${code}).`
+      return ended(authorization, links, { status: 400, result: { status: "denied", error: code }, text })
     }
     request.log.warn({ err: cause, integration_id: authorization.integration_id, app: authorization.app }, "an OAuth authorization failed")
     const failure = cause instanceof GrantRefused ? "invalid_grant" : "server_error"
     const text = `${authorization.app} could not be connected: its authorization server's answer was not usable. Connect it again.`
-    return ended(authorization, 502, { status: "failed", error: failure }, text)
+    return ended(authorization, links, { status: 502, result: { status: "failed", error: failure }, text })
   }
 }
 

@@ -13,7 +13,7 @@ const ReturnUrl = z
   .max(2_048)
   .refine(isReturnUrl, "expected an absolute http(s) URL without user name or password")
   .default("")
-  .describe("Redirect target after authorization at connect_url; empty: the service's own page.")
+  .describe("Redirect target after authorization at connect_url; empty: the connection in the console.")
 
 export const connectIntegration = defineOperation({
   name: "integrations.connect",

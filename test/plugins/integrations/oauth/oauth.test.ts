@@ -65,11 +65,13 @@ describe("integrations by OAuth 2", () => {
     expect(await service.statusOf(begun.integration_id)).to.equal("pending_authorization")
   })
 
-  it("says it on a page where there is no return_url", async () => {
-    const { browser, back } = await service.grant(await service.begin("Paged", { return_url: "" }))
-    const { status, text } = await service.land(browser, back)
-    expect(status).to.equal(200)
-    expect(text).to.include("contacts is connected")
+  it("leads to the connection in the console without a return_url", async () => {
+    const begun = await service.begin("Paged", { return_url: "" })
+    const { browser, back } = await service.grant(begun)
+    const { url, status, text } = await service.land(browser, back)
+    const query = `status=connected&integration_id=${begun.integration_id}`
+    expect(url).to.equal(`${service.host.url}/console/integrations/${begun.integration_id}?${query}`)
+    expect([status, text]).to.satisfy(([code, page]: [number, string]) => code === 200 && page.includes("console-assets"))
   })
 
   it("refuses a state that was used, without asking the authorization server", async () => {
