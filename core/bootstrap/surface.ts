@@ -66,7 +66,7 @@ export function provideCalls(
     registry.add(Collections, collection, "surface")
   registry.add(Jobs, approvedCall, "surface")
   container.value(Listening, listening)
-  container.provide(UnitsOfWork, { inject: { store: Store, ids: Ids }, create: createUnitsOfWork })
+  container.provide(UnitsOfWork, { inject: { store: Store, ids: Ids, clock: Clock }, create: createUnitsOfWork })
   container.provide(Pager, { inject: { vault: Vault }, create: ({ vault }) => createPager({ key: vault.keyFor("cursors") }) })
   container.provide(PublicUrl, {
     inject: { config: Settings },

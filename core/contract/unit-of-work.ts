@@ -1,6 +1,7 @@
 // A unit of work: what a call, an event or a job wants to leave behind, gathered while it runs and committed at once.
 // Nothing it holds is visible to anyone before the commit, and nothing of it stays when the commit fails.
 import { token } from "../kernel/di.ts"
+import { AppError } from "../kernel/errors.ts"
 import type { CollectionSpec, Document } from "./collection.ts"
 import type { Commit, CommitResult, Filter, Store, Update, Write } from "./store.ts"
 
@@ -84,11 +85,21 @@ export class StagedWork implements UnitOfWork {
   }
 }
 
+/** Returns true if a concurrent commit won: a changed, a new or a removed document refused this one. */
+export function isConflict(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === "aborted" || error.code === "already_exists" || error.code === "not_found")
+}
+
 /** Runs `stage` in a fresh unit of work and commits what it staged, for code outside a call: start-up, jobs, sockets. */
 export interface UnitsOfWork {
   /** Works that have begun and are not committed yet. */
   readonly inProgress: number
   run<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T>
+  /**
+   * Runs `stage` and commits. If a concurrent commit changed the same documents, runs `stage` again in a fresh unit of work.
+   * `stage` reads the documents that it changes. It has no other effects.
+   */
+  retryConflicts<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T>
 }
 
 export const UnitsOfWork = token<UnitsOfWork>("UnitsOfWork")

@@ -1,25 +1,69 @@
-// Units of work outside a call: staged, committed, then the hooks.
-import type { Store } from "../contract/store.ts"
-import { StagedWork, type UnitsOfWork } from "../contract/unit-of-work.ts"
+// Units of work outside a call: stages, commits, runs the hooks. Repeats the work after a conflict if the caller asks.
+import type { CommitResult, Store } from "../contract/store.ts"
+import { isConflict, StagedWork, type UnitOfWork, type UnitsOfWork } from "../contract/unit-of-work.ts"
+import { type Clock, sleep } from "../kernel/clock.ts"
 import type { Ids } from "../kernel/ids.ts"
 
-export function createUnitsOfWork(deps: { store: Store; ids: Ids }): UnitsOfWork {
+interface UnitsOfWorkDeps {
+  readonly store: Pick<Store, "commit">
+  readonly ids: Ids
+  readonly clock: Clock
+}
+
+type Stage<T> = (work: UnitOfWork) => Promise<T> | T
+
+/** Hundreds of concurrent writers of one document all succeed within these tries. */
+const maxTries = 60
+/** The first retries follow at once. Later retries wait a random time, so that writers stop meeting. */
+const triesAtOnce = 2
+const maxPauseMs = 200
+
+export function createUnitsOfWork({ store, ids, clock }: UnitsOfWorkDeps): UnitsOfWork {
   let inProgress = 0
+
+  async function counted<T>(run: () => Promise<T>): Promise<T> {
+    inProgress++
+    try {
+      return await run()
+    } finally {
+      inProgress--
+    }
+  }
+
+  async function staged<T>(stage: Stage<T>): Promise<{ work: StagedWork; value: T }> {
+    const work = new StagedWork(ids.uuid())
+    return { work, value: await stage(work) }
+  }
+
+  const commit = async (work: StagedWork): Promise<CommitResult> =>
+    work.writes.length > 0 ? await store.commit(work.commit) : { created: [] }
+
   return {
     get inProgress() {
       return inProgress
     },
-    async run(stage) {
-      inProgress++
-      try {
-        const work = new StagedWork(deps.ids.uuid())
-        const result = await stage(work)
-        const committed = work.writes.length > 0 ? await deps.store.commit(work.commit) : { created: [] }
-        await work.committed(committed)
-        return result
-      } finally {
-        inProgress--
-      }
-    },
+    run: (stage) =>
+      counted(async () => {
+        const { work, value } = await staged(stage)
+        await work.committed(await commit(work))
+        return value
+      }),
+    retryConflicts: (stage) =>
+      counted(async () => {
+        for (let tries = 1; ; tries++) {
+          const { work, value } = await staged(stage)
+          let result: CommitResult
+          try {
+            result = await commit(work)
+          } catch (error) {
+            if (!isConflict(error) || tries >= maxTries) throw error
+            if (tries > triesAtOnce) await sleep(clock, Math.random() * Math.min(maxPauseMs, 2 ** tries))
+            continue
+          }
+          // Outside of the try: the failure of a hook follows a commit that must not be repeated.
+          await work.committed(result)
+          return value
+        }
+      }),
   }
 }

@@ -23,7 +23,7 @@ export const noticeJob = defineJob({
   ...noticeRef,
   summary: "Tells an organization's admins by mail what waits for them.",
   inject: { store: Store, organizations: Organizations, mailer: Mailer, links: ApprovalLinks },
-  async run({ payload: { organization, from }, deps, signal, log }) {
+  async run({ payload: { organization, from }, deps, work, signal, log }) {
     const { store, organizations, mailer, links } = deps
     const filter = { state: "pending", created_at: { $gte: timestamp(from), $lt: timestamp(from + minuteMs) } }
     const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { created_at: 1 }, limit: maxShown + 1 })
@@ -48,6 +48,7 @@ export const noticeJob = defineJob({
       idempotencyKey: derivedUuid("approvals", organization, String(from), "mail"),
       at: timestamp(from + minuteMs),
       signal,
+      work,
     })
     if (suppressed.length > 0)
       log.warn({ organization, suppressed: suppressed.length }, "admins whose mail bounces were not told what waits")

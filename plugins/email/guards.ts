@@ -1,6 +1,6 @@
 // What other plugins have to say of a message right before it is handed to the mail server: who may not be written to, and
 // what the server said of single recipients. Without any, everybody is written to.
-import { token } from "#core"
+import { token, type UnitOfWork } from "#core"
 import type { MailAddress } from "./addresses.ts"
 
 /** What a message is for. `notice`: of the service to those who run it. */
@@ -49,8 +49,8 @@ export interface MailGuard {
   withheld(mail: LeavingMail): Promise<readonly Withheld[]>
   /** Told after the message was handed over, or was not taken at all. Does not throw: a message that left must not be sent again. */
   refused(mail: LeavingMail, refusals: readonly Refusal[]): Promise<void>
-  /** Told after the message was handed over. Does not throw, likewise. */
-  sent?(mail: LeavingMail, content: SentContent): Promise<void>
+  /** Called after the message was handed over. Stages the consequences in `work`, or commits them if there is none. Does not throw. */
+  sent?(mail: LeavingMail, content: SentContent, work: UnitOfWork | undefined): Promise<void> | void
 }
 
 export interface MailGuards extends Required<MailGuard> {
@@ -77,8 +77,8 @@ export function createMailGuards(): MailGuards {
     async refused(mail, refusals) {
       for (const guard of guards) await guard.refused(mail, refusals)
     },
-    async sent(mail, content) {
-      for (const guard of guards) await guard.sent?.(mail, content)
+    async sent(mail, content, work) {
+      for (const guard of guards) await guard.sent?.(mail, content, work)
     },
   }
 }

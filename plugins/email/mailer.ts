@@ -2,7 +2,7 @@
 // idempotency key, so a retry carries the same id and mailboxes can tell that it is one message.
 import { createHash } from "node:crypto"
 import { domainToASCII } from "node:url"
-import { AppError, token } from "#core"
+import { AppError, token, type UnitOfWork } from "#core"
 import { type MailAddress, parseAddresses } from "./addresses.ts"
 import { createMailGuards, type MailCategory, type MailGuards, type Withheld } from "./guards.ts"
 import { type MailContent, renderMail } from "./render.ts"
@@ -31,6 +31,8 @@ export interface MailMessage extends MailContent {
   /** RFC 3339; the same for every try. Names the file in the outbox. */
   readonly at: string
   readonly signal?: AbortSignal
+  /** The unit of work that keeps the receipt. The message enters its conversation in the same commit. */
+  readonly work?: UnitOfWork
 }
 
 export interface MailReceipt {
@@ -86,7 +88,7 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
       try {
         const { accepted, refusals } = await transport.deliver(mail, message.signal)
         await guards.refused(leaving, refusals)
-        await guards.sent(leaving, mail)
+        await guards.sent(leaving, mail, message.work)
         return { message_id: messageId, accepted, rejected: refusals.map(({ address }) => address), suppressed }
       } catch (error) {
         if (error instanceof DeliveryFailed) await guards.refused(leaving, error.refusals)

@@ -15,8 +15,6 @@ export interface MergeDeps {
   readonly works: UnitsOfWork
 }
 
-const maxTries = 8
-
 const temporary: ReadonlySet<string> = new Set(["unavailable", "deadline_exceeded", "aborted", "already_exists"])
 
 /** Returns false for an error that every retry of the same counts would meet again. */
@@ -24,7 +22,7 @@ export function mayPassLater(error: unknown): boolean {
   return error instanceof AppError && temporary.has(error.code)
 }
 
-/** Reads, merges and writes, again where another node was faster. `also` stages what belongs to the same commit. */
+/** Reads, merges and writes. Repeats this after a conflict. `also` stages what belongs to the same commit. */
 export async function mergeDocument<D extends CountedDocument>(
   { store, works }: MergeDeps,
   collection: CollectionSpec<D, "organization">,
@@ -32,20 +30,12 @@ export async function mergeDocument<D extends CountedDocument>(
   merge: (stored: D | undefined) => MergedFields<D>,
   also?: (work: UnitOfWork, merged: MergedFields<D>) => void,
 ): Promise<void> {
-  for (let tries = 1; ; tries++) {
+  await works.retryConflicts(async (work) => {
     const stored = await store.open(collection, organization).get(id)
     const merged = merge(stored)
-    try {
-      await works.run((work) => {
-        const staged = work.in(collection, organization)
-        if (!stored) staged.insert({ ...merged, id, version: 1 } as unknown as D)
-        else staged.update(id, { $set: changesOf({ ...merged, version: stored.version + 1 }) }, { where: { version: stored.version } })
-        also?.(work, merged)
-      })
-      return
-    } catch (error) {
-      const lost = error instanceof AppError && (error.code === "aborted" || error.code === "already_exists")
-      if (!lost || tries === maxTries) throw error
-    }
-  }
+    const staged = work.in(collection, organization)
+    if (!stored) staged.insert({ ...merged, id, version: 1 } as unknown as D)
+    else staged.update(id, { $set: changesOf({ ...merged, version: stored.version + 1 }) }, { where: { version: stored.version } })
+    also?.(work, merged)
+  })
 }

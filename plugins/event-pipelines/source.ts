@@ -1,5 +1,5 @@
 // Hands the engine the pipelines it runs: by endpoint, by id, by slug, and as they were at an earlier revision.
-import { AppError, type CacheInvalidation, type Clock, type Store, timestamp, type UnitsOfWork } from "#core"
+import { type CacheInvalidation, type Clock, type Store, timestamp, type UnitsOfWork } from "#core"
 import { type PipelineDocument, type PipelineSource, pipelineTopic, type StoredPipeline } from "#core/engine"
 import type { Organizations } from "../organizations/index.ts"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
@@ -51,33 +51,29 @@ export function pipelineSource({ store, clock, works, invalidation, pipelines, o
     },
     async keepDeliveredSecret(pipeline, secret) {
       const organization = pipeline.organization.id
-      await works
-        .run(async (work) => {
-          const record = await store.open(Pipelines, organization).get(pipeline.id)
-          if (!record || record.secrets.length > 0) return
-          const now = clock.now()
-          const secrets = [pipelines.secrets.keep(record.id, secret, now)]
-          const revision = record.revision + 1
-          work
-            .in(Pipelines, organization)
-            .update(
-              record.id,
-              { $set: { secrets: secrets as never, revision, file: stillApplied(record) as never, updated_at: timestamp(now) } },
-              { where: { revision: record.revision } },
-            )
-          work.in(Revisions, organization).insert({
-            id: `${record.id}:${revision}`,
-            pipeline_id: record.id,
-            revision,
-            document: record.document as never,
-            at: timestamp(now),
-          })
-          invalidation.announce(work, pipelineTopic, record.id)
+      await works.retryConflicts(async (work) => {
+        const record = await store.open(Pipelines, organization).get(pipeline.id)
+        // Another node may have kept one first.
+        if (!record || record.secrets.length > 0) return
+        const now = clock.now()
+        const secrets = [pipelines.secrets.keep(record.id, secret, now)]
+        const revision = record.revision + 1
+        work
+          .in(Pipelines, organization)
+          .update(
+            record.id,
+            { $set: { secrets: secrets as never, revision, file: stillApplied(record) as never, updated_at: timestamp(now) } },
+            { where: { revision: record.revision } },
+          )
+        work.in(Revisions, organization).insert({
+          id: `${record.id}:${revision}`,
+          pipeline_id: record.id,
+          revision,
+          document: record.document as never,
+          at: timestamp(now),
         })
-        .catch((error: unknown) => {
-          // Another node was asked at the same time and kept it first.
-          if (!(error instanceof AppError && error.code === "aborted")) throw error
-        })
+        invalidation.announce(work, pipelineTopic, record.id)
+      })
     },
   }
 }

@@ -10,7 +10,7 @@ import { InboundMailCollection } from "./collections.ts"
 import { conversationsChannel } from "./conversations/channel.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
 import { Conversations, ConversationsToken } from "./conversations/conversations.ts"
-import { rememberSent } from "./conversations/sent.ts"
+import { keepSentGuard, keepSentJob } from "./conversations/sent.ts"
 import { MailErasure, mailErasure } from "./erasure.ts"
 import { Feeding, FeedingToken, feedJob } from "./feeding/feed.ts"
 import { MailFiles, MailFilesToken } from "./files/files.ts"
@@ -45,7 +45,7 @@ export default definePlugin({
   config: Settings,
   register(registrar, settings) {
     registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
-    registrar.jobs(processJob, purgeJob, forwardJob, feedJob)
+    registrar.jobs(processJob, purgeJob, forwardJob, feedJob, keepSentJob)
     registrar.operations(listConversations, getConversation, listFiles)
     registrar.routes(readFile)
     registrar.channels(conversationsChannel)
@@ -54,8 +54,8 @@ export default definePlugin({
       create: (services) => new Conversations(services),
     })
     registrar.run("sent mail", {
-      inject: { guards: MailGuards, conversations: ConversationsToken, works: UnitsOfWork, log: Log },
-      create: ({ guards, conversations, works, log }) => guards.use(rememberSent(conversations, works, log)),
+      inject: { guards: MailGuards, queue: JobQueue, works: UnitsOfWork, log: Log },
+      create: ({ guards, ...deps }) => guards.use(keepSentGuard(deps)),
     })
     registrar.provide(ForwardingToken, {
       inject: { store: Store, queue: JobQueue, buckets: Buckets, mailer: Mailer, routes: MailRoutes, limiter: RateLimiter },

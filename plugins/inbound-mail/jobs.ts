@@ -1,6 +1,6 @@
 // What is done with mail once it is on disk, so that a crash after the 250 loses none.
 import { z } from "zod"
-import { Clock, defineJob, Store, type UnitOfWork } from "#core"
+import { Clock, defineJob, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { MailAuthors } from "./authors.ts"
 import { InboundMailCollection, type StoredMail } from "./collections.ts"
@@ -10,7 +10,7 @@ import { FeedingToken } from "./feeding/feed.ts"
 import { ForwardingToken } from "./forwarding/forward.ts"
 import { MailHandlers, type ReceivedMail } from "./handlers.ts"
 import { MailParserToken, maxThreads } from "./parse/mail-parser.ts"
-import { receive, receiveAgain } from "./receive.ts"
+import { receiveAgain, receiving } from "./receive.ts"
 
 export const processRef = { type: "inbound_mail.process", payload: z.object({ organization: z.string(), mail_id: z.string() }) }
 export const purgeRef = { type: "inbound_mail.purge", payload: z.object({ organization: z.string(), raw_key: z.string() }) }
@@ -23,6 +23,7 @@ export const processJob = defineJob({
   inject: {
     store: Store,
     clock: Clock,
+    works: UnitsOfWork,
     buckets: Buckets,
     handlers: MailHandlers,
     parser: MailParserToken,
@@ -31,7 +32,7 @@ export const processJob = defineJob({
     feeding: FeedingToken,
     authors: MailAuthors,
   },
-  async run({ payload: { organization, mail_id }, deps: { store, clock, buckets, handlers, parser, ...services }, work, log }) {
+  async run({ payload: { organization, mail_id }, deps: { store, clock, works, buckets, handlers, parser, ...services }, log }) {
     const stored = await store.open(InboundMailCollection, organization).get(mail_id)
     if (!stored || stored.handled_by !== null) return
     const object = await buckets.open(organization).get(stored.raw_key)
@@ -53,29 +54,33 @@ export const processJob = defineJob({
       ...parsed,
       raw: async () => raw,
     }
-    const handled_by = recipients.length === 0 ? "duplicate" : await handle({ handlers, ...services }, mail, same, work)
-    log.info({ mail: mail_id, handled_by }, "handled received mail")
+    const { handled_by, stage }: Handling =
+      recipients.length === 0 ? { handled_by: "duplicate", stage: () => undefined } : await handle({ handlers, ...services }, mail, same)
     const change = { handled_by, authenticated, event_recipients: [...recipients], ...(same && { same_as: same.id }) }
-    work.in(InboundMailCollection, organization).update(mail_id, { $set: change }, { where: { handled_by: null } })
+    await works.retryConflicts(async (work) => {
+      // An erasure, or another node whose lease ran out, may come first.
+      if ((await store.open(InboundMailCollection, organization).get(mail_id))?.handled_by !== null) return
+      await stage(work)
+      work.in(InboundMailCollection, organization).update(mail_id, { $set: change }, { where: { handled_by: null } })
+    })
+    log.info({ mail: mail_id, handled_by }, "handled received mail")
   },
 })
 
-type HandleServices = Parameters<typeof receive>[0] & { readonly handlers: MailHandlers }
+type HandleServices = Parameters<typeof receiving>[0] & { readonly handlers: MailHandlers }
 
-/** Returns the name of the handler. */
-async function handle(
-  { handlers, ...services }: HandleServices,
-  mail: ReceivedMail,
-  same: StoredMail | undefined,
-  work: UnitOfWork,
-): Promise<string> {
+interface Handling {
+  readonly handled_by: string
+  /** May run again after a conflict. */
+  readonly stage: (work: UnitOfWork) => Promise<void> | void
+}
+
+async function handle({ handlers, ...services }: HandleServices, mail: ReceivedMail, same: StoredMail | undefined): Promise<Handling> {
   const handler = handlers.claiming(mail)
-  if (handler) await handler.handle(mail, work)
-  if (handler) return handler.name
-  if (mail.route.kind !== "mail") return "nobody"
-  if (same) await receiveAgain(services, mail, work)
-  else await receive(services, mail, work)
-  return "conversations"
+  if (handler) return { handled_by: handler.name, stage: (work) => handler.handle(mail, work) }
+  if (mail.route.kind !== "mail") return { handled_by: "nobody", stage: () => undefined }
+  const stage = same ? (work: UnitOfWork) => receiveAgain(services, mail, work) : await receiving(services, mail)
+  return { handled_by: "conversations", stage }
 }
 
 export const purgeJob = defineJob({

@@ -3,7 +3,7 @@ import type { UnitOfWork } from "#core"
 import type { MailAuthors } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"
 import type { StoredMessage } from "./conversations/collections.ts"
-import type { Conversations } from "./conversations/conversations.ts"
+import type { Conversations, NewMessage } from "./conversations/conversations.ts"
 import type { Feeding } from "./feeding/feed.ts"
 import type { Forwarding } from "./forwarding/forward.ts"
 import type { ReceivedMail } from "./handlers.ts"
@@ -18,22 +18,20 @@ interface ReceiveServices {
   readonly authors: MailAuthors
 }
 
-/** Stages the message with its forward, events and author. */
-export async function receive(
+/** Makes its author a lead. Returns the function that stages the message with its forward and events. */
+export async function receiving(
   { conversations, forwarding, feeding, authors }: ReceiveServices,
   mail: ReceivedMail,
-  work: UnitOfWork,
-): Promise<void> {
+): Promise<(work: UnitOfWork) => Promise<void>> {
   const { id, route, envelope, received_at, content } = mail
   const from = content.from ?? (envelope.from === "" ? nobody : { name: "", address: envelope.from })
   const { message_id, to, cc, subject, text, attachments, references } = content
   const inbound = inboundOf(mail)
-  const forward = await forwarding.plan(work, mail, { from, inbound })
-  await feeding.plan(work, mail, { inbound })
+  const forward = await forwarding.plan(mail, { from, inbound })
   // A person who is erased meanwhile is not made a lead again.
   const stage = (staged: UnitOfWork) => staged.in(InboundMailCollection, route.organization).update(id, { $set: { told_in: staged.id } })
   if (!inbound.quarantined && !inbound.automatic) await authors.seen(route.organization, { ...from, at: received_at }, stage)
-  await conversations.add(work, route.organization, {
+  const message: NewMessage = {
     id,
     direction: "inbound",
     message_id,
@@ -48,7 +46,12 @@ export async function receive(
     inbound: { ...inbound, forward },
     references,
     domain: route.domain,
-  })
+  }
+  return async (work) => {
+    if (forward?.state === "queued") forwarding.stage(work, mail, forward.to)
+    await feeding.plan(work, mail, { inbound })
+    await conversations.add(work, route.organization, message)
+  }
 }
 
 /** Stages the events of a message that another delivery has put into its conversation. */

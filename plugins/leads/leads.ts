@@ -1,5 +1,5 @@
 // The leads of an organization: found by address and number, made when somebody is first seen.
-import { AppError, type Store, token, type UnitOfWork, type UnitsOfWork } from "#core"
+import { AppError, isConflict, type Store, token, type UnitOfWork, type UnitsOfWork } from "#core"
 import { IdentityCollection, identityId, LeadCollection, LeadSettingsCollection, type StoredLead, settingsId } from "./collections.ts"
 import type { Identity } from "./identity.ts"
 import { type LeadRecords, maxIdentities } from "./records.ts"
@@ -7,8 +7,6 @@ import { leadIdOf } from "./reference.ts"
 
 /** Leads that one is made of, whose history its timeline shows. */
 const maxFamily = 200
-/** Two that make a lead of one address at once: the second finds what the first made. */
-const maxRaces = 5
 /** People of one commit. */
 const maxTogether = 100
 
@@ -109,17 +107,11 @@ export class Leads {
   async seen(organization: string, seen: Seen): Promise<void> {
     const identities = identitiesOf(seen)
     if (identities.length === 0) return
-    for (let race = 1; ; race++) {
-      try {
-        return await this.#deps.works.run(async (work) => {
-          const leads = await this.ofIdentities(organization, identities)
-          this.#stageSeen(work, organization, seen, identities, leads)
-          stageMore(work, organization, seen, identities)
-        })
-      } catch (error) {
-        if (!isLost(error) || race === maxRaces) throw error
-      }
-    }
+    await this.#deps.works.retryConflicts(async (work) => {
+      const leads = await this.ofIdentities(organization, identities)
+      this.#stageSeen(work, organization, seen, identities, leads)
+      stageMore(work, organization, seen, identities)
+    })
   }
 
   /** As `seen`, for many: read at once and committed together; one after the other where somebody else came between. */
@@ -155,7 +147,7 @@ export class Leads {
         }
       })
     } catch (error) {
-      if (!isLost(error)) throw error
+      if (!isConflict(error)) throw error
       for (const { seen } of now) await this.seen(organization, seen)
     }
     return later
@@ -228,10 +220,6 @@ export class Leads {
     while (lead?.merged_into) lead = await leads.get(lead.merged_into)
     return lead
   }
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof AppError && (error.code === "already_exists" || error.code === "aborted")
 }
 
 function stageMore(work: UnitOfWork, organization: string, { stage }: Seen, [first]: readonly Identity[]): void {

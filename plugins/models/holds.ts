@@ -1,6 +1,6 @@
 // What calls of models in progress may cost at most, reserved in the store before they are made, so that the nodes together
 // pass no limit. A call that its node took with it counts until it would have timed out, or until its repeat takes its place.
-import { AppError, type Clock, type Document, defineCollection, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
+import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 
 interface HeldCalls extends Document {
   /** Counts reservations, each of which must be made from the last one's state. */
@@ -41,7 +41,7 @@ interface HoldsDeps {
 }
 
 const keptMs = 2 * 86_400_000
-/** Other nodes that were quicker, one after the other. */
+/** Checks in a row during which other calls end. */
 const maxTries = 50
 
 export class Holds {
@@ -77,25 +77,24 @@ export class Holds {
   }
 
   async #take(organization: string, call: HeldCall, limits: readonly Limited[]): Promise<void> {
+    await this.#deps.works.retryConflicts(async (work) => {
+      const found = await this.#checked(organization, call, limits)
+      // What costs nothing needs no place.
+      if (call.millicents === 0) return
+      for (const [at, limit] of limits.entries()) this.#put(work, organization, limit.id, found[at], call)
+    })
+  }
+
+  /** Reads the calls in progress and throws if no limit has room. Reads again if a call has ended meanwhile. */
+  async #checked(organization: string, call: HeldCall, limits: readonly Limited[]): Promise<(HeldCalls | undefined)[]> {
     for (let tries = 1; ; tries++) {
       // Before what was spent is read: a call that is paid in between counts twice here, and not at all the other way around.
       const found = await this.#read(organization, limits)
-      const isLast = tries >= maxTries
       try {
         for (const [at, limit] of limits.entries()) await limit.check(this.#sum(found[at], call.id) + call.millicents)
+        return found
       } catch (error) {
-        if (isLast || !(await this.#hasChanged(organization, limits, found))) throw error
-        continue
-      }
-      // What costs nothing needs no place.
-      if (call.millicents === 0) return
-      try {
-        return await this.#deps.works.run((work) => {
-          for (const [at, limit] of limits.entries()) this.#put(work, organization, limit.id, found[at], call)
-        })
-      } catch (error) {
-        const cameSecond = error instanceof AppError && (error.code === "aborted" || error.code === "already_exists")
-        if (isLast || !cameSecond) throw error
+        if (tries >= maxTries || !(await this.#hasChanged(organization, limits, found))) throw error
       }
     }
   }

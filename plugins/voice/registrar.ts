@@ -129,8 +129,11 @@ export class Registrar {
     receipt?: Receipt,
   ): Promise<void> {
     const { works, keeper, registrations } = this.#deps
-    await works.run(async (work) => {
-      registrations.change(work, organization, registration, change)
+    await works.retryConflicts(async (work) => {
+      const now = await registrations.get(organization, registration.id)
+      // Another run of the job has brought it further.
+      if (now?.status !== registration.status) return
+      registrations.change(work, organization, now, change)
       // An approval is removed some weeks after the time for its decision, and its receipt with it.
       if (receipt) await keeper.done(work, organization, registration.approval_id, receipt).catch(unlessGone)
     })

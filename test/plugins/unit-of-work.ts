@@ -86,7 +86,7 @@ export class ServiceUnderTest {
     container.provide(Ids, { create: () => timeOrderedIds(clock) })
     container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })
     container.provide(CacheInvalidation, { create: () => createLocalInvalidation({ log }) })
-    container.provide(UnitsOfWork, { inject: { store: Store, ids: Ids }, create: createUnitsOfWork })
+    container.provide(UnitsOfWork, { inject: { store: Store, ids: Ids, clock: Clock }, create: createUnitsOfWork })
     container.provide(Pager, { create: () => createPager({ key: vault.keyFor("cursors") }) })
     const ran: Token<unknown>[] = []
     for (const plugin of this.#plugins) {

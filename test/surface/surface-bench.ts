@@ -66,7 +66,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
   const stage = new Stage()
   const keys = new Keys()
   const operations = notebook(stage)
-  const works = createUnitsOfWork({ store, ids })
+  const works = createUnitsOfWork({ store, ids, clock })
   const container = new Container()
   container.value(Store, store)
   container.value(Pager, createPager({ key: randomBytes(32) }))

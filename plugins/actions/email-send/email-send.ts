@@ -106,7 +106,7 @@ button: { label: Read it, url: "https://acme.test/news" }`,
       ? [{ rule: "marketing-recipients", level: "error", message: marketingMessage, field: "category" }]
       : [],
   inject: { mailer: Mailer },
-  async run({ config, context, deps }) {
+  async run({ config, context, deps, work }) {
     const { reply_to, content, omitted } = messageOf(config)
     if (omitted.length > 0)
       context.log.warn({ step: context.stepId, omitted }, "email.send omitted fields whose rendered value is not valid")
@@ -121,6 +121,7 @@ button: { label: Read it, url: "https://acme.test/news" }`,
       idempotencyKey: context.idempotencyKey,
       at: context.receivedAt,
       signal: context.signal,
+      work,
     })
     const { message_id, accepted, rejected, suppressed } = receipt
     const skipped = message_id === null ? ("suppressed" as const) : null

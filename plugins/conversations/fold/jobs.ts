@@ -6,7 +6,6 @@ import { RemovalsToken } from "../removal/removals.ts"
 import { FoldsToken } from "./fold.ts"
 import { SettlementsToken } from "./settle.ts"
 
-/** Several deliveries of one conversation get in each other's way for a moment only. */
 const retry = { max_attempts: 20, initial_delay_ms: 50, factor: 2, max_delay_ms: 60_000 }
 
 export const foldConversation = defineJob({
@@ -16,7 +15,7 @@ export const foldConversation = defineJob({
   inject: { folds: FoldsToken, works: UnitsOfWork, leads: ConversationLeads, removals: RemovalsToken },
   async run({ payload: { channel, conversation_id, ends, sent }, organization = "", deps: { folds, works, leads, removals } }) {
     if (ends && sent !== undefined) await removals.removeLate(organization, channel, sent, ends)
-    await works.run((work) => folds.stage(work, organization, channel, conversation_id, ends))
+    await works.retryConflicts((work) => folds.stage(work, organization, channel, conversation_id, ends))
     const author = await folds.author(organization, channel, conversation_id)
     // A person who is erased meanwhile is not made a lead again.
     const stage = (work: UnitOfWork) => folds.stageTold(work, organization, channel, conversation_id)
@@ -30,5 +29,5 @@ export const settleMessage = defineJob({
   retry,
   inject: { settlements: SettlementsToken, works: UnitsOfWork },
   run: ({ payload: { channel, ...of }, organization = "", deps }) =>
-    deps.works.run((work) => deps.settlements.stage(work, organization, channel, of)),
+    deps.works.retryConflicts((work) => deps.settlements.stage(work, organization, channel, of)),
 })

@@ -40,8 +40,6 @@ export interface Try {
 /** Failures in a row after which a heartbeat is paused. */
 const maxFailures = 5
 const maxBackoffMinutes = 60
-/** Of ending a run while its heartbeat is changed by others. */
-const maxConflicts = 10
 
 const interrupted: RunOutcome = {
   ok: false,
@@ -113,19 +111,13 @@ export class Runs {
   /** Keeps what came of a run, unless another try did. */
   async #end(organization: string, run: StoredRun, outcome: RunOutcome): Promise<void> {
     const state: RunState = outcome.ok ? "succeeded" : outcome === interrupted ? "interrupted" : "failed"
-    for (let left = maxConflicts; ; left--) {
+    await this.#deps.works.retryConflicts(async (work) => {
       const stored = await this.#deps.store.open(RunCollection, organization).get(run.id)
       if (stored?.state !== run.state || stored.begun_by !== run.begun_by) return
       const heartbeat = await this.#deps.heartbeats.find(organization, run.heartbeat_id)
-      try {
-        return await this.#deps.works.run((work) => {
-          this.#endRun(work, organization, run, state, outcome)
-          if (heartbeat) this.#told(work, organization, heartbeat, run, state, outcome)
-        })
-      } catch (error) {
-        if (left === 0 || !(error instanceof AppError) || error.code !== "aborted") throw error
-      }
-    }
+      this.#endRun(work, organization, run, state, outcome)
+      if (heartbeat) this.#told(work, organization, heartbeat, run, state, outcome)
+    })
   }
 
   #endRun(work: UnitOfWork, organization: string, run: StoredRun, state: RunState, outcome: RunOutcome): void {

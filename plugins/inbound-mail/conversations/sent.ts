@@ -1,32 +1,59 @@
-// Mail that left becomes a message of the conversation with its recipient, so that the reply finds it there.
-import type { Logger, UnitsOfWork } from "#core"
+// Keeps sent mail as a message of the conversation with its recipient, so that the reply finds the conversation.
+// The receipt of the mail and the job below are one commit: a kill or a full disk loses neither.
+import { z } from "zod"
+import { defineJob, derivedUuid, type JobQueue, type Logger, type UnitOfWork, UnitsOfWork } from "#core"
 import type { MailGuard } from "../../email/index.ts"
-import type { Conversations } from "./conversations.ts"
+import { ConversationsToken, type NewMessage } from "./conversations.ts"
 
-export function rememberSent(conversations: Conversations, works: UnitsOfWork, log: Logger): MailGuard {
+const Address = z.object({ name: z.string(), address: z.string() })
+
+const keepSentRef = {
+  type: "inbound_mail.keep_sent",
+  payload: z.object({
+    message_id: z.string(),
+    from: Address,
+    to: z.array(Address),
+    cc: z.array(Address),
+    subject: z.string(),
+    text: z.string(),
+    at: z.string(),
+  }),
+  /** A store without room answers so for hours. */
+  retry: { max_attempts: 100, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 300_000 },
+}
+
+interface GuardDeps {
+  readonly queue: JobQueue
+  readonly works: UnitsOfWork
+  readonly log: Logger
+}
+
+export function keepSentGuard({ queue, works, log }: GuardDeps): MailGuard {
   return {
     withheld: async () => [],
     refused: async () => undefined,
-    async sent({ organization, category, messageId }, { from, to, cc, subject, text, at }) {
-      // Mail to many is a conversation with each who answers.
+    async sent({ organization, category, messageId: message_id }, { from, to, cc, subject, text, at }, work) {
+      // A mail to several people becomes a conversation with each person who answers.
       if (category === "notice" || to.length !== 1) return
-      const domain = from.address.slice(from.address.lastIndexOf("@") + 1)
-      const plain = {
-        message_id: messageId,
-        from: { ...from },
-        to: to.map((one) => ({ ...one })),
-        cc: cc.map((one) => ({ ...one })),
-        subject,
-        text,
-        at,
-      }
-      const message = { ...plain, direction: "outbound" as const, attachments: [], dated: at, inbound: null, references: [], domain }
-      try {
-        await works.run((work) => conversations.add(work, organization, message))
-      } catch (error) {
-        // It has left, and must not be sent again; a reply finds the conversation by its author.
-        log.warn({ err: error, message_id: messageId }, "a sent mail could not be put into its conversation")
-      }
+      const id = derivedUuid("keep sent mail", organization, message_id)
+      const payload = { message_id, from, to: [...to], cc: [...cc], subject, text, at }
+      const stage = (staged: UnitOfWork) => queue.enqueue(staged, keepSentRef, payload, { organization, id })
+      if (work) return void stage(work)
+      // The mail has left, so a failure must not send it again.
+      await works.run(stage).catch((err: unknown) => log.error({ err, message_id }, "a sent mail could not be put into its conversation"))
     },
   }
 }
+
+export const keepSentJob = defineJob({
+  ...keepSentRef,
+  summary: "Puts a sent mail into its conversation.",
+  inject: { conversations: ConversationsToken, works: UnitsOfWork },
+  async run({ payload, organization = "", deps: { conversations, works } }) {
+    const { from, at } = payload
+    const domain = from.address.slice(from.address.lastIndexOf("@") + 1)
+    const kept = { direction: "outbound", attachments: [], dated: at, inbound: null, references: [], domain } as const
+    const message: NewMessage = { ...payload, ...kept, attachments: [], references: [] }
+    await works.retryConflicts((work) => conversations.add(work, organization, message))
+  },
+})

@@ -34,17 +34,18 @@ export class Forwarding {
     this.#services = services
   }
 
-  /** Stages that a mail is forwarded where its domain says so; what becomes of it, null where there is nobody to forward to. */
-  async plan(work: UnitOfWork, mail: ReceivedMail, message: Pick<StoredMessage, "from" | "inbound">): Promise<Forward | null> {
-    const { routes, queue } = this.#services
-    const { organization } = mail.route
-    const to = await routes.forwardTo(mail.route)
+  /** Decides whether a mail is forwarded, and counts it. Returns null if its domain forwards to nobody. */
+  async plan(mail: ReceivedMail, message: Pick<StoredMessage, "from" | "inbound">): Promise<Forward | null> {
+    const to = await this.#services.routes.forwardTo(mail.route)
     if (to === "") return null
     const reason = await this.#obstacle(mail, message, to)
-    if (reason !== "") return { state: "skipped", to, reason }
-    const options = { organization, key: domainOf(to), id: derivedUuid("forward", mail.id) }
-    queue.enqueue(work, forwardRef, { organization, mail_id: mail.id }, options)
-    return { state: "queued", to, reason: "" }
+    return reason === "" ? { state: "queued", to, reason } : { state: "skipped", to, reason }
+  }
+
+  /** Stages the forwarding of a mail. */
+  stage(work: UnitOfWork, { id, route: { organization } }: ReceivedMail, to: string): void {
+    const options = { organization, key: domainOf(to), id: derivedUuid("forward", id) }
+    this.#services.queue.enqueue(work, forwardRef, { organization, mail_id: id }, options)
   }
 
   async #obstacle(mail: ReceivedMail, { from, inbound }: Pick<StoredMessage, "from" | "inbound">, to: string): Promise<Forward["reason"]> {
@@ -78,6 +79,7 @@ export class Forwarding {
       idempotencyKey: derivedUuid("forwarded mail", mailId, forward.to),
       at: message.at,
       signal,
+      work,
     })
     this.note(work, organization, mailId, message_id === null ? { ...forward, state: "suppressed" } : { ...forward, state: "sent" })
   }

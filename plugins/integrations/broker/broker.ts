@@ -50,6 +50,13 @@ export interface BrokerPlace {
   connection_id: string | null
 }
 
+interface Pending {
+  readonly ticket: Ticket
+  readonly organization: string
+  readonly connection: Connection
+  readonly place: BrokerPlace
+}
+
 export class Broker {
   readonly #deps: BrokerDeps
 
@@ -98,10 +105,20 @@ export class Broker {
 
   /** The user comes back from the broker: connected where the broker lists what was granted. Throws as `open`. */
   async finish(ticketText: string): Promise<{ ticket: Ticket; connected: boolean }> {
-    const { ticket, organization, connection, place } = await this.#pending(ticketText)
-    const connection_id = await this.#nango().connectionOf(place.integration, place.attempt)
-    if (connection_id === undefined) return { ticket, connected: false }
-    const { works, apps, schedule, clock } = this.#deps
+    const pending = await this.#pending(ticketText)
+    const connection_id = await this.#nango().connectionOf(pending.place.integration, pending.place.attempt)
+    if (connection_id === undefined) return { ticket: pending.ticket, connected: false }
+    await this.#deps.works.retryConflicts(async (work) => {
+      const now = await this.#pending(ticketText)
+      // Somebody has begun another authorization meanwhile.
+      if (now.place.attempt !== pending.place.attempt) throw new UnknownAuthorization()
+      await this.#stageConnected(work, now, connection_id)
+    })
+    return { ticket: pending.ticket, connected: true }
+  }
+
+  async #stageConnected(work: UnitOfWork, { ticket, organization, connection, place }: Pending, connection_id: string): Promise<void> {
+    const { apps, schedule, clock } = this.#deps
     const app = await apps.find(organization, connection)
     const change = {
       status: "connected" as const,
@@ -114,15 +131,12 @@ export class Broker {
       broker: { ...place, connection_id },
       updated_at: timestamp(clock.now()),
     }
-    await works.run((work) => {
-      work
-        .in(Connections, organization)
-        .update(connection.id, { $set: change, $inc: { revision: 1 } }, { where: { revision: connection.revision } })
-      work.in(Tickets).remove(ticket.id)
-      if (place.connection_id !== connection_id) this.stageEnd(work, organization, connection)
-      schedule.set(work, organization, { ...connection, ...change }, app)
-    })
-    return { ticket, connected: true }
+    work
+      .in(Connections, organization)
+      .update(connection.id, { $set: change, $inc: { revision: 1 } }, { where: { revision: connection.revision } })
+    work.in(Tickets).remove(ticket.id)
+    if (place.connection_id !== connection_id) this.stageEnd(work, organization, connection)
+    schedule.set(work, organization, { ...connection, ...change }, app)
   }
 
   /** Calls with the broker's credentials, and once more with refreshed ones where the API answers 401. */
@@ -178,7 +192,7 @@ export class Broker {
     })
   }
 
-  async #pending(ticketText: string): Promise<{ ticket: Ticket; organization: string; connection: Connection; place: BrokerPlace }> {
+  async #pending(ticketText: string): Promise<Pending> {
     const { store, clock } = this.#deps
     const ticket = await store.open(Tickets).get(ticketId(ticketText))
     if (!ticket || Date.parse(ticket.expires_at) <= clock.now()) throw new UnknownAuthorization()

@@ -1,7 +1,6 @@
 // Rate limits of apps, kept for each connection over all nodes, and what vendors ask by Retry-After (429, or 503 with it):
 // before that a connection is not called, and the caller is told when to come back.
-import { AppError, type Clock, type OutgoingResponse, type Store, timestamp, type UnitsOfWork } from "#core"
-import { sleep } from "#core/engine"
+import { AppError, type Clock, isConflict, type OutgoingResponse, type Store, timestamp, type UnitsOfWork } from "#core"
 import type { AppDocument } from "../apps/document.ts"
 import type { Connection } from "../connections.ts"
 import { type CallCount, CallCounts } from "./collections.ts"
@@ -26,8 +25,6 @@ const maxAskedMs = 3_600_000
 /** Callers that were told to come back are spread over so long at most. */
 const maxSpreadMs = 3_600_000
 const maxKept = 10_000
-/** Of a write that other nodes come before. */
-const tries = 30
 
 export class CallLimits {
   readonly #deps: Deps
@@ -117,25 +114,20 @@ export class CallLimits {
     call: LimitedCall,
     change: (before: CallCount | undefined) => Pick<CallCount, "spent" | "asked_until" | "expires_at"> | undefined,
   ): Promise<void> {
-    const { store, works, clock } = this.#deps
+    const { store, works } = this.#deps
     const { organization, connection } = call
     const { id } = connection
-    for (let tried = 1; ; tried++) {
-      const before = await store.open(CallCounts, organization).get(id)
-      const after = change(before)
-      if (!after) return
-      try {
-        return await works.run((work) => {
-          const counts = work.in(CallCounts, organization)
-          if (!before) counts.insert({ id, revision: 1, ...after })
-          else counts.update(id, { $set: after, $inc: { revision: 1 } }, { where: { revision: before.revision } })
-        })
-      } catch (error) {
-        const isLate = error instanceof AppError && ["aborted", "already_exists", "not_found"].includes(error.code)
-        if (!isLate) throw error
-        if (tried === tries) throw limited(call, "so many nodes at once", 1_000)
-        await sleep(clock, Math.random() * tried)
-      }
+    try {
+      await works.retryConflicts(async (work) => {
+        const before = await store.open(CallCounts, organization).get(id)
+        const after = change(before)
+        if (!after) return
+        const counts = work.in(CallCounts, organization)
+        if (!before) counts.insert({ id, revision: 1, ...after })
+        else counts.update(id, { $set: after, $inc: { revision: 1 } }, { where: { revision: before.revision } })
+      })
+    } catch (error) {
+      throw isConflict(error) ? limited(call, "so many nodes at once", 1_000) : error
     }
   }
 }

@@ -200,8 +200,6 @@ export class Authorizations {
   async #connect(found: AuthorizationState, tokens: TokenAnswer, app: AnyIntegrationApp, client: OAuthClient): Promise<void> {
     const { store, works, clock, grants, schedule, revocation } = this.#deps
     const { organization, integration_id } = found
-    const connection = await store.open(Connections, organization).get(integration_id)
-    if (!connection) throw gone()
     const asked = found.scopes.length > 0 ? found.scopes : (app.oauth?.scopes ?? [])
     const change = {
       status: "connected" as const,
@@ -215,7 +213,9 @@ export class Authorizations {
       authorization_error: null,
       updated_at: timestamp(clock.now()),
     } satisfies Partial<Connection>
-    await works.run(async (work) => {
+    await works.retryConflicts(async (work) => {
+      const connection = await store.open(Connections, organization).get(integration_id)
+      if (!connection) throw gone()
       const before = await grants.replace(work, organization, integration_id, tokens, client.client_id)
       if (before) revocation.stageReplaced(work, organization, found, before, tokens)
       if (app.oauth) grants.hold(work, integration_id, app.oauth, client.client_id)

@@ -58,8 +58,6 @@ export interface RunMove {
 }
 
 const maxReason = 1_000
-/** A commit that came second is made again, from what is there then. */
-const maxTries = 5
 
 export class AgentRuns {
   readonly #deps: RunDeps
@@ -175,16 +173,11 @@ export class AgentRuns {
 
   /** Commits a move of the attempt as it is by now; undefined where it has ended, or another attempt began. */
   async settle(organization: string, runId: string, attempt: number, move: RunMove): Promise<StoredAgentRun | undefined> {
-    for (let tries = 1; ; tries++) {
+    return await this.#deps.works.retryConflicts(async (work) => {
       const run = await this.#deps.store.open(AgentRunCollection, organization).get(runId)
       if (!run || run.attempt_number !== attempt || run.ended_at !== null) return undefined
-      try {
-        return await this.#deps.works.run((work) => this.move(work, organization, run, move))
-      } catch (error) {
-        const cameSecond = error instanceof AppError && error.code === "aborted"
-        if (!cameSecond || tries >= maxTries) throw error
-      }
-    }
+      return await this.move(work, organization, run, move)
+    })
   }
 
   /** Stages a step. */

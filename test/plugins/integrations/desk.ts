@@ -47,7 +47,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   const registry = new OrganizationApps({ store, apps: createIntegrationApps(httpApp, ...apps) })
   const managers = new Map<string, string>()
   const managerOf = async (organization: string) => managers.get(organization)
-  const works = createUnitsOfWork({ store, ids })
+  const works = createUnitsOfWork({ store, ids, clock: systemClock })
   const integrations = createIntegrations({
     store,
     works,
