@@ -28,6 +28,7 @@ import { createSandbox, type SandboxSight } from "../pipeline/sandbox/create-san
 import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
 import { createScripts } from "../pipeline/sandbox/scripts.ts"
 import { authFacts } from "./auth-facts.ts"
+import { isEmbedded } from "./embedded.ts"
 import { provideEngine } from "./pipeline.ts"
 
 const Queue = token<DurableQueue>("DurableQueue")
@@ -120,7 +121,8 @@ export function provideRunner(container: Container): void {
   container.provide(QueueRunner, {
     inject: { queue: Queue, scheduler: DueSchedules, config: Settings },
     create: (deps) => deps,
-    start: async ({ queue, scheduler }) => {
+    start: async ({ queue, scheduler, config }) => {
+      if (isEmbedded(config)) await queue.takeOver()
       queue.start()
       await scheduler.start()
     },

@@ -3,7 +3,8 @@
 import { Counter, Histogram } from "prom-client"
 import { createClusterInvalidation } from "../cluster/cluster.ts"
 import { clusterCollections } from "../cluster/collections.ts"
-import { createLeases } from "../cluster/leases.ts"
+import { EndedProcesses } from "../cluster/ended-processes.ts"
+import { createLeases, freeAllLeases } from "../cluster/leases.ts"
 import { createLocalInvalidation } from "../cluster/local.ts"
 import { CacheInvalidation, type CommitFeed } from "../contract/cache-invalidation.ts"
 import { type CollectionSpec, Collections } from "../contract/collection.ts"
@@ -43,6 +44,7 @@ export const Driver = token<Chosen>("StorageDriver")
 /** The store as it is before anything is read from it, for what comes before the services. */
 export const Opened = token<StartedStore>("StartedStore")
 const CheckedMasterKey = token<unknown>("CheckedMasterKey")
+const OwnLeases = token<Leases & { start(): Promise<void> }>("OwnLeases")
 
 /** How long storage is waited for, in milliseconds. */
 export interface StoragePatience {
@@ -57,6 +59,7 @@ export async function provideStorage(
   container: Container,
   registry: Registry,
   config: CoreConfig,
+  processId: string,
   patience?: StoragePatience,
 ): Promise<void> {
   for (const collection of clusterCollections) registry.add(Collections, collection, "cluster")
@@ -91,7 +94,7 @@ export async function provideStorage(
     inject: { chosen: Driver, store: Store, clock: Clock, ids: Ids, log: Log },
     create: ({ chosen: { feed }, ...deps }) =>
       feed
-        ? createClusterInvalidation({ ...deps, feed: feed(), ...(patience && { leaseMs: patience.leaseMs }) })
+        ? createClusterInvalidation({ ...deps, process: processId, feed: feed(), ...(patience && { leaseMs: patience.leaseMs }) })
         : createLocalInvalidation(deps),
     start: async (invalidation) => {
       if ("start" in invalidation) await (invalidation as { start(): Promise<void> }).start()
@@ -101,8 +104,18 @@ export async function provideStorage(
     },
   })
   container.provide(Leases, {
-    inject: { store: Store, clock: Clock, ids: Ids },
-    create: (deps) => createLeases({ ...deps, holder: deps.ids.uuid() }),
+    inject: { leases: OwnLeases },
+    create: ({ leases }) => leases,
+  })
+  container.provide(OwnLeases, {
+    inject: { chosen: Driver, store: Store, clock: Clock, ids: Ids, log: Log },
+    create: ({ chosen: { feed }, ...deps }) => {
+      const ended = new EndedProcesses(deps)
+      const watch = feed && { hasEnded: (holder: string) => ended.hasEnded(holder) }
+      const start = async () => (feed ? undefined : await freeAllLeases(deps))
+      return { ...createLeases({ ...deps, holder: processId, ...watch }), start }
+    },
+    start: (leases) => leases.start(),
   })
 }
 

@@ -22,6 +22,8 @@ export interface ClusterOptions {
   readonly log: Logger
   /** Milliseconds. Default 5,000. */
   readonly leaseMs?: number
+  /** The process that registers; default: its first id as a node. */
+  readonly process?: string
 }
 
 export interface ClusterInvalidation extends CacheInvalidation {
@@ -120,7 +122,7 @@ class Cluster implements ClusterInvalidation {
     this.#node = ids.uuid()
     const now = clock.now()
     const times = { started_at: timestamp(now), expires_at: timestamp(now + keptMs) }
-    const doc = { id: this.#node, renewals: 0, lease_ms: this.#leaseMs, ...times }
+    const doc = { id: this.#node, renewals: 0, lease_ms: this.#leaseMs, process: this.#options.process ?? this.#node, ...times }
     await store.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: nodes, doc }] })
     const earlier = await store.open(changes).find({ settled: true }, { sort: { expires_at: -1 }, limit: earlierAtMost })
     // Anything held until here may be stale.

@@ -6,6 +6,8 @@ export interface NodeDocument {
   /** Counts up with each renewal of the lease; others judge the node by its own pace, not by comparing wall clocks. */
   renewals: number
   lease_ms: number
+  /** The process, which registers again under another id after its lease ran out. Absent on nodes of earlier versions. */
+  process?: string
   started_at: string
   /** When nobody needs this document any more, should nobody remove it. */
   expires_at: string
@@ -43,6 +45,8 @@ export interface LeaseDocument {
   id: string
   holder: string
   until: string
+  /** The holder is a process that registers as a node. */
+  watched?: boolean
   expires_at: string
 }
 

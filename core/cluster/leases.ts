@@ -1,26 +1,57 @@
-// Leases as documents of the store: an update that only the holder, or anyone after the end, gets through.
+// Leases as documents of the store: an update that only the holder gets through, or anyone after the end of the lease.
+// The holder is one process, from its start to its end. The lease of a process that has ended is free.
 import type { Leases } from "../contract/lease.ts"
 import type { Store } from "../contract/store.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
+import type { Logger } from "../kernel/log.ts"
 import { leases } from "./collections.ts"
 
-export function createLeases({ store, clock, ids, holder }: { store: Store; clock: Clock; ids: Ids; holder: string }): Leases {
-  const lease = { collection: leases, kind: "update" } as const
+export interface LeasesOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  /** This process. */
+  readonly holder: string
+  /** Returns true if the process runs no more. Without it, a lease lasts until its time. */
+  readonly hasEnded?: (holder: string) => Promise<boolean>
+}
+
+/** No two clocks that are right differ by more. A lease that ends later was claimed by a clock that was ahead. */
+const maxSkewMs = 60_000
+const keptMs = 86_400_000
+
+export function createLeases({ store, clock, ids, holder, hasEnded }: LeasesOptions): Leases {
+  async function claimed(name: string, milliseconds: number, ended?: string): Promise<boolean> {
+    const now = clock.now()
+    const until = timestamp(now + milliseconds)
+    const where = {
+      $or: [
+        { holder },
+        { until: { $lte: timestamp(now) } },
+        { until: { $gt: timestamp(now + milliseconds + maxSkewMs) } },
+        ...(ended === undefined ? [] : [{ holder: ended }]),
+      ],
+    }
+    const update = { $set: { holder, until, watched: hasEnded !== undefined, expires_at: timestamp(now + milliseconds + keptMs) } }
+    try {
+      await store.commit({ id: ids.uuid(), writes: [{ kind: "update", collection: leases, id: name, where, update, upsert: true }] })
+      return true
+    } catch (error) {
+      if (error instanceof AppError && error.code === "aborted") return false
+      throw error
+    }
+  }
+
   return {
     async claim(name, milliseconds) {
-      const now = clock.now()
-      const where = { $or: [{ holder }, { until: { $lte: timestamp(now) } }] }
-      const until = timestamp(now + milliseconds)
-      const update = { $set: { holder, until, expires_at: timestamp(now + milliseconds + 86_400_000) } }
-      try {
-        await store.commit({ id: ids.uuid(), writes: [{ ...lease, id: name, where, update, upsert: true }] })
-        return true
-      } catch (error) {
-        if (error instanceof AppError && error.code === "aborted") return false
-        throw error
-      }
+      if (await claimed(name, milliseconds)) return true
+      if (!hasEnded) return false
+      const lease = await store.open(leases).get(name)
+      // The holder of an earlier version does not say which process it is.
+      if (!lease?.watched || !(await hasEnded(lease.holder))) return false
+      return await claimed(name, milliseconds, lease.holder)
     },
     async release(name) {
       await store.commit({
@@ -29,4 +60,14 @@ export function createLeases({ store, clock, ids, holder }: { store: Store; cloc
       })
     },
   }
+}
+
+/** For a store that belongs to one process: at its start, every lease is of a process that has ended. */
+export async function freeAllLeases({ store, ids, log }: { store: Store; ids: Ids; log: Logger }): Promise<void> {
+  const names: string[] = []
+  for await (const { id } of store.open(leases).stream({})) names.push(id)
+  if (names.length === 0) return
+  const writes = names.map((id) => ({ kind: "remove", collection: leases, id, optional: true }) as const)
+  await store.commit({ id: ids.uuid(), writes })
+  log.info({ leases: names.length }, "freed the leases of the process before")
 }

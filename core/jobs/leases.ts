@@ -13,6 +13,12 @@ export interface LeasesArgs {
   readonly leaseMs: number
 }
 
+const perCommit = 500
+/** A job that was held at more ends of processes may be their cause. It waits, so that the service can be up meanwhile. */
+const maxTakeovers = 2
+/** By so much the clock may have been set back since the lease began. */
+const maxSkewMs = 60_000
+
 export class Leases {
   readonly #args: LeasesArgs
 
@@ -34,6 +40,29 @@ export class Leases {
       throw error
     }
     return { ...doc, ...held }
+  }
+
+  /** Has the leases of other holders end now. Returns how many. For a store that belongs to one process, at its start. */
+  async endOthers(types: Iterable<string>): Promise<number> {
+    const { store, clock, node, leaseMs } = this.#args
+    const now = timestamp(clock.now())
+    const latest = timestamp(clock.now() + leaseMs + maxSkewMs)
+    let ended = 0
+    for (const type of types) {
+      const held = { state: "queued", type, held_by: { $nin: ["", node] }, run_at: { $gt: now, $lte: latest } }
+      let work = new StagedWork(`${node}:end:${type}`)
+      for await (const { id, held_by, takeovers = 0 } of store.open(JobCollection).stream(held, { sort: { run_at: 1 } })) {
+        if (takeovers >= maxTakeovers) continue
+        // The holder stays, so that the next claim counts as a takeover.
+        work.in(JobCollection).update(id, { $set: { run_at: now } }, { where: { held_by }, optional: true })
+        ended++
+        if (work.writes.length < perCommit) continue
+        await work.commitTo(store)
+        work = new StagedWork(`${node}:end:${type}:${ended}`)
+      }
+      if (work.writes.length > 0) await work.commitTo(store)
+    }
+    return ended
   }
 
   async renew(ids: Iterable<string>): Promise<void> {

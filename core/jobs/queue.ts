@@ -125,6 +125,12 @@ export class DurableQueue implements JobQueue {
     work.afterCommit(() => this.#poll.soon(0))
   }
 
+  /** Takes the jobs of processes that have ended. To be called before `start`, if the store belongs to this process alone. */
+  async takeOver(): Promise<void> {
+    const jobs = await this.#leases.endOthers(this.#args.jobs.keys())
+    if (jobs > 0) this.#args.log.info({ jobs }, "took over the jobs of the process before")
+  }
+
   start(): void {
     this.#stopped = false
     this.#poll.start()

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { z } from "zod"
-import { AppError, defineJob, definePlugin, JobQueue, type Json, Postponed, Store, UnitsOfWork } from "#core"
+import { AppError, defineJob, definePlugin, JobQueue, type Json, Postponed, Store, timestamp, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { backoff } from "../../core/jobs/backoff.ts"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
@@ -156,6 +156,27 @@ describe("the job queue", () => {
     await host.get(UnitsOfWork).run((work) => host.get(JobQueue).revive(work, id))
     await until("its being done", async () => (await jobs()).length === 0)
     expect(ran.at(-1)).to.include({ attempt: 1 })
+  })
+
+  it("takes the jobs of the process before at its start, but waits with one that may be what ends processes", async () => {
+    const left = async (id: string, takeovers?: number) => {
+      await enqueue(id, { id, runAt: host.clock.now() + 86_400_000 })
+      const held = { held_by: "the process before", run_at: timestamp(host.clock.now() + 60_000), ...(takeovers && { takeovers }) }
+      await host.get(UnitsOfWork).run((work) => work.in(JobCollection).update(id, { $set: held }))
+    }
+    for (const id of ["first", "second"]) await left(id)
+    await left("once more", 1)
+    await left("suspect", 2)
+    await enqueue("later", { id: "later", runAt: host.clock.now() + 30_000 })
+    await host.stop()
+    host = await boot()
+    await until("three runs", () => ran.length === 3)
+    await until("their ends", async () => (await jobs()).length === 2)
+    expect(ran.map(({ payload }) => payload)).to.have.members(["first", "second", "once more"])
+    expect((await jobs()).map(({ id }) => id)).to.have.members(["suspect", "later"])
+    host.clock.move(60_001)
+    await until("all runs", async () => (await jobs()).length === 0)
+    expect(ran).to.have.length(5)
   })
 
   it("forgets those nodes once a try has ended", async () => {

@@ -51,6 +51,8 @@ const freshMs = 10_000
 const refusedMs = 600_000
 const leaseMs = tokenTimeoutMs + 30_000
 const lookAgainMs = 200
+/** A refresh of another node takes less. People see on the connection that its calls wait. */
+const notedMs = 2_000
 const writeTries = 5
 
 export class OAuthAccess {
@@ -107,19 +109,38 @@ export class OAuthAccess {
     const { leases, clock, log } = this.#deps
     const { id } = granted.connection
     const lease = `OAuth refresh ${id}`
-    const began = clock.now()
+    const began = clock.monotonic()
+    let isNoted = false
     while (!(await leases.claim(lease, leaseMs))) {
-      if (clock.now() - began > leaseMs) throw busy(granted)
+      const waited = clock.monotonic() - began
+      if (waited > notedMs && !isNoted) {
+        isNoted = true
+        await this.#note(granted, busy(granted))
+      }
+      if (waited > leaseMs) throw busy(granted)
       await sleep(clock, lookAgainMs)
       const grant = await this.#read(granted)
-      if (grant.generation > seen) return this.#opened(granted, grant)
+      if (grant.generation > seen) return await this.#others(granted, grant, isNoted)
     }
     try {
       const grant = await this.#read(granted)
-      return grant.generation > seen ? this.#opened(granted, grant) : await this.#refresh(granted, grant)
+      return grant.generation > seen ? await this.#others(granted, grant, isNoted) : await this.#refresh(granted, grant)
     } finally {
       await leases.release(lease).catch((err: unknown) => log.warn({ err, integration_id: id }, "a lease stays until it expires"))
     }
+  }
+
+  /** The token that another node has refreshed. */
+  async #others(granted: Granted, grant: Grant, isNoted: boolean): Promise<AccessToken> {
+    const { works, log } = this.#deps
+    const { organization, connection } = granted
+    if (isNoted) {
+      const change = { $set: { authorization_error: null } }
+      await works
+        .run((work) => work.in(Connections, organization).update(connection.id, change, { optional: true }))
+        .catch((err: unknown) => log.warn({ err, integration_id: connection.id }, "a connection still shows a refresh that has ended"))
+    }
+    return this.#opened(granted, grant)
   }
 
   async #refresh(granted: Granted, grant: Grant): Promise<AccessToken> {

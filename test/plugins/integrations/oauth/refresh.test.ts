@@ -1,6 +1,6 @@
 // Access tokens that end: refreshed once, by one node, and no grant is lost by it.
 import { expect } from "chai"
-import { Store, UnitsOfWork } from "#core"
+import { Store, timestamp, UnitsOfWork } from "#core"
 import { leases } from "../../../../core/cluster/collections.ts"
 import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
 import { failureOf } from "../../../refusal.ts"
@@ -8,6 +8,10 @@ import { until as waitUntil } from "../../../waiting.ts"
 import { type OAuthService, startOAuth } from "./service.ts"
 
 const hourMs = 3_600_000
+
+interface Shown {
+  readonly authorization_error: { readonly reason: string } | null
+}
 
 for (const rotates of [false, true]) {
   describe(`tokens of integrations, of a server that ${rotates ? "rotates" : "keeps"} refresh tokens`, () => {
@@ -102,22 +106,34 @@ for (const rotates of [false, true]) {
 
     it("waits for another node's refresh, and says so where that does not end", async () => {
       const id = await service.connected("Held")
-      const until = "2100-01-01T00:00:00.000Z"
-      await service.host.get(UnitsOfWork).run((work) => {
-        work.in(leases).insert({ id: `OAuth refresh ${id}`, holder: "another node", until, expires_at: until })
-      })
-      service.host.clock.move(hourMs)
+      const { host } = service
+      const lease = `OAuth refresh ${id}`
+      /** The other node claims the lease again and again. */
+      const claim = () => {
+        const until = timestamp(host.clock.now() + 120_000)
+        const $set = { holder: "another node", until, expires_at: until }
+        return host.get(UnitsOfWork).run((work) => work.in(leases).update(lease, { $set }, { upsert: true }))
+      }
+      host.clock.move(hourMs)
+      await claim()
       let failed = false
       const failure = failureOf(service.call("held")).finally(() => {
         failed = true
       })
-      await waitUntil("the refusal", () => {
-        service.host.clock.move(30_000)
+      await waitUntil("the refusal", async () => {
+        await claim()
+        host.clock.move(30_000)
         return failed
       })
+      const { authorization_error } = (await host.api<Shown>("GET", `/v1/integrations/${id}`)).body
+      expect(authorization_error?.reason).to.equal("oauth_refresh_busy")
+      await host.get(UnitsOfWork).run((work) => work.in(leases).remove(lease, { optional: true }))
       expect((await failure).details).to.include({ reason: "oauth_refresh_busy" })
       expect(service.server.refreshes()).to.equal(0)
       expect((await grantOf(id))?.generation).to.equal(1)
+      expect((await service.call("held")).status).to.equal(200)
+      const healed = (await host.api<Shown>("GET", `/v1/integrations/${id}`)).body
+      expect(healed.authorization_error).to.equal(null)
     })
 
     it("makes one request of a slow server for the calls that wait for it", async () => {
