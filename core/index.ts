@@ -13,6 +13,7 @@ export {
 export { allKeys, CacheInvalidation } from "./contract/cache-invalidation.ts"
 export { type Caller, roleAtLeast } from "./contract/caller.ts"
 export { defineChannel, Live } from "./contract/channel.ts"
+export { type ClockCorrection, ClockCorrections, maxSkewMs } from "./contract/clock-corrections.ts"
 export { type Document, defineCollection, type Json } from "./contract/collection.ts"
 export { resultOf } from "./contract/example.ts"
 export { AnyJson, Name, Slug, SlugOrId, slugOf, slugTaken, Timestamp, Uuid, uniqueSlug } from "./contract/fields.ts"

@@ -1,6 +1,8 @@
 // The engine's surroundings: the sandbox, the compiler with what it is lent, the job queue and the schedule.
 import { join } from "node:path"
 import { Counter, Gauge, Histogram } from "prom-client"
+import { ClockMarks, ClockSetBacks, ClockWatch, type ClockWatchOptions } from "../cluster/clock-watch.ts"
+import { ClockCorrections, maxSkewMs } from "../contract/clock-corrections.ts"
 import { Collections } from "../contract/collection.ts"
 import { Gatekeeper } from "../contract/gate.ts"
 import { PublicUrl } from "../contract/inbound.ts"
@@ -12,6 +14,7 @@ import { Store } from "../contract/store.ts"
 import { measureWaiting } from "../contract/waiting-metrics.ts"
 import { backoff } from "../jobs/backoff.ts"
 import { JobCollection } from "../jobs/jobs-collection.ts"
+import { bringForward } from "../jobs/late-jobs.ts"
 import { DurableQueue, type QueueArgs } from "../jobs/queue.ts"
 import { DurableScheduler, ScheduleCollection } from "../jobs/schedules.ts"
 import { Clock, timestamp } from "../kernel/clock.ts"
@@ -31,6 +34,7 @@ import { authFacts } from "./auth-facts.ts"
 import { isEmbedded } from "./embedded.ts"
 import { provideEngine } from "./pipeline.ts"
 
+const Watch = token<ClockWatch>("ClockWatch")
 const Queue = token<DurableQueue>("DurableQueue")
 const DueSchedules = token<DurableScheduler>("DurableScheduler")
 
@@ -44,6 +48,13 @@ export function provideWork(
   for (const collection of [...journalCollections, ErasureMarkCollection, JobCollection, ScheduleCollection])
     registry.add(Collections, collection, "core")
   registry.add(Jobs, deferredJob, "core")
+  for (const collection of [ClockMarks, ClockSetBacks]) registry.add(Collections, collection, "cluster")
+  container.provide(Watch, {
+    inject: { store: Store, clock: Clock, ids: Ids, log: Log, config: Settings, metrics: Metrics },
+    create: ({ config, metrics, ...deps }) =>
+      new ClockWatch({ ...deps, toleranceMs: isEmbedded(config) ? 5_000 : maxSkewMs, observe: clockObserver(metrics) }),
+  })
+  container.provide(ClockCorrections, { inject: { watch: Watch }, create: ({ watch }) => watch })
   container.provide(Sandbox, {
     inject: { config: Settings, clock: Clock, log: Log, metrics: Metrics },
     create: ({ config, metrics, ...deps }) => {
@@ -114,19 +125,26 @@ export function provideWork(
   })
 }
 
-const QueueRunner = token<{ queue: DurableQueue; scheduler: DurableScheduler; config: CoreConfig }>("QueueRunner")
+const QueueRunner = token<{ queue: DurableQueue; scheduler: DurableScheduler; watch: ClockWatch; config: CoreConfig }>("QueueRunner")
 
 /** Starts taking jobs once everything they use has started; stops before any of it does. */
 export function provideRunner(container: Container): void {
   container.provide(QueueRunner, {
-    inject: { queue: Queue, scheduler: DueSchedules, config: Settings },
-    create: (deps) => deps,
-    start: async ({ queue, scheduler, config }) => {
+    inject: { queue: Queue, scheduler: DueSchedules, watch: Watch, config: Settings, store: Store, ids: Ids },
+    create({ store, ids, ...deps }) {
+      const { watch, scheduler, config } = deps
+      watch.use("jobs", ({ now }) => bringForward({ store, ids, leaseMs: config.jobs.lease_ms }, now))
+      watch.use("schedules", ({ now }) => scheduler.correct(now))
+      return deps
+    },
+    start: async ({ queue, scheduler, watch, config }) => {
+      await watch.start()
       if (isEmbedded(config)) await queue.takeOver()
       queue.start()
       await scheduler.start()
     },
-    stop: async ({ queue, scheduler, config }) => {
+    stop: async ({ queue, scheduler, watch, config }) => {
+      await watch.stop()
       await scheduler.stop()
       await queue.stop(config.server.drain_ms)
     },
@@ -198,6 +216,25 @@ function sandboxObserver(metrics: Metrics): (sight: SandboxSight) => void {
     if (sight.type === "batch") batches.observe(sight.events)
     else if (sight.type === "child_lost") restarts.inc({ cause: sight.cause })
     else if (sight.type === "paused") pauses.inc()
+  }
+}
+
+function clockObserver(metrics: Metrics): ClockWatchOptions["observe"] {
+  const ahead = new Gauge({
+    name: "millrace_clock_ahead_seconds",
+    help: "By how much the clock was ahead before it was last set back; 0 if it was not since the start.",
+    aggregator: "max",
+    registers: [metrics],
+  })
+  const times = new Counter({
+    name: "millrace_clock_corrected_times_total",
+    help: "Times that a clock which was ahead had set too late, and that were corrected, by kind.",
+    labelNames: ["kind"],
+    registers: [metrics],
+  })
+  return (aheadMs, corrected) => {
+    ahead.set(aheadMs / 1_000)
+    for (const [kind, count] of Object.entries(corrected)) times.inc({ kind }, count)
   }
 }
 

@@ -4,6 +4,7 @@ import type { WorkerPlace } from "../cluster/worker.ts"
 import { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import { Authenticator } from "../contract/caller.ts"
 import { Channels, Live } from "../contract/channel.ts"
+import { ClockCorrections } from "../contract/clock-corrections.ts"
 import { Collections } from "../contract/collection.ts"
 import { Gatekeeper } from "../contract/gate.ts"
 import { InboundHandler, PublicUrl } from "../contract/inbound.ts"
@@ -121,6 +122,7 @@ export function provideCalls(
       rateLimiter: RateLimiter,
       addressOf: AddressOf,
       storage: Driver,
+      corrections: ClockCorrections,
     },
     create: ({ config, storage, ...deps }) =>
       createLiveSockets({

@@ -142,7 +142,7 @@ async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, { ap
     {
       $set: {
         state: ended ? "dead" : "queued",
-        ...(kept ? {} : { run_at: timestamp(clock.now() + wait), held_by: "" }),
+        ...(kept ? {} : { run_at: timestamp(clock.now() + wait), put_off_at: timestamp(clock.now()), held_by: "" }),
         ...(postponed === undefined ? { attempts: number, last_error: message } : {}),
         ...(progress ? { progress: { ...progress } satisfies JobProgress } : {}),
       },

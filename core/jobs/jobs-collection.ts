@@ -27,6 +27,8 @@ export interface JobDocument extends Document {
   /** Set by jobs that count their tries themselves, in place of `attempts`, `retry` and `last_error`. */
   progress?: JobProgress
   created_at: string
+  /** When its next try was last put off; absent before its first try. */
+  put_off_at?: string
   /** Of a job that has a gate: who asked for it, where somebody did. */
   requester?: Requester
   /** It was hastened while a node held it. */

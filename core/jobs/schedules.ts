@@ -2,6 +2,7 @@
 // moves the schedule on, provided that it still stands at the time that was seen: of all nodes one succeeds. What was
 // missed while none was up is one late job, for the next time is looked for from now.
 import type { z } from "zod"
+import { maxSkewMs } from "../contract/clock-corrections.ts"
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
 import type { AnyJob, JobQueue, JobRef } from "../contract/job.ts"
 import type { AnySchedule, ScheduledJob, Scheduler, Timing } from "../contract/schedule.ts"
@@ -80,6 +81,24 @@ export class DurableScheduler implements Scheduler {
     this.#stopped = false
     await this.#keepDeclared()
     this.#wakeIn(0)
+  }
+
+  /** Corrects schedules that a clock which was ahead has moved too far. Returns how many. */
+  async correct(now: number): Promise<number> {
+    const { store, ids } = this.#args
+    const work = new StagedWork(ids.uuid())
+    const late = { next_at: { $gt: timestamp(now + maxSkewMs) } }
+    for await (const schedule of store.open(ScheduleCollection).stream(late, { sort: { next_at: 1 } })) {
+      const { id, next_at } = schedule
+      // What a clock that is right sets is no later than this.
+      const latest = followingTime(schedule, new Date(now + maxSkewMs))
+      const next = followingTime(schedule, new Date(now))
+      if (!latest || !next || Date.parse(next_at) <= latest.getTime()) continue
+      work.in(ScheduleCollection).update(id, { $set: { next_at: timestamp(next.getTime()) } }, { where: { next_at }, optional: true })
+    }
+    if (work.writes.length > 0) await work.commitTo(store)
+    this.#wakeIn(0)
+    return work.writes.length
   }
 
   async stop(): Promise<void> {

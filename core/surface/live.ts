@@ -6,6 +6,7 @@ import { Server, type ServerOptions } from "socket.io"
 import type { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import type { Authenticator } from "../contract/caller.ts"
 import type { Channel, Live } from "../contract/channel.ts"
+import type { ClockCorrections } from "../contract/clock-corrections.ts"
 import type { RateLimiter } from "../contract/rate-limiter.ts"
 import type { Store } from "../contract/store.ts"
 import type { UnitsOfWork } from "../contract/unit-of-work.ts"
@@ -43,6 +44,7 @@ export interface LiveSocketsDeps {
   readonly channels: readonly Channel[]
   readonly keepMs: number
   readonly keepMessages: number
+  readonly corrections?: ClockCorrections
   readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
   readonly viewerTokens?: (() => ViewerTokens | undefined) | undefined
   /** Invalidation topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */

@@ -32,6 +32,8 @@ export interface StoredHeartbeat extends Document, HeartbeatTimes {
   active_days: number[]
   /** Null while it is paused. */
   next_run_at: string | null
+  /** The local time for which the next run was meant, if clocks skip that time on its day: milliseconds as if the zone were UTC. */
+  next_wall?: number | null
   /** The job that makes the next run; any other that comes due is stale. */
   beat_id: string | null
 

@@ -7,6 +7,7 @@ import {
   type Ids,
   isUuid,
   type JobQueue,
+  maxSkewMs,
   type Scripts,
   type Store,
   stageRevision,
@@ -16,7 +17,7 @@ import {
 } from "#core"
 import { HeartbeatCollection, RunCollection, type StoredHeartbeat, type StoredRun } from "./collections.ts"
 import { beatRef, runRef } from "./job-refs.ts"
-import { firstActive, nextRunAt } from "./next-run.ts"
+import { earlierRun, firstActive, nextRun, nextRunAfter } from "./next-run.ts"
 import type { HeartbeatSettings } from "./settings.ts"
 
 export interface HeartbeatsDeps {
@@ -50,6 +51,7 @@ export type HeartbeatFields = Pick<
 >
 
 const dayMs = 86_400_000
+const maxPutOffMs = 3_600_000
 const whenFields = ["interval_minutes", "active_days", "active_window_start", "active_window_end", "timezone"] as const
 
 export const HeartbeatsToken = token<Heartbeats>("Heartbeats")
@@ -85,7 +87,7 @@ export class Heartbeats {
     const at = timestamp(clock.now())
     const none = { current_run_id: null, latest_run_id: null, latest_status: "", latest_reason: "", latest_run_at: null } as const
     const id = ids.uuid()
-    const beat = isPaused ? { next_run_at: null, beat_id: null } : this.#beatAt(work, organization, id, nextRunAt(fields, clock.now()))
+    const beat = isPaused ? { next_run_at: null, beat_id: null } : this.#beatAt(work, organization, id, nextRun(fields, clock.now()))
     const heartbeat: StoredHeartbeat = {
       ...{ ...fields, ...none, ...beat, id, state: isPaused ? "paused" : "active", paused_reason: "" },
       ...{ failures: 0, previous: null, revision: 1, created_at: at, updated_at: at },
@@ -98,7 +100,7 @@ export class Heartbeats {
   update(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, change: Partial<HeartbeatFields>): StoredHeartbeat {
     const isTimed = whenFields.some((field) => change[field] !== undefined) && heartbeat.state === "active"
     const changed = { ...heartbeat, ...change }
-    const beat = isTimed ? this.#beatAt(work, organization, heartbeat.id, nextRunAt(changed, this.#deps.clock.now())) : {}
+    const beat = isTimed ? this.#beatAt(work, organization, heartbeat.id, nextRun(changed, this.#deps.clock.now())) : {}
     if (change.script_js !== undefined) this.#forget(work, heartbeat.id)
     return this.#changed(work, organization, heartbeat, { ...change, ...beat })
   }
@@ -112,7 +114,7 @@ export class Heartbeats {
   /** Stages that it runs again, an interval from now, its failures forgotten. */
   resume(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat): StoredHeartbeat {
     if (heartbeat.state === "active") return heartbeat
-    const beat = this.#beatAt(work, organization, heartbeat.id, nextRunAt(heartbeat, this.#deps.clock.now()))
+    const beat = this.#beatAt(work, organization, heartbeat.id, nextRun(heartbeat, this.#deps.clock.now()))
     return this.#changed(work, organization, heartbeat, { state: "active", paused_reason: "", failures: 0, ...beat })
   }
 
@@ -144,7 +146,7 @@ export class Heartbeats {
     const due = Date.parse(heartbeat.next_run_at ?? "") || now
     const active = firstActive(heartbeat, now)
     const runs = active <= now && heartbeat.current_run_id === null
-    const next = active > now ? active : this.#following(heartbeat, due, now)
+    const next = active > now ? { at: active, wall: undefined } : nextRunAfter(heartbeat, { at: due, wall: wallOf(heartbeat) }, now)
     const run = runs ? begins(this.#run(work, organization, heartbeat, "schedule", due)) : {}
     const update = { $set: { ...run, ...this.#beatAt(work, organization, id, next) } }
     const where = { beat_id: jobId, current_run_id: heartbeat.current_run_id }
@@ -155,19 +157,30 @@ export class Heartbeats {
   putOff(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, earliest: number): Changes {
     const { beat_id, next_run_at } = heartbeat
     if (beat_id === null || next_run_at === null || Date.parse(next_run_at) >= earliest) return {}
-    return this.#beatAt(work, organization, heartbeat.id, firstActive(heartbeat, earliest))
+    return this.#beatAt(work, organization, heartbeat.id, { at: firstActive(heartbeat, earliest), wall: undefined })
   }
 
-  /** The grid of intervals goes on where it was; what was missed is not caught up with. */
-  #following(heartbeat: StoredHeartbeat, due: number, now: number): number {
-    const next = nextRunAt(heartbeat, due)
-    return next > now ? next : nextRunAt(heartbeat, now)
+  /** Stages an earlier run if a clock that was ahead has set the next one too late. Returns true if it did. */
+  correct(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, now: number): boolean {
+    const { id, beat_id, next_run_at, state } = heartbeat
+    const at = Date.parse(next_run_at ?? "")
+    // Failures put a run off by no more than an hour.
+    const latest = firstActive(heartbeat, nextRun(heartbeat, now + maxSkewMs).at + maxPutOffMs)
+    if (state !== "active" || !(at > latest)) return false
+    const beat = this.#beatAt(work, organization, id, earlierRun(heartbeat, { at, wall: wallOf(heartbeat) }, now))
+    work.in(HeartbeatCollection, organization).update(id, { $set: beat }, { where: { beat_id }, optional: true })
+    return true
   }
 
-  #beatAt(work: UnitOfWork, organization: string, heartbeat_id: string, at: number): { next_run_at: string; beat_id: string } {
+  #beatAt(
+    work: UnitOfWork,
+    organization: string,
+    heartbeat_id: string,
+    { at, wall = null }: { at: number; wall: number | null | undefined },
+  ) {
     const { queue, ids } = this.#deps
     const beat_id = queue.enqueue(work, beatRef, { heartbeat_id }, { organization, id: ids.uuid(), runAt: at })
-    return { next_run_at: timestamp(at), beat_id }
+    return { next_run_at: timestamp(at), next_wall: wall, beat_id }
   }
 
   #run(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, cause: StoredRun["cause"], due: number): StoredRun {
@@ -194,6 +207,10 @@ export class Heartbeats {
   #forget(work: UnitOfWork, id: string): void {
     work.afterCommit(() => this.#deps.scripts.forget(id))
   }
+}
+
+function wallOf({ next_wall }: StoredHeartbeat): number | undefined {
+  return next_wall ?? undefined
 }
 
 function begins({ id, due_at }: StoredRun): Changes {

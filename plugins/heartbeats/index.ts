@@ -1,11 +1,12 @@
 // Heartbeats: work that an organization has done again and again, within hours of its own, by a script or by a model.
-import { Clock, definePlugin, Ids, JobQueue, Live, Scripts, Store, UnitsOfWork } from "#core"
+import { Clock, ClockCorrections, definePlugin, Ids, JobQueue, Live, Scripts, Store, UnitsOfWork } from "#core"
 import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
 import { Models } from "../models/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { heartbeatsChannel } from "./channel.ts"
 import { HeartbeatCollection, RunCollection } from "./collections.ts"
+import { correctHeartbeats } from "./corrections.ts"
 import { Heartbeats, HeartbeatsToken } from "./heartbeats.ts"
 import { beat, runHeartbeat } from "./jobs.ts"
 import { createHeartbeat, deleteHeartbeat, getHeartbeat, listHeartbeats, updateHeartbeat } from "./operations/heartbeats.ts"
@@ -28,6 +29,16 @@ export default definePlugin({
     registrar.provide(HeartbeatsToken, {
       inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, scripts: Scripts },
       create: (deps) => new Heartbeats({ ...deps, settings }),
+    })
+    registrar.run("clock corrections of heartbeats", {
+      inject: {
+        corrections: ClockCorrections,
+        store: Store,
+        works: UnitsOfWork,
+        organizations: Organizations,
+        heartbeats: HeartbeatsToken,
+      },
+      create: ({ corrections, ...deps }) => corrections.use("heartbeats", (correction) => correctHeartbeats(deps, correction)),
     })
     registrar.provide(RunsToken, {
       inject: {

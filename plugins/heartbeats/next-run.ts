@@ -1,6 +1,6 @@
 // When a heartbeat runs next: an interval after its last run, within its active window of its active days, in its time zone.
 // Pure.
-import { dayMs, firstInstantAt, minutesLater, wallTime, weekday } from "./zoned-time.ts"
+import { dayMs, firstInstantAt, minutesLater, type WallTime, wallTime, weekday } from "./zoned-time.ts"
 
 export interface HeartbeatTimes {
   readonly interval_minutes: number
@@ -22,6 +22,44 @@ export interface ActiveWindow {
 export function nextRunAt(times: HeartbeatTimes, last: number, earliest = last): number {
   const due = Math.max(minutesLater(times.timezone, last, times.interval_minutes), earliest)
   return firstActive(times, due)
+}
+
+export interface NextRun {
+  readonly at: number
+  /** The local time for which it was meant, if the clocks skip that time on this day. */
+  readonly wall: WallTime | undefined
+}
+
+/** As `nextRunAt`. Keeps the time of day over a day on which the clocks skip it: counts from `wall` if that is given. */
+export function nextRun(times: HeartbeatTimes, last: number, wall?: WallTime): NextRun {
+  const { timezone, interval_minutes } = times
+  const due = minutesLater(timezone, last, interval_minutes, wall)
+  const at = firstActive(times, due)
+  if (interval_minutes % minutesOfDay !== 0 || at !== due) return { at, wall: undefined }
+  const meant = (wall ?? wallTime(timezone, last)) + interval_minutes * 60_000
+  return { at, wall: wallTime(timezone, at) === meant ? undefined : meant }
+}
+
+/** The first run after `now`. If runs were missed, whole days keep their time of day, and other intervals count from now. */
+export function nextRunAfter(times: HeartbeatTimes, { at: last, wall }: NextRun, now: number): NextRun {
+  const next = nextRun(times, last, wall)
+  if (next.at > now) return next
+  if (times.interval_minutes % minutesOfDay !== 0) return nextRun(times, now)
+  const missed = Math.floor((now - last) / (times.interval_minutes * 60_000))
+  // Days differ in length, so the last steps are taken one by one.
+  const skipped = Math.max(1, missed - 1) * times.interval_minutes
+  let run = nextRun({ ...times, interval_minutes: skipped }, last, wall)
+  while (run.at <= now) run = nextRun(times, run.at, run.wall)
+  return run
+}
+
+const minutesOfDay = 1_440
+
+/** A run of the same grid as `next`, which a clock that was ahead has set too late: the first one after `now`. */
+export function earlierRun(times: HeartbeatTimes, { at, wall }: NextRun, now: number): NextRun {
+  const intervals = Math.ceil((at - now) / (times.interval_minutes * 60_000))
+  const before = minutesLater(times.timezone, at, -intervals * times.interval_minutes, wall)
+  return nextRunAfter(times, { at: before, wall: undefined }, now)
 }
 
 /** The first active instant from `instant` on. */

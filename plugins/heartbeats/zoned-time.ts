@@ -41,10 +41,13 @@ export function firstInstantAt(zone: string, wall: WallTime): number {
   return after
 }
 
-/** Whole days later by the calendar, the rest by the clock: a day later is the same time of day, also where clocks were changed. */
-export function minutesLater(zone: string, instant: number, minutes: number): number {
+/**
+ * Whole days later by the calendar, the rest by the clock: a day later is the same time of day, also where clocks were changed.
+ * `wall` is the local time to count from, if the clocks have skipped it and `instant` is their change.
+ */
+export function minutesLater(zone: string, instant: number, minutes: number, wall = wallTime(zone, instant)): number {
   const days = Math.floor(minutes / 1_440)
-  const dayLater = days === 0 ? instant : firstInstantAt(zone, wallTime(zone, instant) + days * dayMs)
+  const dayLater = days === 0 ? instant : firstInstantAt(zone, wall + days * dayMs)
   return dayLater + (minutes - days * 1_440) * minuteMs
 }
 

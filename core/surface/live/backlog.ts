@@ -8,6 +8,9 @@ import { LiveMessages, roomOf, type WireMessage, wireMessage } from "./messages.
 
 const overlapMs = 10_000
 
+/** Returns the time to which the clock was set back from `at` or later; undefined if it never was. */
+export type SetBackTo = (at: number) => Promise<number | undefined>
+
 export interface Backlog {
   /** Oldest first. */
   readonly messages: readonly WireMessage[]
@@ -26,6 +29,7 @@ export interface MissedArgs {
   readonly filter: ChannelFilter
   readonly after: string
   readonly now: number
+  readonly setBackTo: SetBackTo
   readonly keepMs: number
   readonly keepMessages: number
 }
@@ -34,8 +38,12 @@ export async function missedSince(args: MissedArgs): Promise<Backlog> {
   const { after, declared, now, keepMs, keepMessages } = args
   const since = timeOfId(after)
   if (keepMessages === 0) return { messages: [], truncated: true }
-  const found = await (declared?.history ? pastMessages(args, since - overlapMs) : kept(args, since - overlapMs))
-  const truncated = since < now - keepMs || found.length === keepMessages || declared?.durable === false
+  // Newer messages have lower ids if the clock was set back meanwhile.
+  const setBack = (await args.setBackTo(since)) ?? (since > now + overlapMs ? now - keepMs : undefined)
+  const from = Math.min(since, setBack ?? since) - overlapMs
+  const found = await (declared?.history ? pastMessages(args, from) : kept(args, from))
+  const isWhole = setBack === undefined && since >= now - keepMs && found.length < keepMessages
+  const truncated = !isWhole || declared?.durable === false
   const wanted = found.filter(({ id, data }) => id !== after && passes(args.filter, data))
   return { messages: wanted.map((message) => ({ ...message, missed_by: args.filter })).reverse(), truncated }
 }

@@ -2,6 +2,7 @@
 // served one after the other, a bounded number waiting.
 import { z } from "zod"
 import { type Channel, type ChannelFilter, channelPattern, coversChannel } from "../../contract/channel.ts"
+import type { ClockCorrections } from "../../contract/clock-corrections.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError, type ErrorBody } from "../../kernel/errors.ts"
@@ -20,6 +21,7 @@ export interface SubscriptionDeps {
   readonly channels: readonly Channel[]
   readonly keepMs: number
   readonly keepMessages: number
+  readonly corrections?: Pick<ClockCorrections, "setBackTo">
 }
 
 /** What a subscription needs of a socket. */
@@ -135,8 +137,9 @@ export class Subscriptions {
   }
 
   #missed({ channel, filter }: Joined, after: string): Promise<Backlog> {
-    const { store, clock, keepMs, keepMessages } = this.#deps
+    const { store, clock, keepMs, keepMessages, corrections } = this.#deps
     return missedSince({
+      setBackTo: async (at) => corrections?.setBackTo(at),
       store,
       organization: this.#organization,
       channel,

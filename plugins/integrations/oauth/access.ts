@@ -83,7 +83,7 @@ export class OAuthAccess {
   async renewed(granted: Granted, refused: AccessToken): Promise<AccessToken | undefined> {
     const grant = await this.#read(granted)
     if (grant.generation === refused.generation) {
-      const isFresh = this.#deps.clock.now() - Date.parse(grant.updated_at) < freshMs
+      const isFresh = this.#isWithin(freshMs, grant.updated_at)
       if (isFresh || this.#deps.grants.open(granted.organization, grant).refresh_token === undefined) return undefined
     }
     return await this.#refreshed(granted, refused.generation)
@@ -144,10 +144,10 @@ export class OAuthAccess {
   }
 
   async #refresh(granted: Granted, grant: Grant): Promise<AccessToken> {
-    const { clients, protocol, grants, clock } = this.#deps
+    const { clients, protocol, grants } = this.#deps
     const { organization, app } = granted
     const { refresh_token, previous_refresh_token } = grants.open(organization, grant)
-    if (grant.refused_at !== null && clock.now() - Date.parse(grant.refused_at) < refusedMs) throw expired(granted)
+    if (grant.refused_at !== null && this.#isWithin(refusedMs, grant.refused_at)) throw expired(granted)
     if (refresh_token === undefined) throw await this.#ended(granted, grant)
     const client = await clients.of(organization, app, grant.client_id)
     for (const token of [refresh_token, previous_refresh_token]) {
@@ -268,6 +268,12 @@ export class OAuthAccess {
 
   #isDue({ expires_at }: Grant): boolean {
     return expires_at !== null && Date.parse(expires_at) - marginMs <= this.#deps.clock.now()
+  }
+
+  /** Whether that time has passed lately. A time that is yet to come was written by a clock that was ahead. */
+  #isWithin(milliseconds: number, at: string): boolean {
+    const age = this.#deps.clock.now() - Date.parse(at)
+    return age > -marginMs && age < milliseconds
   }
 
   #opened({ organization }: Granted, grant: Grant): AccessToken {

@@ -2,7 +2,7 @@
 // the first tier, more in the slow one, all of them in the soak.
 import { expect } from "chai"
 import fc from "fast-check"
-import { type HeartbeatTimes, nextRunAt } from "../../../plugins/heartbeats/next-run.ts"
+import { type HeartbeatTimes, type NextRun, nextRun, nextRunAfter, nextRunAt } from "../../../plugins/heartbeats/next-run.ts"
 import { byTier } from "../../tier.ts"
 
 const minuteMs = 60_000
@@ -106,6 +106,27 @@ describe("the next run of a heartbeat", () => {
     // Nine in the morning before and after, 23 and 25 hours apart.
     expect(next(daily, "2026-03-28T08:00:00Z")).to.equal("2026-03-29T07:00:00.000Z")
     expect(next(daily, "2026-10-24T07:00:00Z")).to.equal("2026-10-25T08:00:00.000Z")
+  })
+
+  it("keeps the time of day after a day on which the clocks skip it, also where runs were missed", () => {
+    const runs = (times: HeartbeatTimes, first: string, count: number) => {
+      const found: string[] = []
+      for (let run: NextRun = { at: at(first), wall: undefined }; found.length < count; found.push(new Date(run.at).toISOString()))
+        run = nextRun(times, run.at, run.wall)
+      return found
+    }
+    const daily = { ...berlin, interval_minutes: 1_440 }
+    expect(runs(daily, "2027-03-27T01:20:00Z", 3)).to.deep.equal([
+      "2027-03-28T01:00:00.000Z",
+      "2027-03-29T00:20:00.000Z",
+      "2027-03-30T00:20:00.000Z",
+    ])
+    const windowed = { ...daily, active_window_start: "02:00", active_window_end: "04:00" }
+    expect(runs(windowed, "2027-03-27T01:20:00Z", 2)).to.deep.equal(["2027-03-28T01:00:00.000Z", "2027-03-29T00:20:00.000Z"])
+    const weekly = { ...daily, interval_minutes: 7 * 1_440, timezone: "America/New_York" }
+    expect(runs(weekly, "2027-03-07T07:45:00Z", 2)).to.deep.equal(["2027-03-14T07:00:00.000Z", "2027-03-21T06:45:00.000Z"])
+    const skipped = nextRun(daily, at("2027-03-27T01:20:00Z"))
+    expect(new Date(nextRunAfter(daily, skipped, at("2027-04-20T12:00:00Z")).at).toISOString()).to.equal("2027-04-21T00:20:00.000Z")
   })
 
   it("begins a window that the clocks skip at their change, and one that they repeat the first time", () => {
