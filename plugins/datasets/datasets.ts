@@ -150,7 +150,14 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
       const told = (written: RowResult) => {
         news.written(work, organization.id, written.dataset_slug, written.row_id, values)
         for (const follower of followers) {
-          follower({ organization: organization.id, dataset: written.dataset_slug, row_id: written.row_id, values, origin: row.origin })
+          follower({
+            organization: organization.id,
+            dataset: written.dataset_slug,
+            row_id: written.row_id,
+            values,
+            origin: row.origin,
+            work,
+          })
         }
         return written
       }

@@ -1,5 +1,5 @@
 // Who is told of rows as they are written, of any dataset that is not reserved.
-import type { Json } from "#core"
+import type { Json, UnitOfWork } from "#core"
 import type { RowOrigin } from "./row-identity.ts"
 
 export interface FollowedRow {
@@ -10,6 +10,8 @@ export interface FollowedRow {
   /** As given; not to be changed. */
   readonly values: Readonly<Record<string, Json>>
   readonly origin: RowOrigin
+  /** Keeps the row. */
+  readonly work: UnitOfWork
 }
 
 /** Runs where a row is staged, with every event: must be fast, and neither wait nor throw. Its commit may still be refused. */

@@ -1,5 +1,6 @@
 // Leads: one for each person, however they came, known by mail address and phone number; and all that happened with them.
-import { Clock, definePlugin, Ids, JobQueue, Log, Store, UnitsOfWork } from "#core"
+import { Clock, ClockCorrections, definePlugin, Ids, JobQueue, Log, Store, UnitsOfWork } from "#core"
+import { Metrics } from "#core/engine"
 import { ConversationHistory, ConversationLeads } from "../conversations/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { MailAuthors, MailHistory } from "../inbound-mail/index.ts"
@@ -9,7 +10,9 @@ import { leadDirectory } from "./directory.ts"
 import { LeadErasure, LeadErasureToken } from "./erasure.ts"
 import { CatchUp, CatchUpToken, FollowedCollection } from "./follow/catch-up.ts"
 import { Follower, FollowerToken } from "./follow/follower.ts"
+import { HandoverCollection } from "./follow/handovers.ts"
 import { catchUp, followRows } from "./follow/jobs.ts"
+import { JournalRows, JournalRowsToken } from "./follow/journal.ts"
 import { LeadRowsToken, RowBuffer } from "./follow/row-buffer.ts"
 import { normalEmail } from "./identity.ts"
 import { Leads, LeadsToken } from "./leads.ts"
@@ -34,7 +37,7 @@ export default definePlugin({
   config: LeadsSettings,
   register(registrar, { default_region: defaultRegion }) {
     registrar.collections(LeadCollection, IdentityCollection, ChangeCollection, LeadRowCollection)
-    registrar.collections(LeadSettingsCollection, FollowedCollection)
+    registrar.collections(LeadSettingsCollection, FollowedCollection, HandoverCollection)
     registrar.operations(createLead, listLeads, getLead, mergeLeads, splitLead, getTimeline, getSettings, setSettings)
     registrar.jobs(followRows, catchUp)
     registrar.schedules({ name: "leads.catch_up", cron: "*/10 * * * *", job: catchUp, payload: {} })
@@ -64,13 +67,45 @@ export default definePlugin({
       inject: { store: Store, datasets: Datasets, leads: LeadsToken },
       create: (deps) => new Follower(deps),
     })
-    registrar.provide(CatchUpToken, {
-      inject: { store: Store, clock: Clock, works: UnitsOfWork, datasets: Datasets, organizations: Organizations, follower: FollowerToken },
-      create: (deps) => new CatchUp(deps),
+    registrar.provide(JournalRowsToken, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        works: UnitsOfWork,
+        organizations: Organizations,
+        follower: FollowerToken,
+        corrections: ClockCorrections,
+        log: Log,
+        metrics: Metrics,
+      },
+      create: (deps) => new JournalRows(deps),
     })
     registrar.provide(LeadRowsToken, {
-      inject: { clock: Clock, works: UnitsOfWork, queue: JobQueue, log: Log, store: Store, follower: FollowerToken },
+      inject: {
+        clock: Clock,
+        ids: Ids,
+        works: UnitsOfWork,
+        queue: JobQueue,
+        log: Log,
+        store: Store,
+        follower: FollowerToken,
+        journal: JournalRowsToken,
+      },
       create: (deps) => new RowBuffer(deps),
+    })
+    registrar.provide(CatchUpToken, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        works: UnitsOfWork,
+        datasets: Datasets,
+        organizations: Organizations,
+        follower: FollowerToken,
+        journal: JournalRowsToken,
+        rows: LeadRowsToken,
+        corrections: ClockCorrections,
+      },
+      create: (deps) => new CatchUp(deps),
     })
     registrar.run("rows", {
       inject: { buffer: LeadRowsToken, datasets: Datasets },
@@ -78,7 +113,8 @@ export default definePlugin({
         datasets.follow((row) => buffer.add(row))
         return buffer
       },
-      stop: (buffer) => buffer.flush(),
+      start: (buffer) => buffer.start(),
+      stop: (buffer) => buffer.stop(),
     })
     registrar.run("conversations", {
       inject: { directory: ConversationLeads, history: ConversationHistory, leads: LeadsToken, timeline: LeadTimeline },

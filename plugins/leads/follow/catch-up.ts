@@ -1,10 +1,12 @@
-// Rows that a node could not tell of before it ended, or that were there before leads were kept: each dataset is read from
-// where the last time ended, in the order in which its rows were made.
-import { type Clock, type Document, defineCollection, type Store, timestamp, token, type UnitsOfWork } from "#core"
+// Rows that no process has handed over: of events, from the journal; and rows from before leads were kept, from each
+// dataset. A dataset is read from where the last time ended, in the order in which its rows were made.
+import { type Clock, type ClockCorrections, type Document, defineCollection, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import { type Dataset, type Datasets, DatasetsCollection, executionOf } from "../../datasets/index.ts"
 import type { Organizations } from "../../organizations/index.ts"
 import { mayNamePerson } from "../identity.ts"
 import type { Follower } from "./follower.ts"
+import type { JournalRows } from "./journal.ts"
+import type { RowBuffer } from "./row-buffer.ts"
 
 /** Rows are made with the time at which their event was received, and may be on disk this much later. */
 const overlapMs = 600_000
@@ -33,6 +35,9 @@ export interface CatchUpDeps {
   readonly datasets: Datasets
   readonly organizations: Organizations
   readonly follower: Follower
+  readonly journal: JournalRows
+  readonly rows: RowBuffer
+  readonly corrections: ClockCorrections
 }
 
 export class CatchUp {
@@ -43,6 +48,8 @@ export class CatchUp {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { journal, rows } = this.#deps
+    await journal.ofOthers(rows.process, signal)
     for await (const { id } of this.#deps.organizations.all()) {
       const datasets = this.#deps.store.open(DatasetsCollection, id).stream({})
       for await (const dataset of datasets) {
@@ -59,7 +66,7 @@ export class CatchUp {
     const rows = datasets.rows(organization)
     let until = kept?.until ?? ""
     const start = clock.now()
-    const from = until === "" ? "" : timestamp(Date.parse(until) - overlapMs)
+    const from = until === "" ? "" : timestamp((await this.#passedOnce(until)) - overlapMs)
     let after: [string, string] | undefined
     for (let read = 0; read < maxRows; read += page) {
       signal.throwIfAborted()
@@ -83,6 +90,12 @@ export class CatchUp {
     if (until === "") return
     const $set = { until }
     await works.run((work) => work.in(FollowedCollection, organization).update(id, { $set }, { upsert: true }))
+  }
+
+  /** That time, or an earlier one to which the clock was set back since. */
+  async #passedOnce(until: string): Promise<number> {
+    const time = Date.parse(until)
+    return Math.min(time, (await this.#deps.corrections.setBackTo(time)) ?? time)
   }
 }
 

@@ -11,6 +11,8 @@ const RowRef = z.object({
 })
 export type RowRef = z.output<typeof RowRef>
 
+export const catchUpRef = { type: "leads.catch_up", payload: z.object({}) }
+
 export const followRef = {
   type: "leads.follow_rows",
   payload: z.object({

@@ -1,9 +1,8 @@
 // The jobs that make leads of rows: of those that were just written, and, now and then, of those that nobody told of.
-import { z } from "zod"
 import { Clock, defineJob, JobQueue } from "#core"
 import { CatchUpToken } from "./catch-up.ts"
 import { FollowerToken } from "./follower.ts"
-import { followRef } from "./job-refs.ts"
+import { catchUpRef, followRef } from "./job-refs.ts"
 
 /** A commit takes a moment after its rows were told of; one that was refused leaves none. */
 const againMs = 10_000
@@ -22,9 +21,8 @@ export const followRows = defineJob({
 })
 
 export const catchUp = defineJob({
-  type: "leads.catch_up",
-  summary: "Makes leads of rows that a node could not tell of before it ended.",
-  payload: z.object({}),
+  ...catchUpRef,
+  summary: "Makes leads of rows that a process could not hand over before it ended.",
   timeoutMs: 600_000,
   inject: { catchUp: CatchUpToken },
   run: ({ deps, signal }) => deps.catchUp.run(signal),
