@@ -17,6 +17,7 @@ import {
 } from "#core"
 import { sendingDomainsChannel } from "./channel.ts"
 import { checkRecords } from "./checks/check-records.ts"
+import { signSample } from "./checks/receiver.ts"
 import type { RecordCheck } from "./checks/record-check.ts"
 import { endChecks, scheduleChecks } from "./checks/schedule.ts"
 import { afterCheck } from "./checks/transition.ts"
@@ -134,7 +135,10 @@ export class SendingDomains {
   ): Promise<{ domain: StoredDomain; records: RecordCheck[] }> {
     if (domain.status === "disabled")
       throw new AppError("failed_precondition", `${domain.domain} is disabled; enable it first.`, { reason: "sending_domain_disabled" })
-    const records = await checkRecords({ own: this.#services.ownLookup(), any: this.#services.lookup }, domain.apex, domain.records)
+    const lookups = { own: this.#services.ownLookup(), any: this.#services.lookup }
+    const privateKey = this.#services.vault.open(domain.private_key, sealContext(domain.id))
+    const sample = await signSample({ domain: domain.domain, selector: domain.selector, privateKey })
+    const records = await checkRecords({ lookups, apex: domain.apex, sample }, domain.records)
     const at = timestamp(this.#services.clock.now())
     const { status, error_reason, evidence, strikes } = afterCheck(domain, { at, records, asked })
     return { domain: this.#change(work, organization, domain, { status, error_reason, evidence, strikes, last_checked_at: at }), records }

@@ -7,6 +7,8 @@ const problems = [
   "missing",
   "name_doubled",
   "quoted",
+  "escaped",
+  "refused",
   "several",
   "split",
   "truncated",

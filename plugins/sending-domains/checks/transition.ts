@@ -1,5 +1,5 @@
-// What a check means for a domain's status. Silence of DNS means nothing; one contradiction of an active domain is
-// remembered, and the same one over several checks ends it.
+// The status of a domain after a check. A look-up without an answer changes no status. One contradiction of an active domain
+// is remembered, and the same one over several checks ends it.
 import type { StoredDomain } from "../collections.ts"
 import type { RecordCheck } from "./record-check.ts"
 
@@ -23,7 +23,8 @@ export function afterCheck(domain: Judged, { at, records, asked }: CheckRun): Ju
   const wrong = needed.filter(({ state }) => state === "wrong")
   if (needed.every(({ state }) => state === "ok"))
     return { status: "active", error_reason: "", evidence: { at, records: [...records] }, strikes: null }
-  if (wrong.length === 0) return domain
+  // The records that were wrong may be right by now, so that a failed domain names the open question in their place.
+  if (wrong.length === 0) return domain.status === "failed" ? { ...domain, error_reason: openReason(needed) } : domain
   const what = wrong.map(({ record, problem }) => `${record} ${problem}`).join(", ")
   const strikes = struck(domain.strikes, what, at)
   if (domain.status === "active" ? strikes.count < checksToFail : !asked && domain.status === "pending" && strikes.count < checksToFail)
@@ -45,6 +46,13 @@ function reasonOf(wrong: readonly RecordCheck[], evidence: Judged["evidence"]): 
     })
     .join(" ")
     .slice(0, 4_000)
+}
+
+function openReason(records: readonly RecordCheck[]): string {
+  const open = records
+    .filter(({ state }) => state === "unknown")
+    .map(({ record, name, type, fix }) => `${record} (${type} ${name}): ${fix}`)
+  return `The other records are right. ${open.join(" ")}`.slice(0, 4_000)
 }
 
 function shownValues(values: readonly string[]): string {

@@ -59,6 +59,28 @@ onBothStores("checks of sending domains", ({ start }) => {
     for (let n = 0; n < 4; n++) expect((await laterCheck("silent.com")).status).to.equal("active")
   })
 
+  it("name the look-up without an answer once the wrong record of a failed domain is right", async () => {
+    const { dkim, spf, dmarc } = await customer.made("mended.com")
+    dns.set("mended.com", "TXT", "v=spf1 -all")
+    expect((await customer.verify("mended.com")).sending_domain.error_reason).to.contain("spf (TXT mended.com): different")
+    dns.set("mended.com", "TXT", spf.value)
+    for (const [name, record] of [
+      [dkim.name, "dkim"],
+      [dmarc.name, "dmarc"],
+    ] as const) {
+      dns.fail(name, "servfail")
+      const { status, error_reason } = (await customer.verify("mended.com")).sending_domain
+      expect([status, error_reason.includes(`${record} (TXT ${name}): `), /\bspf\b/.test(error_reason)]).to.deep.equal([
+        "failed",
+        true,
+        false,
+      ])
+      expect(error_reason).to.contain("SERVFAIL")
+      dns.fail(name, undefined)
+    }
+    expect((await customer.verify("mended.com")).sending_domain).to.include({ status: "active", error_reason: "" })
+  })
+
   it("take an answer over TCP where it does not fit, and none that is cut, ends early or is another's", async () => {
     const { dkim } = await customer.made("long.com")
     dns.fail(dkim.name, "long")

@@ -70,7 +70,79 @@ describe("records of sending domains", () => {
     await expectFault("dmarc", "several", dmarc.name)
     dns.set(returnPath.name, "A")
     dns.set("bad.com", "TXT", "v=spf1 include:spf.sender.com a mx ptr exists:%{i}.x.com -all", "other=1")
-    expect((await customer.verify("bad.com")).sending_domain.status).to.equal("active")
+    const last = await customer.verify("bad.com")
+    expect(last.sending_domain.status, JSON.stringify(last.records)).to.equal("active")
+  })
+
+  it("are wrong exactly if a receiver refuses them", async () => {
+    const one = await customer.made("exact.com", { receiving: true })
+    const { dkim, spf, returnPath, dmarc } = one
+    dns.set("through.com", "TXT", "v=spf1 include:spf.sender.com -all")
+    dns.set("alias.com", "CNAME", "bounce.sender.com")
+    dns.set("elsewhere.com", "CNAME", "other.com")
+    for (const n of [...Array(11).keys()]) dns.set(`i${n}.many.com`, "TXT", "v=spf1 ip4:192.0.2.99 -all")
+    const includes = [...Array(11).keys()].map((n) => `include:i${n}.many.com`).join(" ")
+    const txt =
+      (name: string) =>
+      (...values: string[]) =>
+        dns.set(name, "TXT", ...values)
+    const [setSpf, setDkim, setDmarc] = [txt("exact.com"), txt(dkim.name), txt(dmarc.name)]
+    const cases: [record: string, problem: string | null, change: () => void][] = [
+      ["spf", "refused", () => setSpf("v=spf1 includ:foo include:spf.sender.com ~all")],
+      ["spf", "refused", () => setSpf("v=spf1 include:spf.sender.com ip4:1.2.3 ~all")],
+      ["spf", "refused", () => setSpf("v=spf1 include:spf.sender.com redirect=through.com redirect=spf.sender.com")],
+      ["spf", "refused", () => setSpf("v=spf1 include:%{z}.com include:spf.sender.com ~all")],
+      ["spf", "different", () => setSpf("v=spf1 -include:spf.sender.com include:spf.sender.com ~all")],
+      ["spf", "different", () => setSpf("v=spf1 ?include:spf.sender.com ~all")],
+      ["spf", "different", () => setSpf("v=spf1 -ip4:192.0.2.0/24 include:spf.sender.com ~all")],
+      ["spf", "different", () => setSpf("v=spf1 ~all include:spf.sender.com")],
+      ["spf", "too_many_lookups", () => setSpf(`v=spf1 ${includes} include:spf.sender.com ~all`)],
+      ["spf", "several", () => setSpf("v=spf1 -ip4:192.0.2.1 -all", spf.value)],
+      ["spf", null, () => setSpf("v=spf1 include:through.com -all")],
+      ["spf", null, () => setSpf("v=spf1 redirect=through.com")],
+      ["spf", null, () => setSpf("v=spf1 ip4:192.0.2.0/28 -all")],
+      ["spf", null, () => setSpf("v=spf1 include:spf.sender.com -all include:nothing.com redirect=nothing.com")],
+      ["spf", null, () => setSpf("V=SPF1 +INCLUDE:spf.sender.com -all")],
+      ["dkim", "refused", () => setDkim(dkim.value.replace("k=rsa", "k=rsa; h=sha1"))],
+      ["dkim", "refused", () => setDkim(dkim.value.replace("k=rsa", "k=rsa; s=tlsrpt"))],
+      ["dkim", "refused", () => setDkim(dkim.value.replace("k=rsa", "k=ed25519"))],
+      ["dkim", "refused", () => setDkim(dkim.value.replace("DKIM1", "DKIM2"))],
+      ["dkim", "escaped", () => setDkim(dkim.value.replaceAll(";", "\\;"))],
+      ["dkim", "different", () => setDkim("v=DKIM1; k=rsa; p=")],
+      ["dkim", null, () => setDkim(dkim.value.replace("k=rsa", "k=rsa; h=sha1:sha256; s=email; t=y:s; n=ours"))],
+      ["dkim", null, () => setDkim(dkim.value.replace("v=DKIM1; k=rsa; ", ""))],
+      ["dkim", null, () => setDkim(dkim.value.replace(/(.{300})/, "$1 "))],
+      ["return_path", null, () => dns.set(returnPath.name, "CNAME", "alias.com")],
+      ["return_path", "different", () => dns.set(returnPath.name, "CNAME", "elsewhere.com")],
+      ["return_path", "different", () => dns.set(returnPath.name, "CNAME", returnPath.name)],
+      ["dmarc", null, () => setDmarc("v=DMARC1; p=reject; adkim=s; aspf=s")],
+      ["dmarc", "different", () => setDmarc("v=DMARC1; p=nothing")],
+      ["dmarc", "escaped", () => setDmarc("v=DMARC1\\; p=none")],
+      ["mx", null, () => dns.set("exact.com", "MX", "10 inbound.millrace.localhost", "20 backup.com")],
+      ["mx", "different", () => dns.set("exact.com", "MX", "10 inbound.millrace.localhost", "10 other.com")],
+      ["mx", "different", () => dns.set("exact.com", "MX", "20 inbound.millrace.localhost", "10 first.com")],
+    ]
+    const records = (await customer.read("exact.com")).dns_records
+    const restore = () => {
+      for (const { name, type, value } of records) dns.set(name, type, value)
+    }
+    /** The value that a fix names passes the check. */
+    const follows = async (record: string, fix: string) => {
+      const advised = /(v=(?:spf1|DMARC1).*)$/.exec(fix)?.[1]
+      if (advised === undefined) return
+      dns.set(record === "spf" ? "exact.com" : dmarc.name, "TXT", advised)
+      expect((await customer.verify("exact.com")).of(record)?.state, `the advice ${advised}`).to.equal("ok")
+    }
+    for (const [record, problem, change] of cases) {
+      change()
+      const { sending_domain, of } = await customer.verify("exact.com")
+      const found = of(record)
+      const title = `${record}: ${found?.found.join(" and ")}`
+      expect([found?.problem, found?.fix === ""], title).to.deep.equal([problem, problem === null])
+      if (problem === null) expect(sending_domain.status, title).to.equal("active")
+      await follows(record, found?.fix ?? "")
+      restore()
+    }
   })
 
   it("take a subdomain's DMARC from the domain that it is under", async () => {
