@@ -52,7 +52,11 @@ export class Conversations {
     const last = {
       last_message_at: at,
       last_direction: direction,
-      last_preview: text.replace(/\s+/g, " ").trim().slice(0, maxPreview).toWellFormed(),
+      last_preview: text
+        .replace(/\s+/g, " ")
+        .trim()
+        .slice(0, maxPreview)
+        .replace(/[\ud800-\udbff]$/, ""),
       domain,
     }
     const conversations = work.in(ConversationCollection, organization)

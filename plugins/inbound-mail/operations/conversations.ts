@@ -55,7 +55,11 @@ const Message = z
           .describe("Results of SPF, DKIM and DMARC, as RFC 8601 names them."),
         quarantined: z.boolean().describe("Its author's domain disowns it: it is kept, and neither forwarded nor given to pipelines."),
         automatic: z.boolean().describe("Written by a program, such as a vacation responder or a list."),
-        problem: z.string().describe("Why only its headers were read: `too_complex` or `malformed`; empty otherwise."),
+        problem: z
+          .string()
+          .describe(
+            "`too_complex`, `malformed`: only the headers were read. `undecodable`: bytes have no meaning in the charset of a text, and U+FFFD stands for them. Empty otherwise.",
+          ),
         forward: z
           .object({
             state: z.enum(["queued", "sent", "suppressed", "failed", "skipped"]),

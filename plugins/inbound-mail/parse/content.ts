@@ -23,8 +23,11 @@ export interface ReportPart {
 }
 
 export interface MailContent {
-  /** Why it could not be taken apart; the headers are given all the same. Empty otherwise. */
-  readonly problem: "" | "too_complex" | "malformed"
+  /**
+   * `too_complex` and `malformed`: the message could not be taken apart, so that only its headers are here.
+   * `undecodable`: bytes of a text have no meaning in its charset; U+FFFD stands for them.
+   */
+  readonly problem: "" | "too_complex" | "malformed" | "undecodable"
   /** With angle brackets; empty where it has none. */
   readonly message_id: string
   /** Ids of `In-Reply-To` and `References`, nearest first, with angle brackets. */

@@ -5,7 +5,6 @@ import { allDone, type Clock, throwUncaught, token } from "#core"
 import type { DnsAnswer, Lookup } from "../../sending-domains/index.ts"
 import type { Authentication, Origin } from "./authentication.ts"
 import type { MailContent } from "./content.ts"
-import { headersAlone } from "./read-content.ts"
 
 export type ToThread =
   | { readonly kind: "parse"; readonly raw: Uint8Array; readonly origin: Origin }
@@ -107,7 +106,9 @@ class ParserThread {
 
   async #parse(raw: Uint8Array, origin: Origin): Promise<ParsedMail> {
     const { current, authentication } = await this.#asked({ kind: "parse", raw, origin })
-    return { content: current.content ?? (await headersAlone(raw, "too_complex")), authentication: authentication ?? unchecked }
+    // Loaded for the first such message: the charsets are large.
+    const content = current.content ?? (await (await import("./read-content.ts")).headersAlone(raw, "too_complex"))
+    return { content, authentication: authentication ?? unchecked }
   }
 
   #asked(message: ToThread): Promise<{ current: Current; authentication: Authentication | undefined }> {

@@ -1,8 +1,10 @@
 // Takes a message apart with postal-mime, within bounds, and keeps of it what MailContent says.
-import PostalMime, { type Address, type Attachment, type Email } from "postal-mime"
+import type { Address, Attachment, Email } from "postal-mime"
+import { decodeText } from "./charset/decode.ts"
 import type { MailAddress, MailContent } from "./content.ts"
 import { headerSectionOf } from "./header-section.ts"
 import { textOfHtml } from "./html-text.ts"
+import { parseMessage } from "./postal-mime-charsets.ts"
 
 const maxNesting = 30
 const maxHeadersBytes = 512 * 1_024
@@ -35,7 +37,7 @@ export async function readAttachment(raw: Uint8Array, index: number): Promise<Ui
 }
 
 function parse(raw: Uint8Array): Promise<Email> {
-  return PostalMime.parse(raw, { maxNestingDepth: maxNesting, maxHeadersSize: maxHeadersBytes, forceRfc822Attachments: true })
+  return parseMessage(raw, { maxNestingDepth: maxNesting, maxHeadersSize: maxHeadersBytes, forceRfc822Attachments: true })
 }
 
 /** The headers without those that say how the body is to be read. */
@@ -47,8 +49,9 @@ export async function headersAlone(raw: Uint8Array, problem: MailContent["proble
 
 function contentOf(mail: Email, problem: MailContent["problem"]): MailContent {
   const headers = mail.headers.slice(0, maxHeaders).map(({ key, value }) => ({ key, value: line(value, 10_000) }))
+  const { text = textOfHtml((mail.html ?? "").slice(0, maxHtml)) } = mail
   const references = [...idsOf(mail.inReplyTo), ...idsOf(mail.references).reverse()]
-  return {
+  const content: MailContent = {
     problem,
     message_id: idsOf(mail.messageId)[0] ?? "",
     references: [...new Set(references)].slice(0, maxReferences),
@@ -58,7 +61,7 @@ function contentOf(mail: Email, problem: MailContent["problem"]): MailContent {
     cc: flat(mail.cc),
     subject: line(mail.subject ?? "", 1_000),
     date: dateOf(mail.date),
-    text: block(mail.text ?? textOfHtml((mail.html ?? "").slice(0, maxHtml)), maxText),
+    text: block(text, maxText),
     headers,
     attachments: mail.attachments.map((part) => ({
       filename: line(part.filename ?? "", 200).replace(/[/\\]/g, "_"),
@@ -68,6 +71,18 @@ function contentOf(mail: Email, problem: MailContent["problem"]): MailContent {
     })),
     report: reportOf(mail, headers),
   }
+  return problem === "" && isBroken(content) ? { ...content, problem: "undecodable" } : content
+}
+
+/** True if a character of a text could not be decoded. */
+function isBroken({ subject, text, from, to, cc, attachments }: MailContent): boolean {
+  const texts = [
+    subject,
+    text,
+    ...[...(from ? [from] : []), ...to, ...cc].map(({ name }) => name),
+    ...attachments.map(({ filename }) => filename),
+  ]
+  return texts.some((one) => one.includes("\ufffd"))
 }
 
 function reportOf(mail: Email, headers: MailContent["headers"]): MailContent["report"] {
@@ -78,7 +93,7 @@ function reportOf(mail: Email, headers: MailContent["headers"]): MailContent["re
   const [, quoted, plain = ""] = /;\s*report-type\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(type) ?? []
   const parts = mail.attachments.map((part) => ({
     media_type: mediaTypeOf(part),
-    text: block(Buffer.from(bytesOf(part)).subarray(0, maxReportText).toString("utf8"), maxReportText),
+    text: block(decodeText(bytesOf(part).subarray(0, maxReportText), {}), maxReportText),
   }))
   return { type: (quoted ?? plain).toLowerCase(), parts }
 }
@@ -108,18 +123,23 @@ function dateOf(text: string | undefined): string {
   return Number.isFinite(time) && time > 0 && time < 4e12 ? new Date(time).toISOString() : ""
 }
 
+/** Left by a cut in the middle of a character. */
+const halfCharacter = /[\ud800-\udbff]$/
+
 function line(text: string, length: number): string {
   return text
     .slice(0, 4 * length)
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
     .trim()
     .slice(0, length)
+    .replace(halfCharacter, "")
     .toWellFormed()
 }
 
 function block(text: string, length: number): string {
   return text
     .slice(0, length)
+    .replace(halfCharacter, "")
     .replace(/\r\n?/g, "\n")
     .replace(/[^\P{Cc}\n\t]/gu, "")
     .toWellFormed()

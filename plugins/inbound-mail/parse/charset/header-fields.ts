@@ -1,0 +1,98 @@
+// Header fields whose text can be read: raw bytes of other charsets decoded, encoded words (RFC 2047) and parameters (RFC 2231)
+// rewritten in UTF-8, and types of content that are cut or misspelled.
+import { decodeText } from "./decode.ts"
+import { decodeByContent } from "./detect.ts"
+import { decodeAs } from "./labels.ts"
+
+/** Unfolds the lines of a header section. Returns one line for each field. */
+export function readableFields(lines: readonly Uint8Array[], hints: readonly string[]): string[] {
+  const fields: Uint8Array[][] = []
+  for (const line of lines) {
+    const last = fields.at(-1)
+    if (last && (line[0] === 0x20 || line[0] === 0x09)) last.push(line)
+    else fields.push([line])
+  }
+  const unfolded = fields.map((parts) => Buffer.concat(parts))
+  // One program wrote all of them, so that the letters of all tell the charset.
+  const foreign = unfolded.filter((field) => decodeAs("utf-8", field) === undefined)
+  const label = foreign.length === 0 ? "" : (decodeByContent(Buffer.concat(foreign.flatMap((one) => [one, newline])), hints)?.label ?? "")
+  return unfolded.map((field) => {
+    const colon = field.indexOf(":") + 1
+    const text = `${field.subarray(0, colon).toString("latin1")}${decodeText(field.subarray(colon), { declared: label, hints })}`
+    return /^content-(?:type|disposition)[ \t]*:/i.test(text) ? readableParameters(withWords(text, hints), hints) : withWords(text, hints)
+  })
+}
+
+const newline = Buffer.from("\n")
+const word = /=\?([^?\s]+)\?([bq])\?([^?]*)\?=/gi
+const words = /=\?[^?\s]+\?[bq]\?[^?]*\?=(?:[ \t]*=\?[^?\s]+\?[bq]\?[^?]*\?=)*/gi
+
+/** A character may be spread over two words of one charset. */
+function withWords(text: string, hints: readonly string[]): string {
+  if (!text.includes("=?")) return text
+  return text.replace(words, (run) => {
+    const parts: { charset: string; bytes: Uint8Array[] }[] = []
+    for (const [, charset = "", encoding = "", content = ""] of run.matchAll(word)) {
+      const bytes = /b/i.test(encoding) ? Buffer.from(content, "base64") : unquoted(content)
+      const last = parts.at(-1)
+      if (last?.charset.toLowerCase() === charset.toLowerCase()) last.bytes.push(bytes)
+      else parts.push({ charset, bytes: [bytes] })
+    }
+    const plain = parts.map(({ charset, bytes }) => decodeText(Buffer.concat(bytes), { declared: charset, hints })).join("")
+    return `=?utf-8?B?${Buffer.from(plain).toString("base64")}?=`
+  })
+}
+
+function unquoted(text: string): Uint8Array {
+  return bytesIn(text.replaceAll("_", " "), /=([\da-f]{2})/gi)
+}
+
+function unescaped(text: string): Uint8Array {
+  return bytesIn(text, /%([\da-f]{2})/gi)
+}
+
+function bytesIn(text: string, escapes: RegExp): Uint8Array {
+  const plain = Buffer.from(text, "utf8").toString("latin1")
+  return Buffer.from(
+    plain.replace(escapes, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    "latin1",
+  )
+}
+
+/** Rewrites parameters such as `filename*=gbk''%B2%E2` and their continuations. */
+function readableParameters(field: string, hints: readonly string[]): string {
+  let text = /^content-type/i.test(field) ? readableType(field) : field
+  for (const name of ["filename", "name"]) {
+    const segment = new RegExp(`;[ \\t]*${name}\\*(\\d{0,4})(\\*?)[ \\t]*=[ \\t]*"?([^";]*)"?`, "gi")
+    const found = [...text.matchAll(segment)]
+    const [, charset, first] = /^([^']*)'[^']*'(.*)$/.exec(found[0]?.[3] ?? "") ?? []
+    if (charset === undefined || first === undefined) continue
+    const bytes = found.map(([, number = "", encoded = "", value = ""], at) =>
+      number === "" || encoded === "*" ? unescaped(at === 0 ? first : value) : Buffer.from(value),
+    )
+    const plain = decodeText(Buffer.concat(bytes), { declared: charset, hints })
+    text = `${text.replace(segment, "")}; ${name}*=utf-8''${encodeURIComponent(plain.toWellFormed()).replace(/['()*]/g, percent)}`
+  }
+  return text
+}
+
+function percent(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+}
+
+/** Texts under other names that mail clients show. */
+const plainTypes = /^text\/(?:ascii|us-ascii|text|unknown|x-plain|x-text|enriched|richtext|markdown|x-markdown|x-web-markdown)$/
+
+/** A type without a subtype is plain text (RFC 2045 section 5.2); a missing semicolon is put in. */
+function readableType(field: string): string {
+  const [, head = "", type = "", rest = ""] = /^([^:]*:[ \t]*)([^\s;,]*)[ \t,]*(.*)$/s.exec(field) ?? []
+  const plain = type.replaceAll('"', "").toLowerCase()
+  const parameters = rest === "" || rest.startsWith(";") || rest.startsWith("(") ? rest : `; ${rest}`
+  if (/^[^/\s=]+\/[^/\s=]+$/.test(plain)) {
+    const isText = plainTypes.test(plain) && !/\bname\b/i.test(parameters)
+    return `${head}${isText ? "text/plain" : type}${parameters}`
+  }
+  if (plain.includes("=")) return `${head}text/plain; ${type}${parameters}`
+  if (plain.startsWith("multipart")) return `${head}multipart/mixed${parameters}`
+  return `${head}${plain.includes("html") ? "text/html" : "text/plain"}${parameters}`
+}
