@@ -20,7 +20,7 @@ export class LocalRateLimiter implements RateLimiter {
   async consume(buckets: readonly Limit[]): Promise<Consumed> {
     const found = buckets.map(({ id, limit }) => this.#bucketsOf(id).refilled(id, limit))
     const allowed = found.every(({ tokens }) => tokens >= 1)
-    if (allowed) for (const bucket of found) bucket.tokens -= 1
+    if (allowed) for (const [at, bucket] of found.entries()) bucket.tokens -= buckets[at]?.cost ?? 1
     return { allowed, left: found.map(({ tokens }) => tokens) }
   }
 

@@ -5,6 +5,8 @@ export interface Limit {
   /** What is counted, such as `key:<id>`. */
   readonly id: string
   readonly limit: number
+  /** Tokens of this call; 1 unless given. A bucket with a token left covers any cost, and pays the rest while it refills. */
+  readonly cost?: number
 }
 
 export interface FirstValue {

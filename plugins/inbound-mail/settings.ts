@@ -35,6 +35,16 @@ export const Settings = z
     max_connections_per_address: z.int().min(1).default(20).describe("Connections at once of one client, an IPv4 address or IPv6 /64."),
     messages_per_minute_per_address: z.int().min(1).default(120).describe("Messages that one client may send in a minute."),
     messages_per_minute_per_organization: z.int().min(1).default(600).describe("Messages that an organization's domains take in a minute."),
+    bytes_per_minute_per_address: z
+      .int()
+      .min(1_024)
+      .default(104_857_600)
+      .describe("Bytes of messages that one client may send in a minute. A message is accepted whole while some are left."),
+    bytes_per_minute_per_organization: z
+      .int()
+      .min(1_024)
+      .default(209_715_200)
+      .describe("Bytes of messages that an organization's domains take in a minute."),
     forwards_per_minute_per_organization: z
       .int()
       .min(1)

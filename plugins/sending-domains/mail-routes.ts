@@ -32,6 +32,8 @@ export interface MailRoute {
 export interface MailRoutes {
   /** The active domain that takes mail for this host; undefined where none does. */
   of(host: string): Promise<MailRoute | undefined>
+  /** The receiving domain that was registered first: its mailbox gets mail for the service's own postmaster. */
+  first(): Promise<MailRoute | undefined>
   /** The mailbox to which the domain's mail is also delivered; empty where it names none. */
   forwardTo(route: MailRoute): Promise<string>
 }
@@ -48,6 +50,10 @@ export function createMailRoutes(store: Store): MailRoutes {
       const under = name.slice(name.indexOf(".") + 1)
       const bouncing = returnPathOf(under) === name ? await first({ domain: under }) : undefined
       return bouncing && { organization: bouncing.owner_id, domain: under, kind: "bounce" }
+    },
+    async first() {
+      const found = await first({ receives: true })
+      return found && { organization: found.owner_id, domain: found.domain, kind: "mail" }
     },
     async forwardTo({ organization, domain }) {
       return (await store.open(SendingDomainCollection, organization).get(domainId(organization, domain)))?.forward_to_email ?? ""

@@ -67,6 +67,9 @@ export class Forwarding {
     const mail = await store.open(InboundMailCollection, organization).get(mailId)
     const forward = message?.inbound?.forward
     if (!message || !mail || forward?.state !== "queued") return
+    const raw = await this.#raw(organization, mail)
+    // Encoded in base64 then, as a message may not be (RFC 2046 section 5.2.1): servers refuse longer lines.
+    const media_type = hasLongLine(raw) ? "application/octet-stream" : "message/rfc822"
     const { message_id } = await mailer.send({
       ...contentOf(message, mail),
       organization,
@@ -75,7 +78,7 @@ export class Forwarding {
       ...(isMailAddress(message.from.address) ? { reply_to: message.from.address } : {}),
       category: "notice",
       headers: headersFor(message),
-      attached: [{ filename: "original.eml", media_type: "message/rfc822", content: await this.#raw(organization, mail) }],
+      attached: [{ filename: "original.eml", media_type, content: raw }],
       idempotencyKey: derivedUuid("forwarded mail", mailId, forward.to),
       at: message.at,
       signal,
@@ -119,8 +122,20 @@ function contentOf({ from, to, cc, subject, text, inbound, dated }: StoredMessag
   }
 }
 
+/** Bytes of a line, without its end (RFC 5322 section 2.1.1). */
+const maxLine = 998
+
+function hasLongLine(raw: Uint8Array): boolean {
+  let start = 0
+  for (let end = raw.indexOf(10); end >= 0; end = raw.indexOf(10, start)) {
+    if (end - start > maxLine + 1) return true
+    start = end + 1
+  }
+  return raw.length - start > maxLine
+}
+
 function headersFor({ from, message_id }: StoredMessage): Record<string, string> {
-  const printable = (text: string) => text.replace(/[^\x21-\x7e]/g, "?").slice(0, 500)
+  const printable = (text: string) => text.replace(/[^\x21-\x7e]/g, "?")
   return {
     "X-Original-From": printable(from.address),
     ...(message_id === "" ? {} : { References: printable(message_id) }),

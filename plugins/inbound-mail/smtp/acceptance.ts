@@ -55,11 +55,24 @@ export class Acceptance {
   async route(address: string): Promise<MailRoute> {
     const at = address.lastIndexOf("@")
     const [localPart, host] = [address.slice(0, at), address.slice(at + 1)]
+    if (this.#isPostmaster(address)) return this.#postmasterRoute()
     const route = at > 0 ? await this.#services.routes.of(host) : undefined
     if (!route) throw new SmtpRefusal(550, "5.7.1", "No domain of the service receives mail for this address; nothing is relayed")
     if (route.kind === "bounce" && !this.#services.handlers.accepts({ address, localPart, route }))
       throw new SmtpRefusal(550, "5.1.1", "The address does not exist")
     return route
+  }
+
+  /** The postmaster of the service itself (RFC 5321 section 4.5.1), without a domain or at the server's own name. */
+  #isPostmaster(address: string): boolean {
+    const [localPart = "", host] = address.toLowerCase().split("@")
+    return localPart === "postmaster" && (host === undefined || host === this.#services.settings.hostname.toLowerCase())
+  }
+
+  async #postmasterRoute(): Promise<MailRoute> {
+    const route = await this.#services.routes.first()
+    if (route) return route
+    throw new SmtpRefusal(450, "4.1.1", "No domain of the service receives mail yet; try again later")
   }
 
   /** Resolves once the message is on disk for every recipient. Throws the refusal of what is not taken. */
@@ -81,7 +94,7 @@ export class Acceptance {
     for (let attempt = 1; ; attempt++) {
       const fresh = await this.#freshMails(raw, delivery)
       for (const { organization, mail } of fresh) {
-        if (!counted.has(mail.id)) await this.#services.limits.recipient(organization)
+        if (!counted.has(mail.id)) await this.#services.limits.recipient(organization, mail.size)
         counted.add(mail.id)
       }
       if (fresh.length === 0 || (await this.#stored(raw, fresh))) return
@@ -123,10 +136,11 @@ export class Acceptance {
     const groups = new Map<string, { route: MailRoute; recipients: string[] }>()
     for (const recipient of recipients) {
       const route = await this.route(recipient)
+      const address = recipient.includes("@") ? recipient : `${recipient}@${route.domain}`
       const key = `${route.organization} ${route.kind} ${route.domain}`
       const group = groups.get(key)
-      if (group) group.recipients.push(recipient)
-      else groups.set(key, { route, recipients: [recipient] })
+      if (group) group.recipients.push(address)
+      else groups.set(key, { route, recipients: [address] })
     }
     return [...groups.values()]
   }

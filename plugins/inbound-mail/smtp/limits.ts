@@ -1,4 +1,4 @@
-// What one client, and what all of them together, may take: connections, messages a minute, and memory.
+// Limits of one client, of an organization and of all clients: connections, messages and bytes a minute, and memory.
 import type { RateLimiter } from "#core"
 import { networkOf } from "#core/engine"
 import type { Settings } from "../settings.ts"
@@ -29,10 +29,20 @@ export class SmtpLimits {
     if (!allowed) throw new SmtpRefusal(450, "4.7.1", `More than ${limit} messages a minute from ${address}; try again later`)
   }
 
-  /** Counts a recipient's message; throws beyond the limit. */
-  async recipient(organization: string): Promise<void> {
-    const limit = this.#settings.messages_per_minute_per_organization
-    const { allowed } = await this.#limiter.consume([{ id: `inbound-mail-organization:${organization}`, limit }])
+  /** Counts the bytes of a message of the client's; throws if earlier ones have used up the limit. */
+  async bytes(address: string, size: number): Promise<void> {
+    const limit = this.#settings.bytes_per_minute_per_address
+    const { allowed } = await this.#limiter.consume([{ id: `inbound-mail-bytes:${networkOf(address)}`, limit, cost: size }])
+    if (!allowed) throw new SmtpRefusal(450, "4.7.1", `More than ${limit} bytes a minute from ${address}; try again later`)
+  }
+
+  /** Counts a recipient's message and its bytes; throws beyond the limits. */
+  async recipient(organization: string, size: number): Promise<void> {
+    const { messages_per_minute_per_organization, bytes_per_minute_per_organization } = this.#settings
+    const { allowed } = await this.#limiter.consume([
+      { id: `inbound-mail-organization:${organization}`, limit: messages_per_minute_per_organization },
+      { id: `inbound-mail-organization-bytes:${organization}`, limit: bytes_per_minute_per_organization, cost: size },
+    ])
     if (!allowed) throw new SmtpRefusal(452, "4.2.1", "The recipient gets too much mail at the moment; try again later")
   }
 

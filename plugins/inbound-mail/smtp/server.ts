@@ -9,6 +9,7 @@ import type { Metrics } from "#core/engine"
 import type { Settings } from "../settings.ts"
 import type { Acceptance } from "./acceptance.ts"
 import type { SmtpLimits } from "./limits.ts"
+import { readQuotedLocalParts } from "./quoted-local-parts.ts"
 import { refusalFor, SmtpRefusal } from "./reply.ts"
 
 interface ServerServices {
@@ -85,7 +86,10 @@ export class MailServer {
       )
     }
     const taken = async (stream: AsyncIterable<Buffer>, session: SMTPServerSession) => {
-      await limits.read(stream, (raw) => acceptance.take(raw, envelopeOf(session)))
+      await limits.read(stream, async (raw) => {
+        await limits.bytes(session.remoteAddress, raw.length)
+        await acceptance.take(raw, envelopeOf(session))
+      })
       this.#counter.inc({ result: "accepted" })
     }
     return new SMTPServer({
@@ -103,7 +107,10 @@ export class MailServer {
       maxCommandLength: 2_048,
       socketTimeout: settings.idle_timeout_ms,
       closeTimeout: closeMs,
-      onConnect: (session, done) => answer(this.#connected(session), done),
+      onConnect: (session, done) => {
+        if (this.#server) readQuotedLocalParts(this.#server, session.id)
+        answer(this.#connected(session), done)
+      },
       onClose: ({ id }) => {
         this.#sessions.get(id)?.()
         this.#sessions.delete(id)

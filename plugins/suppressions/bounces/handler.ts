@@ -11,6 +11,7 @@ import { deliveryStatusType, type ReportedRecipient, readDeliveryReport } from "
 import { feedbackType, readFeedbackReport } from "./feedback-report.ts"
 import { findSent, type SentMail, tokenOf } from "./sent-mail.ts"
 import { countSoftBounce } from "./soft-bounces.ts"
+import { readTextReport } from "./text-report.ts"
 
 export interface BounceServices {
   readonly store: Store
@@ -52,8 +53,8 @@ async function take(services: BounceServices, mail: ReceivedMail, work: UnitOfWo
   if (feedback !== undefined)
     return complaint(services, work, { feedback, original: textOf(/^(?:message\/rfc822|text\/rfc822-headers)$/) ?? "", tokens })
   const status = textOf(deliveryStatusType)
-  if (status === undefined) return "not_a_report"
-  const reported = readDeliveryReport(status)
+  const reported = status === undefined ? readTextReport(mail.content) : readDeliveryReport(status)
+  if (status === undefined && reported.length === 0) return "not_a_report"
   /** A report that names an address twice counts once. */
   const seen = new Set<string>()
   for (const token of new Set(tokens)) {

@@ -108,6 +108,38 @@ onBothStores("bounces and complaints", ({ start }) => {
     expect([await isHeldBack("two@elsewhere.test"), await isHeldBack("three@elsewhere.test")]).to.deep.equal([false, false])
   })
 
+  it("are read without a machine-readable part, from qmail and Exim", async () => {
+    const plain = (headers: string, text: string) =>
+      `From: MAILER-DAEMON@elsewhere.test\r\nSubject: failure notice\r\n${headers}\r\n${text.replaceAll("\n", "\r\n")}`
+    const intro = "Hi. This is the qmail-send program at elsewhere.test.\nI'm afraid I wasn't able to deliver your message.\n\n"
+    const copy = "--- Below this line is a copy of the message.\n\nTo: <safe@elsewhere.test>:\n"
+    const forms: [address: string, status: string, message: string][] = [
+      ["q1@elsewhere.test", "5.1.1", plain("", `${intro}<q1@elsewhere.test>:\nSorry, no mailbox here by that name. (#5.1.1)\n\n${copy}`)],
+      [
+        "q2@elsewhere.test",
+        "5.0.0",
+        plain(
+          "",
+          `${intro}<q2@elsewhere.test>:\n192.0.2.1 does not like recipient.\nRemote host said: 550 no such user\nGiving up.\n\n${copy}`,
+        ),
+      ],
+      [
+        "x1@elsewhere.test",
+        "5.1.1",
+        plain(
+          "X-Failed-Recipients: x1@elsewhere.test\r\n",
+          "This message was created automatically by mail delivery software.\n\n  x1@elsewhere.test\n    host mx.elsewhere.test [192.0.2.1]: 550 5.1.1 No such user\n\n--- This is a copy\n",
+        ),
+      ],
+    ]
+    await sent("safe@elsewhere.test")
+    for (const [address, status, message] of forms) {
+      await report((await sent(address)).from, message)
+      expect([address, (await entryOf(address))?.evidence.smtp_status]).to.deep.equal([address, status])
+    }
+    expect(await entryOf("safe@elsewhere.test")).to.equal(undefined)
+  })
+
   it("that may pass count once a message, and end the mail once they go on for days", async () => {
     const busy = "busy@elsewhere.test"
     const soft = (action = "failed") => bounce([{ final: busy, action, status: "4.2.2", diagnostic: "452 4.2.2 Full" }])
