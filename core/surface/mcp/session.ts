@@ -1,11 +1,15 @@
-// The messages of one POST to `/mcp`: each is counted before any of them runs, and they run one after another. The
+// Messages of one POST to `/mcp`: each is counted before any of them runs, and they run one after another. The
 // answers of a batch have a limit together; a message beyond the limit is refused before its work starts.
+import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Caller, Credentials } from "../../contract/caller.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Invoker } from "../invoke.ts"
 import type { ToolView } from "./catalog.ts"
 import { McpResources, type Readable } from "./resources.ts"
 import type { McpCall, McpSession } from "./server.ts"
+
+/** Other requests are served after this many messages of a batch. */
+const messagesPerTurn = 5
 
 /** Characters of all answers of a batch, after which no further message is run. */
 const maxBatchChars = 400_000
@@ -32,6 +36,7 @@ export class HttpMcpSession implements McpSession {
   readonly #refused = new Map<MessageId, AppError>()
   readonly #isBatch: boolean
   #chars = 0
+  #run = 0
   #turn: Promise<unknown> = Promise.resolve()
 
   private constructor(deps: SessionDeps, isBatch: boolean) {
@@ -48,6 +53,7 @@ export class HttpMcpSession implements McpSession {
     let refusal: AppError | undefined
     for (const [index, message] of messages.entries()) {
       const id = idOf(message)
+      if (index % messagesPerTurn === messagesPerTurn - 1) await nextTurn()
       if (index > 0) refusal ??= await deps.invoker.admit(deps.credentials).then(noRefusal, asAppError)
       if (id === undefined) continue
       if (refusal) session.#refused.set(id, refusal)
@@ -58,6 +64,7 @@ export class HttpMcpSession implements McpSession {
 
   run<T>(message: MessageId, work: () => Promise<T> | T): Promise<T> {
     const turn = this.#turn.then(async () => {
+      if (this.#isBatch && ++this.#run % messagesPerTurn === 0) await nextTurn()
       const refusal = this.#refused.get(message)
       if (refusal) throw refusal
       if (this.#isBatch && this.#chars > maxBatchChars)
