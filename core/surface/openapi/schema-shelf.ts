@@ -38,11 +38,21 @@ export class SchemaShelf {
   }
 }
 
+/** Generators of clients leave out operations whose union has an object as default. The description states the default. */
+function withoutUnionDefault(schema: JsonObject): JsonObject {
+  const { default: initial, ...rest } = schema
+  const isUnion = Array.isArray(schema["oneOf"]) || Array.isArray(schema["anyOf"])
+  if (!isUnion || typeof initial !== "object" || initial === null) return schema
+  const { description } = schema
+  const stated = `Default: \`${JSON.stringify(initial)}\`.`
+  return { ...rest, description: typeof description === "string" ? `${description} ${stated}` : stated }
+}
+
 function rewritten(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((item) => rewritten(item, names))
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => {
+    Object.entries(withoutUnionDefault(value as JsonObject)).map(([key, inner]) => {
       const name = key === "$ref" && typeof inner === "string" ? names.get(inner) : undefined
       return [key, name === undefined ? rewritten(inner, names) : prefix + name]
     }),
