@@ -14,6 +14,7 @@ import type {} from "../plugins/conversations/reasons.ts"
 import type {} from "../plugins/datasets/reasons.ts"
 import type {} from "../plugins/email/reasons.ts"
 import type {} from "../plugins/evals/reasons.ts"
+import type {} from "../plugins/event-files/reasons.ts"
 import type {} from "../plugins/event-pipelines/reasons.ts"
 import type {} from "../plugins/events/reasons.ts"
 import type {} from "../plugins/experiments/reasons.ts"
@@ -103,6 +104,7 @@ export type Operations = {
   "evals.update_case": typeof import("../plugins/evals/operations/cases.ts").updateCase
   "evals.update_suite": typeof import("../plugins/evals/operations/suites.ts").updateSuite
   "evals.widget_canary": typeof import("../plugins/evals/operations/canary.ts").getWidgetCanary
+  "event_files.list": typeof import("../plugins/event-files/operations.ts").listEventFiles
   "event_pipelines.activity": typeof import("../plugins/event-pipelines/operations/activity.ts").getActivity
   "event_pipelines.apply": typeof import("../plugins/event-pipelines/operations/applying.ts").applyPipelines
   "event_pipelines.create": typeof import("../plugins/event-pipelines/operations/manage.ts").createPipeline
@@ -377,6 +379,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "evals.update_case": { method: "PATCH", path: "/v1/evals/suites/{suite}/cases/{slug}", repeatable: true },
   "evals.update_suite": { method: "PUT", path: "/v1/evals/suites/{slug}", repeatable: true },
   "evals.widget_canary": { method: "GET", path: "/v1/evals/widget-canary", repeatable: true },
+  "event_files.list": { method: "GET", path: "/v1/event-files/{execution_id}", repeatable: true },
   "event_pipelines.activity": { method: "GET", path: "/v1/event-activity", repeatable: true },
   "event_pipelines.apply": { method: "POST", path: "/v1/event-pipelines/apply", repeatable: true, keyed: true },
   "event_pipelines.create": { method: "POST", path: "/v1/event-pipelines", keyed: true },

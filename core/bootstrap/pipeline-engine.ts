@@ -27,6 +27,7 @@ import { Dedupe } from "../pipeline/event/dedupe.ts"
 import { LoadedPipelines } from "../pipeline/event/loaded-pipelines.ts"
 import { EventProcessor, type ProcessorServices } from "../pipeline/event/process.ts"
 import { proofOf } from "../pipeline/event/proof.ts"
+import { EventFiles } from "../pipeline/event-files.ts"
 import { Intakes } from "../pipeline/intake.ts"
 import { announcementOf } from "../pipeline/journal/announcement.ts"
 import { Rejections } from "../pipeline/journal/rejections.ts"
@@ -62,6 +63,7 @@ export const needs = {
   metrics: Metrics,
   config: Settings,
   intakes: Intakes,
+  files: EventFiles,
   accepted: AcceptedEvents,
   settled: SettledEvents,
   vault: Vault,
@@ -157,7 +159,7 @@ export class Engine {
         if (fault) unserved.note(fault)
       },
     }
-    const processor = new EventProcessor(parts)
+    const processor = new EventProcessor({ ...parts, files: args.files, maxBodyBytes: config.inbound.max_body_bytes })
     const entriesDays = config.retention.entries_days
     const services: SourceServices = { processor, pipelines: this.pipelines, store, clock, ids, entriesDays, payloadsDays }
     const intakes = new IntakeSource({
@@ -176,6 +178,7 @@ export class Engine {
       source,
       log,
       maxBodyBytes: config.inbound.max_body_bytes,
+      maxFileBytes: () => args.files.keeper?.maxEventBytes ?? 0,
       limits: {
         all: config.inbound.max_in_flight,
         organization: config.inbound.max_in_flight_per_organization,

@@ -13,6 +13,7 @@ import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
 import { AcceptedEvents, createAcceptedEvents } from "../pipeline/accepted-events.ts"
 import { PipelineEngine } from "../pipeline/engine.ts"
+import { createEventFiles, EventFiles } from "../pipeline/event-files.ts"
 import { createIntakes, Intakes } from "../pipeline/intake.ts"
 import { PayloadErasure } from "../pipeline/journal/erasure.ts"
 import { DeferredServices, deferredJobId } from "../pipeline/run/deferred-payload.ts"
@@ -33,6 +34,7 @@ export function provideEngine(
   lent: Pick<EngineArgs, "registry" | "node" | "publicUrl" | "compile" | "backoff">,
 ): void {
   container.provide(Intakes, { create: createIntakes })
+  container.provide(EventFiles, { create: createEventFiles })
   container.provide(AcceptedEvents, { create: createAcceptedEvents })
   container.provide(SettledEvents, { inject: { log: Log }, create: ({ log }) => createSettledEvents(log) })
   container.provide(EngineToken, {

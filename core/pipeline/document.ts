@@ -102,6 +102,12 @@ export const documentFields = {
     .default(null)
     .describe("How repeats of an event are detected; a repeat gets the response of the first event, and no step runs."),
   purpose: Purpose.default("custom").describe("Purpose of the pipeline."),
+  accept_files: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether forms may have files, which are stored in the bucket. Absent: yes, unless the `auth_mode` is `none`, with which anybody could store files.",
+    ),
   acknowledged_warnings: z
     .array(z.string().regex(/^[a-z0-9-]{1,64}$/))
     .max(50)
@@ -121,3 +127,8 @@ export const PipelineDocument = z.strictObject({
   ...documentFields,
 })
 export type PipelineDocument = z.infer<typeof PipelineDocument>
+
+/** Whether forms may have files. */
+export function acceptsFiles({ accept_files, auth_mode }: Pick<PipelineDocument, "accept_files" | "auth_mode">): boolean {
+  return accept_files ?? auth_mode !== "none"
+}

@@ -24,6 +24,8 @@ const mediaTypes = {
   parquet: "application/vnd.apache.parquet",
   // Browsers would read message/rfc822 as an archive of pages.
   eml: "application/octet-stream",
+  // Files of strangers, which no browser is to show.
+  bin: "application/octet-stream",
 } as const
 
 const endings = Object.keys(mediaTypes).join("|")
@@ -33,6 +35,11 @@ const keyPattern = new RegExp(`^(?:[a-z0-9_=-]{1,100}/){0,8}[a-z0-9_-]{1,100}\\.
 export function mediaTypeOf(key: string): string | undefined {
   const ending = keyPattern.exec(key)?.[1]
   return ending === undefined ? undefined : mediaTypes[ending as keyof typeof mediaTypes]
+}
+
+/** Returns true for an object that a browser saves and does not show. */
+export function isDownload(key: string): boolean {
+  return mediaTypeOf(key) === "application/octet-stream"
 }
 
 /** Returns the key. Throws `invalid_argument` with the path `field` for what is not a key, and an Error for what is not an organization's id. */

@@ -3,7 +3,7 @@
 import type { S3Client } from "@aws-sdk/client-s3"
 import { AppError, type Logger } from "#core"
 import { type BucketDriver, maxLinkMs } from "./buckets.ts"
-import { mediaTypeOf } from "./keys.ts"
+import { isDownload, mediaTypeOf } from "./keys.ts"
 import type { S3Settings } from "./settings.ts"
 
 interface Opened {
@@ -53,7 +53,8 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
     },
     async signedUrl(organization, key, expiresAt) {
       const { sdk, presign, linking } = await opened()
-      const command = new sdk.GetObjectCommand({ Bucket, Key: keyOf(organization, key) })
+      const asDownload = isDownload(key) ? { ResponseContentDisposition: "attachment" } : {}
+      const command = new sdk.GetObjectCommand({ Bucket, Key: keyOf(organization, key), ...asDownload })
       // A signature is dated to the second; counted from there, no link ends early.
       const dated = Math.floor(deps.now() / 1_000)
       const expiresIn = Math.min(Math.ceil(expiresAt / 1_000) - dated, maxLinkMs / 1_000)

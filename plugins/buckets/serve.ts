@@ -1,7 +1,7 @@
 // Signed links to objects in the folder, answered by the service itself. (Links to S3 are answered by S3.)
 import { AppError, Clock, defineRoute, Vault } from "#core"
 import { Buckets } from "./buckets.ts"
-import { mediaTypeOf } from "./keys.ts"
+import { isDownload, mediaTypeOf } from "./keys.ts"
 import { checkLink, objectPath } from "./signed-link.ts"
 
 export const readObject = defineRoute({
@@ -26,6 +26,8 @@ export const readObject = defineRoute({
       headers: {
         "Content-Type": mediaTypeOf(key) ?? "application/octet-stream",
         "Content-Length": String(found.size),
+        "X-Content-Type-Options": "nosniff",
+        ...(isDownload(key) && { "Content-Disposition": "attachment" }),
         "Content-Security-Policy": "default-src 'none'; sandbox",
         "Cache-Control": `private, max-age=${lifeS}`,
         "Cross-Origin-Resource-Policy": "cross-origin",

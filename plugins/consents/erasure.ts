@@ -5,6 +5,7 @@ import { defineJob, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { ConversationErasure } from "../conversations/index.ts"
 import { Datasets } from "../datasets/index.ts"
+import { EventFileErasure } from "../event-files/index.ts"
 import { MailErasure } from "../inbound-mail/index.ts"
 import { LeadErasureToken, LeadRowsToken } from "../leads/index.ts"
 import { SuppressionsToken } from "../suppressions/index.ts"
@@ -38,9 +39,10 @@ export const eraseTraces = defineJob({
     leads: LeadErasureToken,
     written: LeadRowsToken,
     datasets: Datasets,
+    files: EventFileErasure,
   },
   async run({ payload: { sealed: held, delete_rows }, organization = "", jobId, deps, work, signal }) {
-    const { vault, conversations, mails, suppressions, leads, written, datasets } = deps
+    const { vault, conversations, mails, suppressions, leads, written, datasets, files } = deps
     const person = Told.parse(JSON.parse(vault.open(held, jobSealContext(jobId))))
     if (person.kind === "phone") await conversations(organization, person.value, signal)
     else {
@@ -51,6 +53,11 @@ export const eraseTraces = defineJob({
     // What they wrote just before the conversation went may have made them a lead again.
     await leads.forget(work, organization, person)
     await leads.forgetRows(organization, person, async (staged, rows) => {
+      await files(
+        staged,
+        organization,
+        rows.map(({ row_id }) => row_id),
+      )
       if (delete_rows) for (const { dataset, row_id } of rows) await removeRow(staged, dataset, row_id)
     })
 

@@ -23,7 +23,7 @@ export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer }
 export default definePlugin({
   id: "consents",
   reasons,
-  needs: ["conversations", "datasets", "email", "inbound-mail", "leads", "suppressions"],
+  needs: ["conversations", "datasets", "email", "event-files", "inbound-mail", "leads", "suppressions"],
   config: z.strictObject({}),
   register(registrar) {
     registrar.collections(ConsentCollection, TombstoneCollection, ConsentSettingsCollection, ConsentKeyCollection)

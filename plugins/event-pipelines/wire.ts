@@ -1,7 +1,7 @@
 // The resource as callers see it (specification 2.11 and 4.18): flat, and without secrets.
 import { z } from "zod"
 import { AnyJson, Timestamp, Uuid } from "#core"
-import { documentFields, PipelineState, Purpose, redacted, SourceKind } from "#core/engine"
+import { acceptsFiles, documentFields, PipelineState, Purpose, redacted, SourceKind } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 
 const ActionWire = z.record(z.string(), AnyJson)
@@ -22,6 +22,7 @@ export const EventPipeline = z
     handlers: z.record(z.string(), ActionWire),
     dedupe: z.object({ key: z.string(), window: z.union([z.string(), z.number()]) }).nullable(),
     purpose: Purpose,
+    accept_files: z.boolean().describe("Whether forms may have files."),
     acknowledged_warnings: z.array(z.string()),
     owner_artifact_id: z.string().nullable(),
     write_target_datasets: z.array(z.string()).describe("Fully qualified: <org-slug>.<dataset-slug>."),
@@ -53,6 +54,7 @@ export function toWire(record: PipelineRecord, publicUrl: string): EventPipeline
     handlers: document.handlers as Record<string, Record<string, z.core.util.JSONType>>,
     dedupe: document.dedupe,
     purpose: record.purpose,
+    accept_files: acceptsFiles(document),
     acknowledged_warnings: document.acknowledged_warnings ?? [],
     owner_artifact_id: record.owner_artifact_id,
     write_target_datasets: record.write_target_datasets,
@@ -95,6 +97,7 @@ export const changeFields = {
   purpose: createFields.purpose.unwrap().optional(),
   owner_artifact_id: createFields.owner_artifact_id.unwrap().optional(),
   acknowledged_warnings: createFields.acknowledged_warnings,
+  accept_files: createFields.accept_files,
 }
 
 /** What a read shows and a change cannot set. */

@@ -74,7 +74,7 @@ function files(withForms: readonly VariantForms[]): string[] {
   return withForms.flatMap(({ key, fields }) => {
     const found = listed(fields.filter(({ name, isFile }) => isFile && name !== "").map(({ name }) => name))
     if (found === "") return []
-    return `form_takes_file: Files are not supported, and a form of ${key} has file inputs (${found}). As multipart/form-data, a submission with a file is rejected; otherwise only the file's name is sent.`
+    return `form_takes_file: A form of ${key} has file inputs (${found}). A pipeline accepts files unless its auth_mode is none or its accept_files is false; give the form enctype="multipart/form-data", or only the names of files are sent.`
   })
 }
 

@@ -6,6 +6,7 @@ import { type Charset, charsetOf, charsetParameter, decodeText } from "../../ker
 import { AppError } from "../../kernel/errors.ts"
 import { excessOf, minExcessLength } from "../../kernel/json-shape.ts"
 import { tooComplex } from "../../kernel/too-complex.ts"
+import type { FileReference, ReceivedFile } from "../event-files.ts"
 import { type Form, type FormProblem, formToObject, isJsonText, maxFormFields, readForm } from "./form.ts"
 
 export interface BodyText {
@@ -14,8 +15,15 @@ export interface BodyText {
   readonly warnings: readonly StepWarning[]
 }
 
-/** Throws AppError `invalid_argument`, with status 415 for an unsupported type. `mayBeJson`: a form may hold JSON as a whole. */
-export function readBodyText(body: Buffer, contentType: string | undefined, mayBeJson = true): BodyText {
+export interface ReadOptions {
+  /** False if a form must not be read as JSON, which it may hold as a whole. */
+  readonly mayBeJson?: boolean
+  /** Returns what stands in the event for the files of a form. Absent: files are refused. */
+  readonly refer?: ((files: readonly ReceivedFile[]) => readonly FileReference[]) | undefined
+}
+
+/** Throws AppError `invalid_argument`, with status 415 for an unsupported type. */
+export function readBodyText(body: Buffer, contentType: string | undefined, { mayBeJson = true, refer }: ReadOptions = {}): BodyText {
   const given = contentType ?? "application/json"
   const type = given.split(";", 1)[0]?.trim().toLowerCase() ?? ""
   if (type === "application/json" || type === "text/plain" || type === "application/csp-report" || type.endsWith("+json")) {
@@ -29,7 +37,7 @@ export function readBodyText(body: Buffer, contentType: string | undefined, mayB
   }
   const form = readForm(given, body)
   if (!form) throw unsupported(`The content type "${type}" is not supported. Send application/json, a form, or text/plain with JSON.`)
-  return { text: formText(form), warnings: [...noteOf(form.charset), ...emptyNote(form)] }
+  return { text: formText(form, refer), warnings: [...noteOf(form.charset), ...emptyNote(form)] }
 }
 
 function jsonText(body: Buffer, contentType: string): BodyText {
@@ -65,19 +73,30 @@ function unsupported(message: string): AppError {
   return new AppError("invalid_argument", message, { reason: "unsupported_content_type" }, { status: 415 })
 }
 
-function formText({ fields, problem }: Form): string {
-  if (problem) throw refusalOf(problem)
+function formText({ fields, files = [], problem }: Form, refer: ReadOptions["refer"]): string {
+  const isFile = problem?.kind === "file"
+  if (problem && !(isFile && refer)) throw refusalOf(problem)
   const document: Record<string, unknown> = formToObject(fields)
+  const references = files.length > 0 && refer ? refer(files) : []
+  for (const [index, reference] of references.entries()) addTo(document, files[index]?.field ?? "", reference)
   const marker = document["is_test"]
   if (marker === "true" || marker === "1") document["is_test"] = true
   else if (marker === "false" || marker === "0") document["is_test"] = false
   return JSON.stringify(document)
 }
 
+/** A field with several files is a list, as one with several values is. */
+function addTo(document: Record<string, unknown>, name: string, reference: FileReference): void {
+  const earlier = document[name]
+  // A choice that was left empty stands beside one that was not.
+  if (earlier === undefined || earlier === "") document[name] = reference
+  else document[name] = Array.isArray(earlier) ? [...(earlier as unknown[]), reference] : [earlier, reference]
+}
+
 function refusalOf({ kind, detail }: FormProblem): AppError {
   switch (kind) {
     case "file":
-      return unsupported(`The form field "${detail}" is a file; files are not supported.`)
+      return unsupported(`The form field "${detail}" is a file, and this pipeline does not accept files; set accept_files in its document.`)
     case "too_many_fields":
       return new AppError("invalid_argument", `The form has more than ${maxFormFields} fields.`, { reason: kind })
     case "malformed":

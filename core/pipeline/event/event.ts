@@ -5,6 +5,7 @@ import type { Json } from "../../contract/collection.ts"
 import type { Envelope, PageEnvelope } from "../../contract/envelope.ts"
 import type { AppError } from "../../kernel/errors.ts"
 import { currentRequest, type RequestScope } from "../../kernel/request-scope.ts"
+import type { ReceivedFile } from "../event-files.ts"
 import type { Graph } from "../graph.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import type { StoredPayload } from "../journal/kept.ts"
@@ -60,6 +61,8 @@ export class EventContext implements ExecutionInput {
   claim: Claim | undefined
   /** The request that waits for the reply. */
   readonly scope: RequestScope | undefined
+  /** Files of the form, until they are stored. */
+  files: readonly ReceivedFile[] = []
   /** Set once a request is verified. */
   verdict: (Verdict & { ok: true }) | undefined
 

@@ -1,9 +1,10 @@
 // Forms as browsers and other senders write them, read in one way: what verifies a form and what is done with it must
 // never see different fields.
-import type { Readable } from "node:stream"
 import busboy from "busboy"
-import type { Charset } from "../../kernel/charset.ts"
+import { type Charset, charsetOf, charsetParameter, decodeText } from "../../kernel/charset.ts"
+import type { ReceivedFile } from "../event-files.ts"
 import { type FormFields, rawUrlencoded, readFields } from "./form-text.ts"
+import { type Part, splitParts } from "./parts.ts"
 
 export type { FormFields } from "./form-text.ts"
 
@@ -11,7 +12,9 @@ export type { FormFields } from "./form-text.ts"
 export interface Form {
   /** In the order sent, a choice of files that was left empty among them; files are left out, and a form with too many fields has none. */
   readonly fields: FormFields
-  /** Reason to refuse the form. */
+  /** Absent if the form has none. */
+  readonly files?: readonly ReceivedFile[]
+  /** Reason to refuse the form; kind `file` only if files are not accepted. */
   readonly problem: FormProblem | undefined
   /** Set if the fields are not UTF-8 as usual. */
   readonly charset?: Charset
@@ -33,9 +36,7 @@ export function readForm(contentType: string, body: Buffer): Form | undefined {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase()
   if (type === "application/x-www-form-urlencoded") return urlencoded(contentType, body)
   if (type !== "multipart/form-data") return undefined
-  const form = multipart(contentType, body, "utf8")
-  const raw = () => multipart(contentType, withoutCharsets(body), "latin1").fields
-  return form.problem?.kind === "too_many_fields" ? form : { ...form, ...readFields(contentType, form.fields, raw) }
+  return multipart(contentType, body)
 }
 
 /** Returns true for an urlencoded body that is JSON, as programs send it that forget the type. No browser sends a quote there. */
@@ -69,57 +70,88 @@ function urlencoded(contentType: string, body: Buffer): Form {
   return { ...readFields(contentType, [...new URLSearchParams(text)], () => rawUrlencoded(body)), problem: undefined }
 }
 
-/** Takes the charsets out of the heads of parts, so that the parser gives their bytes as they are. */
-function withoutCharsets(body: Buffer): Buffer {
-  const text = body.toString("latin1").replaceAll(/(\r\ncontent-type:[^\r\n]{0,200}?);\s*charset=(?:"[^"\r\n]{0,40}"|[^;\s]{0,40})/gi, "$1")
-  return Buffer.from(text, "latin1")
-}
+const notFramed: FormProblem = { kind: "malformed", detail: "it does not end, or is not framed as its boundary says" }
 
-/** Parses the whole body in this turn. The parser then reports its first error in `errored`. */
-function multipart(contentType: string, body: Buffer, charset: "utf8" | "latin1"): Form {
+/** The heads are parsed with a short content in place of each part, so that the size of the contents does not matter. */
+function multipart(contentType: string, body: Buffer): Form {
   const fields: [string, string][] = []
+  const files: ReceivedFile[] = []
+  const none = { fields, files }
+  const split = splitParts(contentType, body, maxFormFields + maxFiles + 1)
+  if (!split) return { ...none, problem: notFramed }
+  const parts = [...split]
   let problem: FormProblem | undefined
   let parser: ReturnType<typeof busboy>
   try {
-    const limits = { parts: maxFormFields + 1, fieldSize: body.length }
-    // Room for every file, so that none keeps the fields after it waiting: all are there when `end` returns.
-    parser = busboy({
-      headers: { "content-type": contentType },
-      limits,
-      defCharset: charset,
-      defParamCharset: charset,
-      fileHwm: body.length + 1,
-    })
+    const headers = { "content-type": `multipart/form-data; boundary=${headBoundary}` }
+    parser = busboy({ headers, limits: { parts: parts.length + 1 }, defCharset: "latin1", defParamCharset: "latin1" })
   } catch (error) {
-    return { fields, problem: malformed(error) }
+    return { ...none, problem: malformed(error) }
   }
+  const raw: [string, string][] = []
+  let charset: Charset | undefined
+  const addField = (name: string, { head, content }: Part) => {
+    const label = charsetParameter(/^content-type:.*$/im.exec(head.toString("latin1"))?.[0] ?? "")
+    const own = label === undefined ? undefined : charsetOf(content, label)
+    if (own?.isDetected) charset = own
+    const text = own ? decodeText(content, own) : content.toString("utf8")
+    fields.push([utf8Of(name), text])
+    // A part with a label of its own is read already.
+    raw.push([name, (own ? Buffer.from(text) : content).toString("latin1")])
+  }
+  const addFile = (name: string, filename: string, type: string, part: Part) => {
+    // If no file was chosen, browsers send a part without a file's name and without a byte.
+    if (filename === "" && part.content.length === 0) return addField(name, part)
+    const called = utf8Of(filename)
+    files.push({ field: utf8Of(name), name: called.includes("\uFFFD") ? filename : called, type, bytes: part.content })
+  }
+  /** In the order of the parts. The content of a file can be read once the parser has ended. */
+  const found: { readonly index: () => unknown; readonly add: (part: Part) => void }[] = []
   // The parser passes undefined as the name of a part without a name.
-  parser.on("field", (name: string | undefined, value) => fields.push([name ?? "", value]))
-  const unnamed = new Map<FormFields[number], Readable>()
-  parser.on("file", (name: string | undefined, stream, { filename }) => {
+  parser.on("field", (name: string | undefined, value) => {
+    found.push({ index: () => value, add: (part) => addField(name ?? "", part) })
+  })
+  parser.on("file", (name: string | undefined, stream, { filename, mimeType }) => {
     // The parser reports a broken file twice: on the file's stream and on itself.
     stream.on("error", () => undefined)
-    stream.resume()
-    if (filename) {
-      problem ??= { kind: "file", detail: name ?? "" }
-      return
-    }
-    const field: [string, string] = [name ?? "", ""]
-    fields.push(field)
-    unnamed.set(field, stream)
+    found.push({ index: () => stream.read(), add: (part) => addFile(name ?? "", filename ?? "", mimeType, part) })
   })
   parser.on("error", (error) => {
     problem ??= malformed(error)
   })
-  parser.end(body)
+  parser.end(headsOf(parts))
+  for (const { index, add } of found) {
+    const part = parts[Number(String(index()))]
+    if (part) add(part)
+  }
   // The parser emits an early end in a later turn.
   if (parser.errored) problem ??= malformed(parser.errored)
-  // Where no file was chosen, browsers send a part without a file's name and without a byte. All bytes are here, unread.
-  const isFile = (field: FormFields[number]) => (unnamed.get(field)?.readableLength ?? 0) > 0
-  const file = fields.find(isFile)
-  if (file) problem ??= { kind: "file", detail: file[0] }
-  const sent = fields.filter((field) => !isFile(field))
-  return sent.length > maxFormFields ? tooMany : { fields: sent, problem }
+  if (problem) return { ...none, problem }
+  if (fields.length > maxFormFields) return tooMany
+  const read = readFields(contentType, fields, () => raw)
+  const file = files[0]
+  return {
+    ...read,
+    files,
+    ...(charset && { charset }),
+    problem: file && { kind: "file", detail: file.field },
+  }
+}
+
+/** Files that a form may have. */
+const maxFiles = 100
+/** No head holds it: its line would have to begin with two hyphens, and a head has none. */
+const headBoundary = "millrace-head-of-a-part"
+
+function headsOf(parts: readonly Part[]): Buffer {
+  const line = Buffer.from("\r\n")
+  const lines = parts.flatMap(({ head }, index) => [Buffer.from(`--${headBoundary}\r\n`), head, Buffer.from(`\r\n\r\n${index}`), line])
+  return Buffer.concat([...lines, Buffer.from(`--${headBoundary}--\r\n`)])
+}
+
+/** The parser passes each byte as a character, but text of an extended parameter as it is. */
+function utf8Of(name: string): string {
+  return /[^\0-\xff]/.test(name) ? name : Buffer.from(name, "latin1").toString("utf8")
 }
 
 function malformed(error: unknown): FormProblem {

@@ -9,12 +9,14 @@ import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { runInRequest } from "../../kernel/request-scope.ts"
 import { inStage, isTracing } from "../../kernel/tracing.ts"
+import { acceptsFiles } from "../document.ts"
+import type { EventFiles, FilesOfEvent } from "../event-files.ts"
 import type { SeenKey } from "../journal/collections.ts"
 import { noteOutcome, notePayload, noteReply, noteTiming, noteVerdict } from "../journal/draft.ts"
 import { Execution, type Failure } from "../run/execution.ts"
 import { isPromise } from "../run/step.ts"
 import { acceptedReply } from "./answer.ts"
-import { readBodyText, refusalOfShape } from "./body.ts"
+import { type ReadOptions, readBodyText, refusalOfShape } from "./body.ts"
 import type { Committer } from "./commit.ts"
 import { type Dedupe, noteRepeat } from "./dedupe.ts"
 import type { EventContext } from "./event.ts"
@@ -30,6 +32,10 @@ export interface ProcessorServices extends TransformServices {
   readonly log: Logger
   readonly dedupe: Dedupe
   readonly commit: Committer
+  /** Absent in a dry run, which keeps nothing. */
+  readonly files?: EventFiles
+  /** `inbound.max_body_bytes`: holds for what is left of a form without its files. */
+  readonly maxBodyBytes?: number
   /** Runs the graph up to the reply. Returns what made the execution fail. */
   readonly run: (execution: Execution) => Failure | null | Promise<Failure | null>
   readonly signal: AbortSignal
@@ -195,6 +201,16 @@ export class EventProcessor {
     return undefined
   }
 
+  /** Undefined if the pipeline accepts no files. */
+  #referrerOf(event: EventContext): ReadOptions["refer"] {
+    const keeper = this.#services.files?.keeper
+    if (!keeper || !acceptsFiles(event.stored.document) || event.loaded.intake) return undefined
+    return (files) => {
+      event.files = files
+      return keeper.refer(filesOf(event), files)
+    }
+  }
+
   /** The body as JSON text, and the event as pipelines may see it: without the fields that held the proof. */
   #readBody(event: EventContext): StageResult | Promise<StageResult> {
     const { request } = event
@@ -204,7 +220,10 @@ export class EventProcessor {
       // A proof in a form field is hidden as that field, not inside of JSON.
       const mayBeJson = !event.verdict?.proof?.body?.length
       const { warnings } = event.entry
-      const read = readBodyText(request.body, typeof type === "string" ? type : type?.[0], mayBeJson)
+      const refer = this.#referrerOf(event)
+      const read = readBodyText(request.body, typeof type === "string" ? type : type?.[0], { mayBeJson, refer })
+      const { maxBodyBytes = Number.POSITIVE_INFINITY } = this.#services
+      if (request.body.length > maxBodyBytes && read.text.length > maxBodyBytes) return this.reject.rejected(event, tooLarge(maxBodyBytes))
       warnings.push(...read.warnings)
       return this.#bodyRead(
         event,
@@ -289,6 +308,25 @@ export class EventProcessor {
   }
 
   #committed(event: EventContext): Promise<StageResult> {
+    const { files, execution, failure } = event
+    if (files.length > 0 && execution && !failure) return this.#filesKept(event, execution)
+    return this.#written(event)
+  }
+
+  /** The files are stored before the commit that refers to them. */
+  async #filesKept(event: EventContext, execution: Execution): Promise<StageResult> {
+    const rowIds = execution.rows.map(({ row_id }) => row_id)
+    try {
+      await this.#services.files?.keeper?.keep(execution.work, filesOf(event), event.files, rowIds)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status !== 413) throw error
+      event.entry.rows = []
+      return await this.reject.rejected(event, error)
+    }
+    return await this.#written(event)
+  }
+
+  #written(event: EventContext): Promise<StageResult> {
     return this.#services.commit.commit(event).then((seen) => seen && this.#repeated(event, seen))
   }
 
@@ -296,6 +334,15 @@ export class EventProcessor {
     this.#services.commit.announce(stored, entry)
     return undefined
   }
+}
+
+function tooLarge(limit: number): AppError {
+  const message = `The fields of the form are larger than ${limit} bytes.`
+  return new AppError("resource_exhausted", message, { reason: "body_too_large", max_bytes: limit }, { status: 413 })
+}
+
+function filesOf({ stored, executionId, receivedAt }: EventContext): FilesOfEvent {
+  return { organization: stored.organization.id, pipelineId: stored.id, executionId, receivedAt }
 }
 
 /** Providers sign a compressed body before or after its compression, so both are verified. */

@@ -9,6 +9,7 @@ import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { BufferBudget, empty, type RefusedBody, readBody } from "../../kernel/read-body.ts"
 import { fromHeaders, inSpan, isTracing, SpanKind } from "../../kernel/tracing.ts"
+import { acceptsFiles } from "../document.ts"
 import { answerError, answerReply, type HttpAnswer, methodNotAllowed, preflight, writeAnswer } from "../event/answer.ts"
 import { EventContext } from "../event/event.ts"
 import type { LoadedPipeline } from "../event/loaded-pipelines.ts"
@@ -25,6 +26,8 @@ export interface HttpServices extends SourceServices {
   readonly source: () => PipelineSource
   readonly log: Logger
   readonly maxBodyBytes: number
+  /** Bytes that the files of a form may add. */
+  readonly maxFileBytes: () => number
   readonly limits: ConcurrencyLimits
   /** Base of the URL that providers know; no trailing slash. */
   readonly publicUrl: () => string
@@ -135,13 +138,19 @@ export class HttpSource implements InboundHandler {
       return
     }
     exchange.receivedAt = this.#services.clock.now()
-    readBody(request, { limit: this.#services.maxBodyBytes, budget: this.#budget }, (read, sent) => {
+    readBody(request, { limit: this.#limitOf(request, loaded), budget: this.#budget }, (read, sent) => {
       // Looked up again: a change made while the body came in (a secret rotated, the pipeline disabled) counts. From here
       // to the event's being counted as in flight nothing is awaited.
       if (read === "aborted") this.#end(exchange, undefined)
       else if (read === "no_capacity") this.#shed(exchange, loaded)
       else this.#find(exchange, (current) => this.#take(exchange, current, read, sent))
     })
+  }
+
+  #limitOf({ headers }: IncomingMessage, { stored }: LoadedPipeline): number {
+    const { maxBodyBytes, maxFileBytes } = this.#services
+    const isMultipart = headers["content-type"]?.toLowerCase().startsWith("multipart/form-data") === true
+    return isMultipart && acceptsFiles(stored.document) ? maxBodyBytes + maxFileBytes() : maxBodyBytes
   }
 
   #take(exchange: Exchange, loaded: LoadedPipeline | null, read: Buffer | RefusedBody, sent: Buffer | undefined): void {

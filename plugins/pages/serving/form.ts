@@ -2,7 +2,7 @@
 // event goes to the newest pipeline that captures the page's records, through the same path as any, and says which page
 // it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
 import { AppError, isRecord, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
-import { type FormFields, isJsonText, type PipelineEngine, readForm } from "#core/engine"
+import { type FormFields, isJsonText, type PipelineEngine, type ReceivedFile, readForm } from "#core/engine"
 import type { PageParts } from "./parts.ts"
 import { type FieldProblem, type RefusedForm, refusedForm } from "./refused-form.ts"
 import { formPath, notFound, type PageServing, thankYouAnchor } from "./serve.ts"
@@ -131,7 +131,17 @@ const urlencoded = "application/x-www-form-urlencoded"
 async function withEnvelope(given: PageBody, complete: Complete): Promise<PageBody> {
   const form = isJsonText(given.contentType, given.body) ? undefined : readForm(given.contentType, given.body)
   if (!form) return (await asJson(given, complete)) ?? given
+  if (form.files && form.problem?.kind === "file") return await withFiles(form.files, await asForm(form.fields, complete))
   return form.problem === undefined ? await asForm(form.fields, complete) : given
+}
+
+/** The fields again as multipart, which alone holds files. */
+async function withFiles(files: readonly ReceivedFile[], { body }: PageBody): Promise<PageBody> {
+  const form = new FormData()
+  for (const [name, value] of new URLSearchParams(body.toString())) form.append(name, value)
+  for (const { field, name, type, bytes } of files) form.append(field, new Blob([new Uint8Array(bytes)], { type }), name)
+  const encoded = new Response(form)
+  return { contentType: encoded.headers.get("content-type") ?? "", body: Buffer.from(await encoded.arrayBuffer()) }
 }
 
 async function asForm(fields: FormFields, complete: Complete): Promise<PageBody> {

@@ -35,7 +35,8 @@ export const sendForm = defineRoute({
   summary: "A form of a published page.",
   method: "POST",
   path: "/p/{org}/{page}",
-  maxBodyBytes: 1_048_576,
+  // The pipeline has limits of its own for fields and files.
+  maxBodyBytes: 16_777_216,
   document: {
     description:
       "Target of the page's forms, with and without scripts: the fields are the event of the newest active `record_capture` pipeline of the page. The envelope's page is always that of the URL; visitor, session, variant and campaign are the body's, or derived from the request. A browser that navigates is redirected to the page's `#thank-you`, unless the pipeline's `respond` says otherwise; scripts get the pipeline's answer.",

@@ -1,0 +1,100 @@
+// Stores the files of an event in the bucket. A durable job is committed before the first byte: it removes files that no
+// event refers to after an hour, and the others when the payload of their event expires.
+import { AppError, type Clock, derivedUuid, type JobQueue, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
+import type { FileKeeper, FileReference, FilesOfEvent, ReceivedFile } from "#core/engine"
+import type { Buckets } from "../buckets/index.ts"
+import { EventFilesCollection, FileUsageCollection } from "./collections.ts"
+import { removeRef } from "./remove-job.ts"
+import type { EventFileSettings } from "./settings.ts"
+import { countBytes } from "./usage.ts"
+
+export interface KeeperServices {
+  readonly store: Store
+  readonly works: UnitsOfWork
+  readonly queue: JobQueue
+  readonly buckets: Buckets
+  readonly clock: Clock
+  readonly settings: EventFileSettings
+  readonly payloadsDays: number
+}
+
+const dayMs = 86_400_000
+const hourMs = 3_600_000
+const maxNameLength = 60
+const maxTypeLength = 100
+
+export function fileKeeper({ store, works, queue, buckets, clock, settings, payloadsDays }: KeeperServices): FileKeeper {
+  const { max_file_bytes, max_event_bytes, max_pipeline_bytes, max_organization_bytes } = settings
+  const refer = ({ executionId }: FilesOfEvent, files: readonly ReceivedFile[]): FileReference[] => {
+    for (const { field, bytes } of files)
+      if (bytes.length > max_file_bytes) throw tooLarge(field, bytes.length, max_file_bytes, "max_file_bytes")
+    const all = sizeOf(files)
+    if (all > max_event_bytes) throw tooLarge(files[0]?.field ?? "", all, max_event_bytes, "max_event_bytes")
+    return files.map(({ name, type, bytes }, index) => ({
+      key: `event-files/${executionId}/${index + 1}${slugOf(name)}.bin`,
+      name: name.slice(0, 255).toWellFormed(),
+      type: type.slice(0, maxTypeLength),
+      size: bytes.length,
+    }))
+  }
+
+  async function refuseQuota(organization: string, id: string, size: number, limit: number, setting: string): Promise<void> {
+    const used = (await store.open(FileUsageCollection, organization).get(id))?.bytes ?? 0
+    if (used + size <= limit) return
+    const message = `The files have ${size} bytes, and ${used} bytes are stored; the limit is ${limit} (plugins.settings.event-files.${setting}).`
+    throw new AppError("resource_exhausted", message, { reason: "file_quota_exceeded", max_bytes: limit }, { status: 413 })
+  }
+
+  return {
+    maxEventBytes: max_event_bytes,
+    refer,
+    async keep(work: UnitOfWork, event: FilesOfEvent, files: readonly ReceivedFile[], rowIds: readonly string[]) {
+      const { organization, executionId, pipelineId, receivedAt } = event
+      const bytes = sizeOf(files)
+      await refuseQuota(organization, pipelineId, bytes, max_pipeline_bytes, "max_pipeline_bytes")
+      await refuseQuota(organization, organization, bytes, max_organization_bytes, "max_organization_bytes")
+      const references = refer(event, files)
+      const payload = {
+        organization,
+        execution_id: executionId,
+        keys: references.map(({ key }) => key),
+        remove_at: Date.parse(receivedAt) + payloadsDays * dayMs,
+      }
+      await works.run((before) => {
+        queue.enqueue(before, removeRef, payload, {
+          organization,
+          id: derivedUuid("event-files", executionId),
+          runAt: clock.now() + hourMs,
+        })
+      })
+      const bucket = buckets.open(organization)
+      for (const [index, { key }] of references.entries()) await bucket.put(key, files[index]?.bytes ?? new Uint8Array())
+      const stored = references.map((reference, index) => ({ ...reference, field: files[index]?.field ?? "" }))
+      const doc = { id: executionId, pipeline_id: pipelineId, files: stored, bytes, row_ids: [...rowIds], received_at: receivedAt }
+      work.in(EventFilesCollection, organization).insert(doc)
+      countBytes(work, organization, pipelineId, bytes)
+    },
+  }
+}
+
+function sizeOf(files: readonly ReceivedFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes.length, 0)
+}
+
+/** The part of a name that a key can hold, behind a hyphen. */
+function slugOf(name: string): string {
+  const slug = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, maxNameLength)
+    .replaceAll(/^-+|-+$/g, "")
+  return slug === "" ? "" : `-${slug}`
+}
+
+function tooLarge(field: string, size: number, limit: number, setting: string): AppError {
+  const shown = field.slice(0, 80).toWellFormed()
+  const what = setting === "max_file_bytes" ? `The file in the field "${shown}" has` : "The files of the form have"
+  const message = `${what} ${size} bytes; the limit is ${limit} (plugins.settings.event-files.${setting}).`
+  const details = { reason: "file_too_large" as const, fields: [{ path: shown, message }], max_bytes: limit }
+  return new AppError("resource_exhausted", message, details, { status: 413 })
+}

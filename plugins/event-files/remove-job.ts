@@ -1,0 +1,32 @@
+// Removes the files of an event: when its payload expires, or an hour after files that no event refers to.
+import { z } from "zod"
+import { Clock, defineJob, Postponed, Store } from "#core"
+import { Buckets } from "../buckets/index.ts"
+import { EventFilesCollection } from "./collections.ts"
+import { countBytes } from "./usage.ts"
+
+export const removeRef = {
+  type: "event_files.remove",
+  payload: z.object({
+    organization: z.string(),
+    execution_id: z.string(),
+    keys: z.array(z.string()),
+    /** Milliseconds since the epoch. */
+    remove_at: z.number(),
+  }),
+}
+
+export const removeJob = defineJob({
+  ...removeRef,
+  summary: "Removes the files of an event once its payload expires.",
+  inject: { store: Store, buckets: Buckets, clock: Clock },
+  async run({ payload: { organization, execution_id, keys, remove_at }, deps: { store, buckets, clock }, work }) {
+    const stored = await store.open(EventFilesCollection, organization).get(execution_id)
+    if (stored && clock.now() < remove_at) throw new Postponed(remove_at - clock.now())
+    const bucket = buckets.open(organization)
+    for (const key of keys) await bucket.remove(key)
+    if (!stored) return
+    work.in(EventFilesCollection, organization).remove(execution_id)
+    countBytes(work, organization, stored.pipeline_id, -stored.bytes)
+  },
+})
