@@ -74,6 +74,12 @@ export function provideWork(
     create: ({ config, metrics, ...deps }) => {
       const jobs = new Map(registry.items(Jobs).map((job) => [job.type, { job, deps: () => container.all(job.inject) }]))
       const { concurrency, lease_ms, poll_ms } = config.jobs
+      const takeovers = new Counter({
+        name: "millrace_job_takeovers_total",
+        help: "Jobs taken over after the lease of their node expired, by type.",
+        labelNames: ["type"],
+        registers: [metrics],
+      })
       const queue = new DurableQueue({
         ...deps,
         node,
@@ -83,6 +89,7 @@ export function provideWork(
         leaseMs: lease_ms,
         pollMs: poll_ms,
         observe: jobObserver(metrics),
+        onTakeover: (type) => takeovers.inc({ type }),
       })
       new Gauge({
         name: "millrace_node_jobs",

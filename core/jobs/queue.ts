@@ -24,6 +24,8 @@ export interface QueueArgs extends AttemptArgs {
   readonly concurrency: number
   readonly leaseMs: number
   readonly pollMs: number
+  /** Called for each job that this node takes over after its lease expired. */
+  readonly onTakeover?: (type: string) => void
 }
 
 /** Jobs that are due again within this time are kept in memory until then. */
@@ -302,7 +304,18 @@ export class DurableQueue implements JobQueue {
   async #claim(doc: JobDocument): Promise<void> {
     if (this.#stopped) return
     const claimed = await this.#leases.claim(doc)
-    if (claimed) this.#take(claimed)
+    if (!claimed) return
+    if (doc.held_by !== "") this.#noteTakeover(doc)
+    this.#take(claimed)
+  }
+
+  #noteTakeover({ id, type, held_by }: JobDocument): void {
+    this.#args.onTakeover?.(type)
+    this.#log.warn(
+      "takeover",
+      { job: id, type, node: held_by },
+      "took over a job after the lease of its node had expired; check why the node ended",
+    )
   }
 
   #renewLater(): void {

@@ -17,6 +17,7 @@ import type { Broker } from "./broker/broker.ts"
 import type { CallGuards } from "./call-guards.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
 import { CallLimits } from "./limits/call-limits.ts"
+import type { AccessToken } from "./oauth/access.ts"
 import { callWithToken } from "./oauth/call.ts"
 import type { OAuth } from "./oauth/service.ts"
 import type { OrganizationApps } from "./own-apps/organization-apps.ts"
@@ -28,6 +29,8 @@ export interface CallContext {
   readonly timeoutMs?: number
   /** Of an app that is a document: another host of the vendor, as an operator's settings name it. Never from a caller. */
   readonly base?: string
+  /** The caller is a job: with `oauth_refresh_busy` it comes again, and need not wait for a slow authorization server. */
+  readonly comesAgain?: boolean
   /** Of the area that keeps the connection to itself: no guard is asked. */
   readonly byKeeper?: boolean
 }
@@ -92,7 +95,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     caller: string,
     connection: Connection,
     request: IntegrationRequest,
-    { base, ...context }: CallContext = {},
+    { base, comesAgain, ...context }: CallContext = {},
   ): Promise<OutgoingResponse> {
     const app = await apps.find(organization, connection)
     if (!app) throw unusable(`The app ${connection.app} of the integration "${connection.slug}" is not there any more.`)
@@ -103,9 +106,9 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     }
     if (app.oauth && !connection.broker && connection.credentials === null) {
       const granted = { organization, connection, app: { ...app, oauth: app.oauth } }
-      return await callWithToken(oauth.access, granted, ({ token, apiOrigin }) =>
-        send({ access_token: token, ...(apiOrigin === null ? {} : { api_origin: apiOrigin }) }),
-      )
+      const sendWith = ({ token, apiOrigin }: AccessToken) =>
+        send({ access_token: token, ...(apiOrigin === null ? {} : { api_origin: apiOrigin }) })
+      return await callWithToken(oauth.access, granted, sendWith, comesAgain)
     }
     if (connection.broker && connection.credentials === null) return await broker.call(organization, connection, send)
     const credentials = app.credentials.safeParse(openCredentials(vault, organization, connection))

@@ -71,7 +71,9 @@ body: { stage: won }`,
     const headers = Object.fromEntries(Object.entries(config.headers ?? {}).map(([name, value]) => [name, String(value)]))
     const { idempotencyKey, signal } = context
     const request = { method, path, query, headers, body }
-    return outcomeOf(await deps.integrations.call(context.organization.id, integration, request, { idempotencyKey, signal }))
+    return outcomeOf(
+      await deps.integrations.call(context.organization.id, integration, request, { idempotencyKey, signal, comesAgain: true }),
+    )
   },
   destination: ({ integration }) => integration,
   preview({ integration, method, path, query, headers, body }): Json {

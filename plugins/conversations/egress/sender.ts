@@ -129,6 +129,7 @@ export class Sender {
         signal,
         timeoutMs: callMs,
         byKeeper: true,
+        comesAgain: true,
       })
       return providers[channel].read(response)
     } catch (error) {

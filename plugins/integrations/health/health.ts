@@ -28,6 +28,19 @@ export function endedHealth(before: Health, problem: string, at: string): Health
   return { status: "failing", reason: "authorization_expired", message, since, checked_at: at, failures: before.failures + 1 }
 }
 
+const silentReason = "authorization_server_silent"
+
+/** Failing without a check: the authorization server did not answer a refresh, so that no call can be made. */
+export function silentHealth(before: Health, problem: string, at: string): Health {
+  const since = before.status === "failing" ? before.since : at
+  const message = `${problem} Check the authorization server. Calls go on by themselves once it answers.`
+  return { status: "failing", reason: silentReason, message, since, checked_at: at, failures: before.failures + 1 }
+}
+
+export function isSilentHealth({ status, reason }: Health): boolean {
+  return status === "failing" && reason === silentReason
+}
+
 /** A vendor that asks to wait says nothing of the credentials. What may pass by itself counts from the second time on. */
 export function healthAfter(before: Health, proof: Proof, now: number): Health {
   const at = timestamp(now)

@@ -64,6 +64,7 @@ export function proofOfFailure(error: unknown): Proof {
     retryAfterS: null,
     transient,
   })
+  if (error.details.reason === "destination_paused" || error.details.reason === "oauth_refresh_busy") return failed("timeout", true)
   if (error.notTried) return { ...failed("rate_limited", true), retryAfterS: error.retryAfterS ?? null }
   if (error.code === "deadline_exceeded") return failed("timeout", true)
   if (error.details.reason === "connection_failed") return failed("unreachable", error.details["retryable"] !== false)

@@ -3,11 +3,11 @@
 // kept and written later. A refusal is believed only after the stored tokens were read again, and deletes nothing.
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Clock, type Leases, type Live, type Logger, timestamp, type UnitsOfWork } from "#core"
-import { sleep } from "#core/engine"
+import { giveUpAfter, sleep } from "#core/engine"
 import type { IntegrationApp } from "../app.ts"
 import type { OAuthProvider } from "../apps/oauth-provider.ts"
 import { type Connection, Connections } from "../connections.ts"
-import { endedHealth, unknownHealth } from "../health/health.ts"
+import { endedHealth, isSilentHealth, silentHealth, unknownHealth } from "../health/health.ts"
 import { tellHealth } from "../health/record.ts"
 import { authorizationErrorOf, since } from "./authorization-error.ts"
 import type { OAuthClients } from "./clients.ts"
@@ -53,6 +53,8 @@ const leaseMs = tokenTimeoutMs + 30_000
 const lookAgainMs = 200
 /** A refresh of another node takes less. People see on the connection that its calls wait. */
 const notedMs = 2_000
+/** A job waits so long for a refresh. Then it gives its slot back and comes again. */
+const patienceMs = 5_000
 const writeTries = 5
 
 export class OAuthAccess {
@@ -66,12 +68,12 @@ export class OAuthAccess {
     this.#deps = deps
   }
 
-  /** A token that is valid for a while. Throws `failed_precondition` where access was never granted or has ended, `unavailable` where it cannot be refreshed now. */
-  async token(granted: Granted): Promise<AccessToken> {
+  /** A token that is valid for a while. Throws `failed_precondition` where access was never granted or has ended, `unavailable` where it cannot be refreshed now. `comesAgain`: the caller is a job, and need not wait for a slow server. */
+  async token(granted: Granted, comesAgain = false): Promise<AccessToken> {
     const grant = await this.#read(granted)
     if (!this.#isDue(grant)) return this.#opened(granted, grant)
     try {
-      return await this.#refreshed(granted, grant.generation)
+      return await this.#awaited(granted, this.#refreshed(granted, grant.generation), comesAgain)
     } catch (error) {
       const isUsable = grant.expires_at !== null && Date.parse(grant.expires_at) > this.#deps.clock.now()
       if (isUsable && error instanceof AppError && error.code === "unavailable") return this.#opened(granted, grant)
@@ -80,13 +82,13 @@ export class OAuthAccess {
   }
 
   /** A newer token than the one that an API refused; undefined when that one was new already, or without a refresh token. */
-  async renewed(granted: Granted, refused: AccessToken): Promise<AccessToken | undefined> {
+  async renewed(granted: Granted, refused: AccessToken, comesAgain = false): Promise<AccessToken | undefined> {
     const grant = await this.#read(granted)
     if (grant.generation === refused.generation) {
       const isFresh = this.#isWithin(freshMs, grant.updated_at)
       if (isFresh || this.#deps.grants.open(granted.organization, grant).refresh_token === undefined) return undefined
     }
-    return await this.#refreshed(granted, refused.generation)
+    return await this.#awaited(granted, this.#refreshed(granted, refused.generation), comesAgain)
   }
 
   /** Resolves when no refresh is in progress: what a server answers must be written before the service ends. Those that lose nothing are given up. */
@@ -102,7 +104,23 @@ export class OAuthAccess {
     if (known) return known
     const flight = this.#alone(granted, seen).finally(() => this.#flights.delete(id))
     this.#flights.set(id, flight)
+    // Those who wait see a failure. The connection says it to others.
+    flight.catch(() => undefined)
     return flight
+  }
+
+  /** A call that comes again waits for a short time. The refresh goes on without it. */
+  async #awaited(granted: Granted, flight: Promise<AccessToken>, comesAgain: boolean): Promise<AccessToken> {
+    if (!comesAgain) return flight
+    let cancel = () => {}
+    const tooLate = new Promise<never>((_resolve, reject) => {
+      cancel = giveUpAfter(this.#deps.clock, patienceMs, () => reject(late(granted)))
+    })
+    try {
+      return await Promise.race([flight, tooLate])
+    } finally {
+      cancel()
+    }
   }
 
   async #alone(granted: Granted, seen: number): Promise<AccessToken> {
@@ -116,6 +134,8 @@ export class OAuthAccess {
       if (waited > notedMs && !isNoted) {
         isNoted = true
         await this.#note(granted, busy(granted))
+        const fields = { integration_id: id, organization: granted.organization }
+        log.warn(fields, `a refresh of tokens waits for another node; its lease ends within ${leaseMs / 1_000} s if that node has ended`)
       }
       if (waited > leaseMs) throw busy(granted)
       await sleep(clock, lookAgainMs)
@@ -170,13 +190,17 @@ export class OAuthAccess {
 
   /** On the connection, once: its tokens stay, and are refreshed later. */
   async #note({ organization, connection }: Granted, error: unknown): Promise<void> {
-    const { works, clock, log } = this.#deps
+    const { works, clock, live, log } = this.#deps
     if (!(error instanceof AppError) || error.code === "canceled" || error.notTried) return
     const authorization_error = since(connection.authorization_error, authorizationErrorOf(error), timestamp(clock.now()))
     if (isDeepStrictEqual(authorization_error, connection.authorization_error)) return
-    const change = { $set: { authorization_error } }
+    const health = error.code === "deadline_exceeded" ? silentHealth(connection.health, error.message, timestamp(clock.now())) : undefined
+    const change = { $set: { authorization_error, ...(health ? { health: { ...health } } : {}) } }
     await works
-      .run((work) => work.in(Connections, organization).update(connection.id, change, { optional: true }))
+      .run((work) => {
+        work.in(Connections, organization).update(connection.id, change, { optional: true })
+        if (health) tellHealth(work, live, organization, connection, health)
+      })
       .catch((err: unknown) => log.warn({ err, integration_id: connection.id }, "a failed refresh could not be noted on its connection"))
   }
 
@@ -233,8 +257,12 @@ export class OAuthAccess {
     await works.run((work) => {
       grants.stage(work, organization, before, grant)
       grants.hold(work, connection.id, app.oauth, grant.client_id)
-      if (grant.refused_at === null)
-        work.in(Connections, organization).update(connection.id, { $set: { authorization_error: null } }, { optional: true })
+      if (grant.refused_at === null) {
+        const isSilent = isSilentHealth(connection.health)
+        const healed = isSilent ? { health: { ...unknownHealth } } : {}
+        work.in(Connections, organization).update(connection.id, { $set: { authorization_error: null, ...healed } }, { optional: true })
+        if (isSilent) tellHealth(work, live, organization, connection, unknownHealth)
+      }
       if ((before.refused_at === null) === (grant.refused_at === null)) return
       const status = grant.refused_at === null ? "connected" : "authorization_expired"
       const health =
@@ -290,4 +318,9 @@ function expired({ connection, app }: Granted): AppError {
 function busy({ connection }: Granted): AppError {
   const message = `The tokens of "${connection.slug}" are being refreshed by another node; try again.`
   return new AppError("unavailable", message, { reason: "oauth_refresh_busy" })
+}
+
+function late({ connection }: Granted): AppError {
+  const message = `The tokens of "${connection.slug}" are being refreshed, and the authorization server has not answered yet. Try again in ${patienceMs / 1_000} s.`
+  return new AppError("unavailable", message, { reason: "oauth_refresh_busy" }, { retryAfterS: patienceMs / 1_000, notTried: true })
 }

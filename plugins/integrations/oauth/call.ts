@@ -6,10 +6,11 @@ export async function callWithToken(
   access: OAuthAccess,
   granted: Granted,
   send: (token: AccessToken) => Promise<OutgoingResponse>,
+  comesAgain = false,
 ): Promise<OutgoingResponse> {
-  const first = await access.token(granted)
+  const first = await access.token(granted, comesAgain)
   const answer = await send(first)
   if (answer.status !== 401) return answer
-  const newer = await access.renewed(granted, first)
+  const newer = await access.renewed(granted, first, comesAgain)
   return newer ? await send(newer) : answer
 }
