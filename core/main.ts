@@ -59,7 +59,12 @@ function primary({ config, log }: ServiceArgs): Service {
       `workers is ${config.workers}, and the embedded SQLite file is for one process: a second one makes it slower. Set MILLRACE_WORKERS to 1, or MILLRACE_STORAGE_URL to a MongoDB replica set.`,
     ])
   }
-  return new Primary({ workers: config.workers, clock: systemClock, log, stopWithinMs: 2 * config.server.drain_ms + closingMs })
+  return new Primary({
+    workers: config.workers,
+    clock: systemClock,
+    log,
+    stopWithinMs: config.server.leave_ms + 2 * config.server.drain_ms + closingMs,
+  })
 }
 
 async function node({ config, log }: ServiceArgs, worker: WorkerPlace | undefined): Promise<Service> {

@@ -15,9 +15,9 @@ import { measureWaiting } from "../contract/waiting-metrics.ts"
 import { backoff } from "../jobs/backoff.ts"
 import { JobCollection } from "../jobs/jobs-collection.ts"
 import { bringForward } from "../jobs/late-jobs.ts"
-import { DurableQueue, type QueueArgs } from "../jobs/queue.ts"
+import { DurableQueue } from "../jobs/queue.ts"
 import { DurableScheduler, ScheduleCollection } from "../jobs/schedules.ts"
-import { Clock, timestamp } from "../kernel/clock.ts"
+import { Clock } from "../kernel/clock.ts"
 import { type CoreConfig, Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
@@ -33,6 +33,7 @@ import { createScripts } from "../pipeline/sandbox/scripts.ts"
 import { authFacts } from "./auth-facts.ts"
 import { isEmbedded } from "./embedded.ts"
 import { provideEngine } from "./pipeline.ts"
+import { measureStore } from "./store-gauges.ts"
 
 const Watch = token<ClockWatch>("ClockWatch")
 const Queue = token<DurableQueue>("DurableQueue")
@@ -103,7 +104,7 @@ export function provideWork(
         },
       })
       measureWaiting(metrics, "jobs", () => queue.shares)
-      countJobs(deps, [...jobs.keys()], metrics)
+      measureStore({ ...deps, metrics, types: [...jobs.keys()], node, clustered: !isEmbedded(config) })
       return queue
     },
   })
@@ -154,49 +155,6 @@ export function provideRunner(container: Container): void {
       await watch.stop()
       await scheduler.stop()
       await queue.stop(config.server.drain_ms)
-    },
-  })
-}
-
-/** More are not counted: a scrape must cost little, and so many of either are trouble. */
-const maxCounted = 10_000
-
-/** Looked up when asked for. All nodes see the same jobs, so the largest figure is the one of all. */
-function countJobs({ store, clock }: Pick<QueueArgs, "store" | "clock">, types: readonly string[], metrics: Metrics): void {
-  new Gauge({
-    name: "millrace_jobs",
-    help: `Jobs in the store by state (dead: all attempts failed), counted up to ${maxCounted}.`,
-    labelNames: ["state"],
-    aggregator: "max",
-    registers: [metrics],
-    async collect() {
-      for (const state of ["queued", "dead"]) {
-        // A scrape tells of the rest while storage is down.
-        const count = await store
-          .open(JobCollection)
-          .count({ state }, { limit: maxCounted, deadlineMs: 1_000 })
-          .catch(() => undefined)
-        if (count === undefined) this.remove({ state })
-        else this.set({ state }, count)
-      }
-    },
-  })
-  new Gauge({
-    name: "millrace_jobs_overdue_seconds",
-    help: "Age of the oldest overdue job that no node holds, by job type; 0 if there is none.",
-    labelNames: ["type"],
-    aggregator: "max",
-    registers: [metrics],
-    async collect() {
-      for (const type of types) {
-        const overdue = { state: "queued", type, run_at: { $lte: timestamp(clock.now()) } }
-        const oldest = await store
-          .open(JobCollection)
-          .first(overdue, { sort: { run_at: 1 }, deadlineMs: 1_000 })
-          .catch(() => null)
-        if (oldest === null) this.remove({ type })
-        else this.set({ type }, oldest ? (clock.now() - Date.parse(oldest.run_at)) / 1_000 : 0)
-      }
     },
   })
 }

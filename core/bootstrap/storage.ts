@@ -39,6 +39,8 @@ interface Chosen {
 
 /** On MongoDB several groups are in progress at once, and groups this large leave commits for each of them. */
 const mongoGroup = 128
+/** About as long as an election takes by default. */
+const mongoWaitMs = 10_000
 
 export const Driver = token<Chosen>("StorageDriver")
 /** The store as it is before anything is read from it, for what comes before the services. */
@@ -73,7 +75,8 @@ export async function provideStorage(
         collections: declaredIn(registry),
         clock,
         observe: observer(metrics),
-        limits: chosen.limits,
+        // Clocks of tests are moved while commits wait.
+        limits: { ...chosen.limits, ...(patience && { waitMs: Number.POSITIVE_INFINITY }) },
         ...(patience && { readDeadlineMs: patience.readMs }),
       }),
     start: (store) => store.start(),
@@ -132,7 +135,12 @@ async function byUrl(url: string): Promise<Choose> {
   const { liveAdapter } = await import("../storage/mongodb/live-adapter.ts")
   return ({ clock, log }) => {
     const driver = createMongoDriver({ url, clock, log })
-    return { driver, feed: () => driver.feed, liveAdapter: () => liveAdapter(driver.db, log), limits: { groupCommits: mongoGroup } }
+    return {
+      driver,
+      feed: () => driver.feed,
+      liveAdapter: () => liveAdapter(driver.db, log),
+      limits: { groupCommits: mongoGroup, waitMs: mongoWaitMs },
+    }
   }
 }
 

@@ -47,6 +47,7 @@ import { createOperationTools } from "../surface/operation-tools.ts"
 import { createPager } from "../surface/pager.ts"
 import { createRest, type RequestListener } from "../surface/rest.ts"
 import { createUnitsOfWork } from "../surface/units-of-work.ts"
+import { isEmbedded } from "./embedded.ts"
 import type { ListeningHooks } from "./listening.ts"
 import { Driver } from "./storage.ts"
 
@@ -203,6 +204,8 @@ export function provideServer(container: Container, registry: Registry, listenin
         ...config.server,
         metrics: new MetricsPage(config.metrics, worker?.metricsOfAll(metrics) ?? metrics),
         connections: new Connections({ metrics, clock: deps.clock, log: deps.log }),
+        // One process owns the embedded file: a balancer has no other node to send to.
+        leaveMs: isEmbedded(config) ? 0 : config.server.leave_ms,
         drainMs: config.server.drain_ms,
         live: sockets.upgrade,
         closeStreams: () => mcp.close(),

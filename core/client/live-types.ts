@@ -55,7 +55,10 @@ export interface Subscription {
 
 /** A connection for live updates, kept up through losses. */
 export interface Live<Channels extends object = Record<string, unknown>> {
-  /** Hands out each message once, in the order in which they come. One subscription a channel and filter. */
+  /**
+   * Calls `onMessage` once for each message, in the order of arrival. Messages that one node committed arrive in the order of
+   * their commits. Messages of two nodes can change places: each node sends after its own commit. Sort by `id` if that
+   * matters. One subscription a channel and filter. */
   subscribe<Name extends keyof Channels & string>(
     channel: Name,
     onMessage: (message: LiveMessage<Channels[Name], Name>) => void,

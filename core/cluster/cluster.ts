@@ -10,7 +10,7 @@ import { throwUncaught } from "../kernel/defect.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
-import { type ChangeDocument, changes, nodes } from "./collections.ts"
+import { type ChangeDocument, changes, nodeKeptMs, nodes } from "./collections.ts"
 import { settled } from "./settled.ts"
 import { Topics } from "./topics.ts"
 
@@ -39,7 +39,6 @@ export function createClusterInvalidation(options: ClusterOptions): ClusterInval
   return new Cluster(options)
 }
 
-const keptMs = 3_600_000
 /** Changes that a node confirms as it registers: of the last moments, those that somebody may be waiting for. */
 const earlierAtMost = 100
 
@@ -56,6 +55,8 @@ class Cluster implements ClusterInvalidation {
   #liveUntil = Number.NEGATIVE_INFINITY
   /** Monotonic time at which the feed was last known to be read to its end. */
   #readAt = Number.NEGATIVE_INFINITY
+  /** The error of the last renewal, while the store does not answer. */
+  #outage: AppError | undefined
   /** Set when something was missed: the registration must not be renewed. */
   #broken = false
   #stopping = false
@@ -78,7 +79,7 @@ class Cluster implements ClusterInvalidation {
     const { ids, clock, log } = this.#options
     const id = ids.uuid()
     const waits = options.settled === true
-    const expires_at = timestamp(clock.now() + keptMs)
+    const expires_at = timestamp(clock.now() + nodeKeptMs)
     work.in(changes).insert({ id, topic, key, origin: this.#node, settled: waits, confirmed: [], expires_at })
     work.afterCommit(async () => {
       const dropped = this.#topics.drop(topic, key)
@@ -89,6 +90,10 @@ class Cluster implements ClusterInvalidation {
 
   assertLease(): void {
     if (!this.#broken && this.#options.clock.monotonic() < this.#liveUntil) return
+    if (this.#outage) {
+      const message = "Storage does not answer, so this node accepts no work. Retry shortly."
+      throw new AppError("unavailable", message, { reason: "storage_unavailable" }, { retryAfterS: 1, cause: this.#outage })
+    }
     throw new AppError(
       "unavailable",
       "This node's lease has expired, and it is catching up. Retry shortly.",
@@ -121,7 +126,7 @@ class Cluster implements ClusterInvalidation {
     this.#reader = await feed.open(changes)
     this.#node = ids.uuid()
     const now = clock.now()
-    const times = { started_at: timestamp(now), expires_at: timestamp(now + keptMs) }
+    const times = { started_at: timestamp(now), expires_at: timestamp(now + nodeKeptMs) }
     const doc = { id: this.#node, renewals: 0, lease_ms: this.#leaseMs, process: this.#options.process ?? this.#node, ...times }
     await store.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: nodes, doc }] })
     const earlier = await store.open(changes).find({ settled: true }, { sort: { expires_at: -1 }, limit: earlierAtMost })
@@ -142,7 +147,9 @@ class Cluster implements ClusterInvalidation {
       try {
         if (this.#broken || clock.monotonic() >= this.#liveUntil) await this.#revive()
         else if (clock.monotonic() - this.#readAt < this.#leaseMs / 2) await this.#renew()
+        this.#outage = undefined
       } catch (error) {
+        if (error instanceof AppError && error.code === "unavailable") this.#outage = error
         log.warn({ err: error, node: this.#node }, "this node's lease could not be renewed")
       }
     }
@@ -151,7 +158,7 @@ class Cluster implements ClusterInvalidation {
   async #renew(): Promise<void> {
     const { store, clock, ids } = this.#options
     const sentAt = clock.monotonic()
-    const update = { $inc: { renewals: 1 }, $set: { expires_at: timestamp(clock.now() + keptMs) } }
+    const update = { $inc: { renewals: 1 }, $set: { expires_at: timestamp(clock.now() + nodeKeptMs) } }
     try {
       await store.commit({ id: ids.uuid(), writes: [{ kind: "update", collection: nodes, id: this.#node, update }] })
       // Counted from before it was sent: other nodes see the renewal later than that.

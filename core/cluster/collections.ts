@@ -13,6 +13,9 @@ export interface NodeDocument {
   expires_at: string
 }
 
+/** Age at which the registration of a node is removed; counted again with each renewal. */
+export const nodeKeptMs = 3_600_000
+
 export const nodes = defineCollection<NodeDocument>()({
   name: "nodes",
   scope: "global",

@@ -25,7 +25,7 @@ const youngMs = 10_000
 const minPauseMs = 200
 const maxPauseMs = 10_000
 /** A worker that is silent for so long is left out of a scrape. */
-const scrapeTimeoutMs = 1_000
+const scrapeTimeoutMs = 800
 
 interface KeepArgs {
   /** In a row, each within `youngMs` of its start. */

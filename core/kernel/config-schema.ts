@@ -19,6 +19,9 @@ export const CoreConfig = z.strictObject({
       .nullable()
       .describe("Base of inbound URLs, as registered with providers that sign the URL; null: http://HOST:PORT."),
     trust_proxy: z.array(addressOrBlock).describe("Addresses or CIDR blocks of proxies whose X-Forwarded-For is trusted."),
+    leave_ms: milliseconds.describe(
+      "Time for which /readyz answers 503 before a stop closes the port, so that load balancers send no more; events are accepted meanwhile.",
+    ),
     drain_ms: milliseconds.describe("Time that a stop waits for events, calls and jobs in flight."),
     cors_origins: z.array(z.string()).describe("Origins allowed by CORS for the API and for polling at /live; `*` for any."),
   }),
@@ -107,9 +110,9 @@ export const CoreConfig = z.strictObject({
     host: z.string().min(1).describe("Address that metrics.port listens on."),
   }),
   rate_limits: z.strictObject({
-    key_per_minute: z.int().min(1).describe("API calls allowed per key per minute."),
-    organization_per_minute: z.int().min(1).describe("API calls allowed per organization per minute."),
-    address_per_minute: z.int().min(1).describe("Unauthenticated requests allowed per client IP per minute."),
+    key_per_minute: z.int().min(1).describe("API calls allowed per key per minute, on each node and worker."),
+    organization_per_minute: z.int().min(1).describe("API calls allowed per organization per minute, on each node and worker."),
+    address_per_minute: z.int().min(1).describe("Unauthenticated requests allowed per client IP per minute, on each node and worker."),
   }),
   outgoing: z.strictObject({
     allow_hosts: z.array(z.string()).describe("Hosts (or host:port) with private addresses that outgoing calls may reach."),

@@ -3,7 +3,7 @@
 // touch the same one never stand in two groups in progress, unless the driver keeps the order of groups. What waits is bounded; beyond it a commit is refused as
 // `unavailable` (not `resource_exhausted`: the whole service is behind, no caller has used up a share of its own).
 import type { Commit, CommitResult } from "../contract/store.ts"
-import type { Clock } from "../kernel/clock.ts"
+import { type Clock, giveUpAfter } from "../kernel/clock.ts"
 import { throwUncaught } from "../kernel/defect.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import { runOutsideRequests } from "../kernel/request-scope.ts"
@@ -21,6 +21,8 @@ export interface GroupCommitLimits {
   readonly waitingCommits: number
   /** Rough bytes that may wait. */
   readonly waitingBytes: number
+  /** Milliseconds that a commit may wait for its group. A commit that waited longer is refused, and is never written. */
+  readonly waitMs: number
 }
 
 const defaultLimits: GroupCommitLimits = {
@@ -29,6 +31,7 @@ const defaultLimits: GroupCommitLimits = {
   groupBytes: 4 << 20,
   waitingCommits: 20_000,
   waitingBytes: 128 << 20,
+  waitMs: Number.POSITIVE_INFINITY,
 }
 
 /** Called once a group, after its callers were answered. */
@@ -42,6 +45,8 @@ export type GroupObserver = (group: {
 interface Waiting {
   readonly commit: Commit
   readonly bytes: number
+  /** Monotonic milliseconds. */
+  readonly since: number
   readonly resolve: (result: CommitResult) => void
   readonly reject: (error: AppError) => void
 }
@@ -59,6 +64,7 @@ export class GroupCommit {
   /** Documents that groups in progress touch; kept only where there may be several. */
   readonly #busy = new Set<string>()
   #whenIdle: (() => void)[] = []
+  #cancelExpiry: (() => void) | undefined
   /** Monotonic times at which the groups in progress were given to the driver, oldest first. */
   readonly #begun: number[] = []
 
@@ -103,8 +109,9 @@ export class GroupCommit {
     const { bytes } = staged
     if (this.#queue.length > 0 && this.#bytes + bytes > this.#limits.waitingBytes) return Promise.reject(this.#refuse())
     return new Promise((resolve, reject) => {
-      this.#queue.push({ commit: staged, bytes, resolve, reject })
+      this.#queue.push({ commit: staged, bytes, since: this.#clock.monotonic(), resolve, reject })
       this.#bytes += bytes
+      this.#expireLater()
       if (this.#queue.length >= this.#limits.earlyCommits) this.#send()
       else this.#schedule()
     })
@@ -121,6 +128,38 @@ export class GroupCommit {
     const waiting = this.#queue.length
     const message = `Storage is overloaded: ${waiting} commits (about ${this.#bytes >> 20} MiB) are waiting. Retry shortly.`
     return new AppError("unavailable", message, { reason: "commit_timeout", waiting }, { retryAfterS: 1 })
+  }
+
+  #expireLater(): void {
+    const { waitMs } = this.#limits
+    const [oldest] = this.#queue
+    if (this.#cancelExpiry || !oldest || waitMs === Number.POSITIVE_INFINITY) return
+    const left = Math.max(0, oldest.since + waitMs - this.#clock.monotonic())
+    this.#cancelExpiry = giveUpAfter(this.#clock, left, () => {
+      this.#cancelExpiry = undefined
+      this.#expire(waitMs)
+      this.#expireLater()
+    })
+  }
+
+  /** Refuses the commits at the front that have waited too long. */
+  #expire(waitMs: number): void {
+    const earliest = this.#clock.monotonic() - waitMs
+    const first = this.#queue.findIndex(({ since }) => since > earliest)
+    const expired = this.#queue.splice(0, first < 0 ? this.#queue.length : first)
+    if (expired.length === 0) return
+    const message = `Storage does not take commits: this one waited for ${waitMs} ms and was not written. Retry shortly.`
+    for (const { bytes, reject } of expired) {
+      this.#bytes -= bytes
+      reject(new AppError("unavailable", message, { reason: "storage_unavailable" }, { retryAfterS: 1 }))
+    }
+    this.#endIfIdle()
+  }
+
+  #endIfIdle(): void {
+    if (this.#inFlight > 0 || this.#queue.length > 0) return
+    for (const resolve of this.#whenIdle) resolve()
+    this.#whenIdle = []
   }
 
   #schedule(): void {
@@ -193,6 +232,10 @@ export class GroupCommit {
   }
 
   async #run(group: readonly Waiting[]): Promise<void> {
+    if (this.#queue.length === 0) {
+      this.#cancelExpiry?.()
+      this.#cancelExpiry = undefined
+    }
     const started = this.#clock.monotonic()
     this.#begun.push(started)
     const commits = group.map((waiting) => waiting.commit)
@@ -215,9 +258,7 @@ export class GroupCommit {
       bytes: group.reduce((sum, waiting) => sum + waiting.bytes, 0),
       milliseconds: this.#clock.monotonic() - started,
     })
-    if (this.#inFlight > 0 || this.#queue.length > 0) return
-    for (const resolve of this.#whenIdle) resolve()
-    this.#whenIdle = []
+    this.#endIfIdle()
   }
 }
 

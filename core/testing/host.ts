@@ -100,7 +100,12 @@ const storagePatience = { leaseMs: 30_000, readMs: 30_000 }
 /** Boots a service on a free port; to be stopped by the caller. */
 export async function testHost(options: TestHostOptions = {}): Promise<TestHost> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-test-"))
-  const own = { PORT: "0", MILLRACE_DATA_DIR: dataDir, ...(options.shippedPipelines ? {} : { MILLRACE_PIPELINES_PATHS: "," }) }
+  const own = {
+    PORT: "0",
+    MILLRACE_SERVER_LEAVE_MS: "0",
+    MILLRACE_DATA_DIR: dataDir,
+    ...(options.shippedPipelines ? {} : { MILLRACE_PIPELINES_PATHS: "," }),
+  }
   const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: { ...own, ...options.env } })
   const logged: string[] = []
   const log = createLog(options.env?.["MILLRACE_LOG_LEVEL"] ?? "info", { write: (line) => void logged.push(line) })

@@ -13,6 +13,7 @@ import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
 import { timeOrderedIds } from "../../core/kernel/ids.ts"
 import { createLog } from "../../core/kernel/log.ts"
+import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { createMongoDriver, type MongoDriver } from "../../core/storage/mongodb/driver.ts"
 import { createStore, type StartedStore } from "../../core/storage/store.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
@@ -109,6 +110,42 @@ describe("cluster: waiting for a node that renews no more", () => {
     await settled("change", { store, clock, ids, self: "self", news })
     expect(renewedAt).to.be.greaterThan(0)
     expect(struckOffAt - renewedAt).to.be.at.least(1_000)
+  })
+})
+
+describe("cluster: a node whose store does not answer", () => {
+  it("names the storage, and its lease only once the store answers again", async () => {
+    const clock = new MovableClock()
+    let isDown = false
+    const down = new AppError("unavailable", "MongoDB cannot commit now.", { reason: "storage_unavailable" })
+    const commit = async () => {
+      if (isDown) throw down
+      return { created: [true] }
+    }
+    const store = { open: () => ({ find: async () => [] }), commit } as unknown as Store
+    const reader = { next: () => new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined))), close: async () => {} }
+    const node = createClusterInvalidation({ store, feed: { open: async () => reader }, clock, ids, log, leaseMs: 4_000 })
+    await node.start()
+    node.assertLease()
+    isDown = true
+    const reasonOf = () => {
+      try {
+        node.assertLease()
+        return "live"
+      } catch (error) {
+        return error instanceof AppError ? error.details.reason : error
+      }
+    }
+    await until("the outage being known", () => {
+      clock.move(1_000)
+      return reasonOf() === "storage_unavailable"
+    })
+    isDown = false
+    await until("the lease being back", () => {
+      clock.move(1_000)
+      return reasonOf() === "live"
+    })
+    await node.stop()
   })
 })
 

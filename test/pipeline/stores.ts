@@ -42,7 +42,7 @@ function withHosts(databases: typeof mongo | undefined, define: (leg: Leg) => vo
     for (const url of lent) await takeBackDatabase(url)
   })
   define({
-    storage: async () => (databases ? { [urlVariable]: await databases.own() } : {}),
+    storage: async () => (databases ? { [urlVariable]: await databases.own(), MILLRACE_SERVER_LEAVE_MS: "0" } : {}),
     async start(options = {}) {
       const url = options.env?.[urlVariable] === undefined ? await databases?.lent() : undefined
       if (url !== undefined) lent.push(url)

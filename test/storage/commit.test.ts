@@ -4,6 +4,7 @@ import { defineCollection } from "../../core/contract/collection.ts"
 import type { Commit, CommitResult } from "../../core/contract/store.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
+import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { GroupCommit, type GroupCommitLimits, type GroupObserver } from "../../core/storage/commit.ts"
 import { refusalOf } from "../refusal.ts"
 import type { Note } from "./contract.ts"
@@ -182,5 +183,24 @@ describe("group commit", () => {
     await accepted
     await closing
     expect(driver.groups).to.have.length(1)
+  })
+
+  it("refuses what waited too long, and never writes it", async () => {
+    const driver = new HeldDriver(1, false)
+    const clock = new MovableClock()
+    const group = new GroupCommit({ driver, clock, limits: { waitMs: 10_000 } })
+    const first = group.commit(commitOf("a"))
+    await driver.handed(1)
+    const waiting = [group.commit(commitOf("b")), group.commit(commitOf("c"))].map((commit) => refusalOf(commit))
+    clock.move(6_000)
+    const later = group.commit(commitOf("d"))
+    clock.move(6_000)
+    for (const { code, details } of await Promise.all(waiting))
+      expect([code, details.reason]).to.deep.equal(["unavailable", "storage_unavailable"])
+    expect(group.waiting).to.equal(1)
+    driver.groups[0]?.end()
+    expect(await driver.handed(2)).to.deep.equal([["a"], ["d"]])
+    driver.groups[1]?.end()
+    await Promise.all([first, later, group.close()])
   })
 })

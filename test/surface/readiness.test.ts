@@ -3,7 +3,10 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { expect } from "chai"
 import { testHost } from "#core/testing"
-import { Store } from "../../core/contract/store.ts"
+import type { CollectionSpec, Document } from "../../core/contract/collection.ts"
+import { type Collection, Store } from "../../core/contract/store.ts"
+import { MovableClock } from "../../core/kernel/movable-clock.ts"
+import { failureOf } from "../refusal.ts"
 import { until } from "../waiting.ts"
 import { openSurfaceBench } from "./surface-bench.ts"
 
@@ -67,5 +70,67 @@ describe("readiness", () => {
     const statuses = [...said.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
     expect(statuses).to.deep.equal(["201", "503"])
     expect(said).to.include('"reason":"draining"')
+  })
+
+  it("is 503 draining before the port closes, while calls are still answered", async () => {
+    const clock = new MovableClock()
+    const bench = await openSurfaceBench({ leaveMs: 600_000, serverClock: clock })
+    const stopping = bench.server.stop()
+    for (let look = 0; look < 2; look++) {
+      const ready = await fetch(`${bench.url}/readyz`)
+      const body = (await ready.json()) as { details: object }
+      expect([ready.status, body.details]).to.deep.equal([503, { reason: "draining" }])
+      expect((await fetch(`${bench.url}/v1/notes/a`, { headers: { authorization: "Bearer a-member" } })).status).to.be.lessThan(500)
+    }
+    clock.move(600_000)
+    await stopping
+    expect((await failureOf(fetch(`${bench.url}/readyz`))).message).to.equal("fetch failed")
+    await bench.close()
+  })
+})
+
+describe("metrics during an outage of storage", () => {
+  it("are answered without the figures of the store, and say so", async () => {
+    const host = await testHost()
+    try {
+      const metric = (text: string, name: string) => new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1]
+      const scrape = async () => (await fetch(`${host.url}/metrics`)).text()
+      const before = await scrape()
+      const named = ["millrace_metrics_from_store", "millrace_nodes", "millrace_node_info"].map((name) => metric(before, name))
+      expect(named).to.deep.equal(["1", "1", "1"])
+      expect(before).to.match(/^millrace_node_info\{node="[0-9a-f-]{36}"\} 1$/m)
+      const store = host.get(Store)
+      const open = store.open.bind(store) as (spec: CollectionSpec, organization?: string) => Collection<Document>
+      const asked: (() => void)[] = []
+      const hangs = () => {
+        for (const seen of asked.splice(0)) seen()
+        return new Promise<never>(() => {})
+      }
+      // A server that takes the reads of a scrape and answers none.
+      const ofScrape = 500
+      store.open = ((spec: CollectionSpec, organization?: string) => {
+        const real = open(spec, organization)
+        if (spec.name !== "jobs") return real
+        return {
+          get: real.get.bind(real),
+          find: real.find.bind(real),
+          stream: real.stream.bind(real),
+          first: (filter, options) => (options?.deadlineMs === ofScrape ? hangs() : real.first(filter, options)),
+          count: (filter, options) => (options?.deadlineMs === ofScrape ? hangs() : real.count(filter, options)),
+        } satisfies Collection<Document>
+      }) as Store["open"]
+      for (let times = 0; times < 2; times++) {
+        const seen = new Promise<void>((resolve) => asked.push(resolve))
+        const slow = scrape()
+        if (times === 0) await seen
+        await new Promise(setImmediate)
+        host.clock.move(500)
+        const during = await slow
+        expect([metric(during, "millrace_metrics_from_store"), metric(during, "millrace_jobs")]).to.deep.equal(["0", undefined])
+        expect(metric(during, "millrace_events_in_flight")).to.equal("0")
+      }
+    } finally {
+      await host.stop()
+    }
   })
 })

@@ -12,6 +12,7 @@ import type { InboundHandler } from "../../core/contract/inbound.ts"
 import { Pager } from "../../core/contract/page.ts"
 import { Store } from "../../core/contract/store.ts"
 import { clientAddressReader } from "../../core/kernel/client-address.ts"
+import type { Clock } from "../../core/kernel/clock.ts"
 import { Container } from "../../core/kernel/di.ts"
 import { timeOrderedIds } from "../../core/kernel/ids.ts"
 import { createLog } from "../../core/kernel/log.ts"
@@ -41,6 +42,9 @@ export interface SurfaceBenchOptions {
   readonly corsOrigins?: readonly string[]
   readonly inbound?: InboundHandler
   readonly drainMs?: number
+  readonly leaveMs?: number
+  /** Of the HTTP server; the clock of the other parts unless given. */
+  readonly serverClock?: Clock
   /** Descriptors that connections may take; unless given, as many as the process has. */
   readonly free?: () => number
   readonly metrics?: Partial<MetricsSettings>
@@ -139,6 +143,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
     createHttpServer({
       host: "127.0.0.1",
       port,
+      leaveMs: options.leaveMs ?? 0,
       drainMs: options.drainMs ?? 5_000,
       rest,
       inbound: options.inbound,
@@ -151,7 +156,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
         metrics: port === 0 ? connected : new Registry(),
         ...(options.free ? { free: options.free } : {}),
       }),
-      clock,
+      clock: options.serverClock ?? clock,
       ids,
       log,
     })

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
 import type { Store } from "../../contract/store.ts"
-import { type Clock, giveUpAfter } from "../../kernel/clock.ts"
+import { type Clock, giveUpAfter, sleep } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -24,6 +24,8 @@ export const breakOffMs = 500
 export interface HttpServerDeps {
   readonly host: string
   readonly port: number
+  /** Milliseconds for which readiness is refused before the port closes. */
+  readonly leaveMs?: number
   readonly drainMs: number
   readonly rest: RequestListener
   readonly inbound: InboundHandler | undefined
@@ -70,12 +72,13 @@ const limits = {
 }
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  let leaving = false
   let draining = false
   let stopping: Promise<void> | undefined
 
   const watched = new Map<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>([
     ["/healthz", async (request, response) => sendJson(request, response, 200, { status: "ok" })],
-    ["/readyz", async (request, response) => sendJson(request, response, 200, await readiness(deps, draining))],
+    ["/readyz", async (request, response) => sendJson(request, response, 200, await readiness(deps, leaving))],
   ])
   if (deps.metrics.shared) watched.set("/metrics", (request, response) => deps.metrics.show(request, response))
 
@@ -127,6 +130,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     },
     stop() {
       stopping ??= (async () => {
+        leaving = true
+        // Balancers that read readiness send to other nodes before connections are refused.
+        if (server.listening && deps.leaveMs) await sleep(deps.clock, deps.leaveMs)
         draining = true
         await deps.live?.close()
         await deps.closeStreams?.()
@@ -181,8 +187,8 @@ function closeAsTheyFallIdle(server: Server, clock: Clock): () => void {
   return () => cancel()
 }
 
-async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ status: string; paused_destinations?: number }> {
-  if (draining) throw new AppError("unavailable", "The service is stopping.", { reason: "draining" })
+async function readiness(deps: HttpServerDeps, leaving: boolean): Promise<{ status: string; paused_destinations?: number }> {
+  if (leaving) throw new AppError("unavailable", "The service is stopping.", { reason: "draining" })
   let cancel = () => {}
   const late = new Promise<never>((_resolve, reject) => {
     cancel = giveUpAfter(deps.clock, readyTimeoutMs, () =>
