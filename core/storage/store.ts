@@ -5,6 +5,7 @@ import type { Collection, Commit, CommitResult, Filter, FindOptions, Scalar, Sto
 import { arrivals, type Clock } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import { GroupCommit, type GroupCommitLimits, type GroupObserver } from "./commit.ts"
+import { withStoredTimes } from "./compared-times.ts"
 import type { DriverQuery, StorageDriver } from "./driver.ts"
 import { checkAfter, checkDeadline, checkFilter, checkLimit, isScalar, maxLimit, type SortKeys, sortKeysOf } from "./filter.ts"
 import { checkId, DeclaredCollections } from "./scope.ts"
@@ -133,7 +134,14 @@ class OpenCollection<D extends Document> implements Collection<D> {
     if (options.after) checkAfter(name, options.after, sort)
     const limit = checkLimit(name, options.limit ?? defaultLimit, maxLimit)
     const deadlineMs = checkDeadline(name, options.deadlineMs ?? this.#reads.deadlineMs)
-    return this.#query({ filter, sort, limit, after: options.after, deadlineMs, snapshot: options.snapshot ?? false })
+    return this.#query({
+      filter: withStoredTimes(this.#spec, filter),
+      sort,
+      limit,
+      after: options.after,
+      deadlineMs,
+      snapshot: options.snapshot ?? false,
+    })
   }
 
   async first(filter: Filter, options: Omit<FindOptions, "limit"> = {}): Promise<D | undefined> {
@@ -147,7 +155,8 @@ class OpenCollection<D extends Document> implements Collection<D> {
     checkFilter(name, filter)
     const limit = checkLimit(name, options.limit ?? countLimit, countLimit)
     const deadlineMs = checkDeadline(name, options.deadlineMs ?? this.#reads.deadlineMs)
-    return this.#reads.driver.count({ collection: this.#spec, organization: this.#organization, filter, limit, deadlineMs })
+    const query = { collection: this.#spec, organization: this.#organization, filter: withStoredTimes(this.#spec, filter) }
+    return this.#reads.driver.count({ ...query, limit, deadlineMs })
   }
 
   async *stream(filter: Filter, options: Omit<FindOptions, "after"> = {}): AsyncGenerator<D, void, undefined> {

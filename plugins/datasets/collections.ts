@@ -40,7 +40,20 @@ export const DatasetsCollection = defineCollection<Dataset>()({
   scope: "organization",
   times: ["created_at", "updated_at"],
   indexes: [{ fields: ["slug"], unique: true }],
+  restore: withFirstColumns,
 })
+
+/** Names of columns that a dataset knows. Further ones stay in their rows. */
+export const maxColumns = 1_000
+
+/** Writers that learn columns at the same time may store more than the limit. The first names count, on every node and store. */
+function withFirstColumns(dataset: Dataset): Dataset {
+  const { columns } = dataset
+  if (columns.length <= maxColumns) return dataset
+  const names = new Set<string>()
+  for (const { name } of columns) if (names.size < maxColumns) names.add(name)
+  return { ...dataset, columns: columns.filter(({ name }) => names.has(name)) }
+}
 
 /** One index beside the id's: events arrive in its order, and listing and export follow it. */
 export const RowsCollection = defineCollection<Row>()({

@@ -47,6 +47,13 @@ export function unkeyedRowId({ executionId, stepId, itemIndex }: RowOrigin): str
   return derivedUuidInOrder(executionId, stepId, String(itemIndex))
 }
 
+/** For the rows of one call: sorted by id, they have the order of the call. */
+export function batchRowId(origin: RowOrigin): string {
+  const id = unkeyedRowId(origin)
+  // The twelve bits after the version of the UUID.
+  return id.slice(0, 15) + origin.itemIndex.toString(16).padStart(3, "0") + id.slice(18)
+}
+
 /** Comparable as text. `ordinal` tells the keyed writes of one execution apart: the later one is the newer. */
 export function positionOf({ receivedAt, executionId }: RowOrigin, ordinal: number): string {
   const position = `${receivedAt} ${executionId}`

@@ -1,7 +1,7 @@
 // What callers may ask of rows: `filter`, JSON in the storage's filter subset over columns, and `sort`, a column with `-`
 // in front for descending. Both are turned into what the store takes; pure.
 import { AppError, type Filter, type Json } from "#core"
-import type { Sort } from "#core/engine"
+import { roundedInteger, type Sort } from "#core/engine"
 import type { Row } from "./collections.ts"
 import { problemOfName } from "./row-values.ts"
 
@@ -17,6 +17,13 @@ export function readFilter(text: string): Filter {
     given = JSON.parse(text) as Json
   } catch (cause) {
     throw refusal("filter", `${(cause as Error).message}. Give JSON such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}`)
+  }
+  const rounded = roundedInteger(text)
+  if (rounded) {
+    throw refusal(
+      "filter",
+      `"${rounded.field}" is compared with ${rounded.digits.slice(0, 40)}, which a number cannot hold exactly; compare with text`,
+    )
   }
   return columnsOnly(given, 0)
 }

@@ -16,7 +16,7 @@ export interface RowToWrite {
   readonly key?: string | undefined
   /** Column that the key counts within: rows of the same key and another value of it are other rows. */
   readonly scope?: string | undefined
-  /** Of a row that is there already, where an earlier version gave it another id. */
+  /** In place of the id that follows from the key, or from the origin. */
   readonly id?: string | undefined
   /** Not to be changed after. */
   readonly values: Record<string, Json>
@@ -100,7 +100,7 @@ export class RowWriter {
     const { organization, id: dataset_id, slug } = dataset
     const doc: Row = { id: "", dataset_id, values, created_at: origin.receivedAt, updated_at: origin.receivedAt }
     if (key === undefined) {
-      doc.id = unkeyedRowId(origin)
+      doc.id = id ?? unkeyedRowId(origin)
       if (!dataset.unkeyed) this.#noteUnkeyed(work, dataset)
       work.write({ kind: "insert", collection: RowsCollection, organization, doc, ifPresent: "keep" })
     } else {

@@ -4,6 +4,7 @@ import { AppError } from "../../kernel/errors.ts"
 import { jsonFault } from "../../kernel/json-fault.ts"
 import { excessOf } from "../../kernel/json-shape.ts"
 import { bodyOf } from "../../kernel/read-body.ts"
+import { roundedInteger } from "../../kernel/rounded-integer.ts"
 import { tooComplex } from "../../kernel/too-complex.ts"
 import { kindOf } from "../../kernel/zod-problems.ts"
 
@@ -41,8 +42,9 @@ function parse(bytes: Buffer): unknown {
     throw malformed("The body is not valid UTF-8.", "not_utf8")
   }
   refuseExcess(text)
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     const { fault, ...position } = jsonFault(text)
     throw new AppError("invalid_argument", `The body is not valid JSON: ${fault} at line ${position.line}, column ${position.column}.`, {
@@ -50,6 +52,19 @@ function parse(bytes: Buffer): unknown {
       ...position,
     })
   }
+  refuseRounded(text)
+  return value
+}
+
+/** Throws `invalid_argument` for an integer that would be stored as another one. The text must be JSON. */
+export function refuseRounded(text: string): void {
+  const rounded = roundedInteger(text)
+  if (!rounded) return
+  const message = `holds the integer ${rounded.digits.slice(0, 40)}, which a number cannot hold exactly; send it as text, in quotation marks`
+  throw new AppError("invalid_argument", `The field ${JSON.stringify(rounded.field)} ${message}.`, {
+    reason: "invalid_fields",
+    fields: [{ path: rounded.field, message }],
+  })
 }
 
 /** Fields that one object of a call may have. */

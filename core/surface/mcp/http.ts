@@ -17,7 +17,7 @@ import { fromHeaders } from "../../kernel/tracing.ts"
 import { authorise } from "../call/authorise.ts"
 import { rateLimitHeaders } from "../call/rate-limit.ts"
 import { credentialsOf } from "../http/credentials.ts"
-import { defaultMaxBodyBytes, refuseExcess } from "../http/json-body.ts"
+import { defaultMaxBodyBytes, refuseExcess, refuseRounded } from "../http/json-body.ts"
 import { methodNotAllowed } from "../http/methods.ts"
 import { refuseForeignOrigin } from "../http/origin.ts"
 import type { Invoker } from "../invoke.ts"
@@ -106,6 +106,7 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
     const text = bytes.toString()
     refuseExcess(text)
     const body = parsedJson(text)
+    if (body !== undefined) refuseRounded(text)
     const session = await HttpMcpSession.open({ invoker: deps.invoker, credentials, caller, view, readables }, body)
     const exchange: Exchange = { session, body, acceptsEvents: /text\/event-stream/i.test(request.get("accept") ?? "") }
     const { id } = caller.credential

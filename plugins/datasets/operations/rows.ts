@@ -5,6 +5,7 @@ import type { Streamed } from "#core/engine"
 import { blanksOf, withBlanks } from "../blank-columns.ts"
 import { Datasets } from "../datasets.ts"
 import { csv, ndjson } from "../export.ts"
+import { batchRowId } from "../row-identity.ts"
 import { refuseUnordered } from "../row-query.ts"
 import { DatasetSlug, RowResource } from "./dataset-resource.ts"
 
@@ -96,7 +97,8 @@ export const insertRows = defineOperation({
     const row_ids: string[] = []
     for (const [itemIndex, values] of input.rows.entries()) {
       const origin = { executionId: work.id, stepId: "rows", itemIndex, receivedAt }
-      const row = { organization: caller.organization, dataset: dataset.slug, key: input.key, values, origin }
+      const id = input.key === undefined ? batchRowId(origin) : undefined
+      const row = { organization: caller.organization, dataset: dataset.slug, key: input.key, id, values, origin }
       row_ids.push((await inRow(itemIndex, () => deps.datasets.write(work, row))).row_id)
     }
     return { dataset_slug: dataset.slug, row_ids }
