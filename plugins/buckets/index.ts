@@ -1,8 +1,9 @@
 // Buckets: where plugins keep files (images, exports) that are read by signed link. A folder by default, S3 by settings.
 import { join } from "node:path"
-import { Clock, definePlugin, Ids, Log, PublicUrl, Settings, token, Vault } from "#core"
+import { Clock, definePlugin, Ids, Log, PublicUrl, Settings, Store, token, UnitsOfWork, Vault } from "#core"
 import { type BucketDriver, Buckets, createBuckets } from "./buckets.ts"
 import { folderDriver } from "./folder.ts"
+import { BucketFolders, FolderRegistry } from "./folder-registry.ts"
 import { reasons } from "./reasons.ts"
 import { s3Driver } from "./s3.ts"
 import { readObject } from "./serve.ts"
@@ -31,6 +32,19 @@ export default definePlugin({
       inject: { driver: Driver, clock: Clock },
       create: ({ driver, clock }) => createBuckets(driver, { maxObjectBytes: config.max_object_bytes, now: () => clock.now() }),
     })
-    if (!s3) reg.routes(readObject)
+    if (s3) return
+    reg.collections(BucketFolders)
+    reg.run("folder registry", {
+      inject: { driver: Driver, settings: Settings, store: Store, works: UnitsOfWork, clock: Clock, ids: Ids, log: Log },
+      create: ({ settings, driver: _driver, ...deps }) => {
+        // The embedded store has one node.
+        if (!settings.storage.url) return undefined
+        const strict = process.env["NODE_ENV"] === "production"
+        return new FolderRegistry({ ...deps, folder: join(settings.data_dir, "buckets"), strict })
+      },
+      start: (registry) => registry?.start(),
+      stop: (registry) => registry?.stop(),
+    })
+    reg.routes(readObject)
   },
 })

@@ -4,6 +4,11 @@ import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
   already_expired: { code: "failed_precondition", summary: "The link would have expired already.", remedy: "Give a later time." },
+  separate_bucket_folders: {
+    code: "failed_precondition",
+    summary: "Nodes of one store keep files in different folders.",
+    remedy: "Set an S3 bucket on every node, or mount one folder on all of them.",
+  },
   invalid_bucket_key: { code: "invalid_argument", summary: "The key is not a valid bucket key.", details: { fields: FieldProblems } },
   invalid_signature: { code: "permission_denied", summary: "The link's signature does not match.", remedy: "Ask for a new link." },
   bucket_unavailable: {
