@@ -145,8 +145,22 @@ const headBoundary = "millrace-head-of-a-part"
 
 function headsOf(parts: readonly Part[]): Buffer {
   const line = Buffer.from("\r\n")
-  const lines = parts.flatMap(({ head }, index) => [Buffer.from(`--${headBoundary}\r\n`), head, Buffer.from(`\r\n\r\n${index}`), line])
+  const lines = parts.flatMap(({ head }, index) => [
+    Buffer.from(`--${headBoundary}\r\n`),
+    withoutCharset(head),
+    Buffer.from(`\r\n\r\n${index}`),
+    line,
+  ])
   return Buffer.concat([...lines, Buffer.from(`--${headBoundary}--\r\n`)])
+}
+
+/** The parser would decode the index of the part in this charset, and loses it if it does not know the charset. */
+function withoutCharset(head: Buffer): Buffer {
+  const text = head.toString("latin1")
+  return Buffer.from(
+    text.replace(/^content-type:.*$/gim, (line) => line.replace(/;\s*charset\s*=\s*("[^"]*"|[^;\r]*)/gi, "")),
+    "latin1",
+  )
 }
 
 /** The parser passes each byte as a character, but text of an extended parameter as it is. */

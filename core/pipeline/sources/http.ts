@@ -8,6 +8,7 @@ import { throwUncaught } from "../../kernel/defect.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { BufferBudget, empty, type RefusedBody, readBody } from "../../kernel/read-body.ts"
+import { currentRequest, type RequestScope, runInRequest } from "../../kernel/request-scope.ts"
 import { fromHeaders, inSpan, isTracing, SpanKind } from "../../kernel/tracing.ts"
 import { acceptsFiles } from "../document.ts"
 import { answerError, answerReply, type HttpAnswer, methodNotAllowed, preflight, writeAnswer } from "../event/answer.ts"
@@ -61,6 +62,8 @@ interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
+  /** A body arrives outside of it. */
+  readonly scope: RequestScope | undefined
   readonly endpoint: string
   readonly query: string
   receivedAt: number
@@ -94,7 +97,8 @@ export class HttpSource implements InboundHandler {
     const path = mark < 0 ? target.slice(inboundPrefix.length) : target.slice(inboundPrefix.length, mark)
     const endpoint = path.endsWith("/") ? path.replace(/\/{1,8}$/, "") : path
     const query = mark < 0 ? "" : target.slice(mark + 1)
-    const exchange: Exchange = { request, response, requestId, endpoint, query, receivedAt: 0, slot: undefined }
+    const scope = currentRequest()
+    const exchange: Exchange = { request, response, requestId, scope, endpoint, query, receivedAt: 0, slot: undefined }
     try {
       this.#services.assertLease()
     } catch (error) {
@@ -163,7 +167,7 @@ export class HttpSource implements InboundHandler {
       return
     }
     exchange.slot = loaded.stored
-    const answer = this.#received(exchange, loaded, read, sent)
+    const answer = runInRequest(exchange.scope, () => this.#received(exchange, loaded, read, sent))
     if (!answer) {
       this.#unknown(exchange)
       return

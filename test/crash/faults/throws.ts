@@ -26,5 +26,7 @@ Reflect.set(prototype, method, function faulty(this: unknown, ...given: unknown[
   if (way === "throw") throw error
   // biome-ignore lint/nursery/noFloatingPromises: the fault of the test.
   Promise.reject(error)
+  // A request whose rejection is dropped gets 500. Its commit must then fail as well.
+  if (place === "commit") throw error
   return real.apply(this, given)
 })

@@ -56,6 +56,17 @@ describe("multipart body", () => {
     expect(await bench.newest("signed")).to.include({ status: "rejected", cause: "missing_header" })
   })
 
+  for (const charset of ["nonsense", '"x;y"', "utf-16le"]) {
+    it(`keeps a field with the charset ${charset} that another client gave it`, async () => {
+      const typed = `name="a"\r\nContent-Type: text/plain; charset=${charset}`
+      const value = charset === "utf-16le" ? "1\u00002\u0000" : "12"
+      const body = `${part(typed, value)}${part('name="b"', "3")}--X--\r\n`
+      const answer = await post(endpoints["open"]?.inbound_url ?? "", body, { "content-type": type })
+      expect(answer.status, answer.text).to.equal(200)
+      expect((await bench.newest("open")).payload_preview).to.include('"a":"12","b":"3"')
+    })
+  }
+
   it("has an empty name for a part without a name", async () => {
     const body = `${part('name=""', "1")}--X\r\nContent-Disposition: form-data\r\n\r\n2\r\n--X--\r\n`
     expect((await post(endpoints["open"]?.inbound_url ?? "", body, { "content-type": type })).status).to.be.below(500)
