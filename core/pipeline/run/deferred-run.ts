@@ -241,7 +241,7 @@ export class DeferredRun {
     const { payload, store } = this.#args
     const { executionId } = this.#execution.input
     const entries = work.in(EntryCollection, payload.organization)
-    const $set: Record<string, Json> = Object.fromEntries(
+    const $set: Changes = Object.fromEntries(
       [step, ...(handler ? [handler] : [])].map((one) => [`steps.${one.id}`, this.#record(one) as unknown as Json]),
     )
     const { warnings } = this.#execution
