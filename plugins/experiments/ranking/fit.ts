@@ -111,8 +111,11 @@ function covarianceOf({ keys, pairs }: Comparisons, { strengths, tieParameter: v
     else for (const other of keys.keys()) add(information, place, other, 1 / keys.length)
   }
   const inverted = inverse(information)
-  // What was won by all or by none has scores near 0: around the prior's information they would say that it is certain.
-  return centred(regularised ? inverted : product(product(inverted, scores), inverted), keys.length)
+  // What was won by all or by none has scores near 0, and what was tied alone has scores of 0. Around the information they would
+  // say that the strength is certain.
+  const decided = new Set(pairs.flatMap(({ first, second, firstWins, secondWins }) => (firstWins + secondWins > 0 ? [first, second] : [])))
+  const isRobust = !regularised && decided.size === keys.length
+  return centred(isRobust ? product(product(inverted, scores), inverted) : inverted, keys.length)
 }
 
 /** Of strengths less the mean of all. */

@@ -49,7 +49,9 @@ export function strengthsOf(
   const regularised = regularise || !isStronglyConnected(comparisons)
   const opponents = opponentsOf(comparisons)
   const ties = comparisons.pairs.reduce((sum, pair) => sum + pair.ties, 0)
-  const withTies = model === "davidson" && ties > 0
+  // Of ties alone any large parameter fits.
+  const hasWins = comparisons.pairs.some(({ firstWins, secondWins }) => firstWins + secondWins > 0)
+  const withTies = model === "davidson" && ties > 0 && hasWins
   const p = new Float64Array(comparisons.keys.length).fill(1)
   let tieParameter = withTies ? 1 : 0
   let iterations = 0

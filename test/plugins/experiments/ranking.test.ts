@@ -49,6 +49,21 @@ function sufficient(given: readonly Comparison[], fit: Fit, model: RankingModel)
 }
 
 describe("ranking", () => {
+  it("is uncertain of what was tied alone, as a whole and in a part", () => {
+    const tied = (a: string, b: string) => ({ a, b, winner: "tie" as const, count: 5 })
+    const ties = [tied("x", "y"), tied("y", "z"), tied("x", "z")]
+    for (const model of ["bradley-terry", "davidson"] as const) {
+      const alone = fitRanking(ties, model)
+      expect(alone.converged).to.equal(true)
+      for (const { strength, se } of alone.ranking) {
+        expect(strength).to.be.closeTo(0, 1e-9)
+        expect(se).to.be.within(0.3, 0.6)
+      }
+      const beside = [...ties, { a: "x", b: "y", winner: "a" as const, count: 3 }, { a: "x", b: "y", winner: "b" as const, count: 2 }]
+      for (const { key, se } of fitRanking(beside, model).ranking) expect(se, key).to.be.greaterThan(0.2)
+    }
+  })
+
   it("gives the strengths that are published for the baseball teams of 1987", () => {
     const fit = fitRanking(baseball, "bradley-terry")
     const published = [1.581, 1.436, 1.294, 1.248, 1.108, 0.684, 0]
