@@ -14,6 +14,9 @@ export function keywordIn(text: string, channel: Channel): "opt_out" | "opt_in" 
   return optIn.has(said) ? "opt_in" : undefined
 }
 
+/** "Stooop", "stoppp": with a letter twice, as in "stoop", it may be another word. */
+const drawnOut = /^s+t+(?:o{3,}p+|o+p{2,})$/
+
 /** Lower case, without punctuation, symbols, emoji and what nobody sees (marks of direction, of width zero); letters that stand alone, as in S.T.O.P., are one word. */
 function wordsOf(text: string): string[] {
   const plain = text
@@ -23,7 +26,10 @@ function wordsOf(text: string): string[] {
     .replace(/[\u0640\u064b-\u0652\u0670]/gu, "")
     .replace(/\u0307/gu, "")
     .replaceAll("ı", "i")
-  const words = plain.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word))
+  const words = plain
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word))
+    .map((word) => (drawnOut.test(word) ? "stop" : word))
   const spelled = words.length > 2 && words.every((word) => /^[a-z]$/.test(word))
   return spelled ? [words.join("")] : words
 }

@@ -1,9 +1,10 @@
 // What people write to opt out and in again, by language. A phrase is the whole message; accents may be left out.
+import { readFileSync } from "node:fs"
 
 /** Languages in which a word without its accents is another word. */
 export const tonalLanguages: ReadonlySet<string> = new Set(["vi"])
 
-export const optOutPhrases: Readonly<Record<string, readonly string[]>> = {
+const words: Readonly<Record<string, readonly string[]>> = {
   en: [
     ...["stop", "stopp", "stopall", "stop all", "stop it", "stop this", "stop now", "full stop", "unsubscribe", "unsub", "unsubscribe me"],
     ...["unsubscribe all", "optout", "opt out", "opt me out", "i want to opt out", "revoke", "revoke consent", "i revoke my consent"],
@@ -86,6 +87,13 @@ export const optOutPhrases: Readonly<Record<string, readonly string[]>> = {
   th: ["หยุด", "เลิกรับ", "ยกเลิกการสมัคร", "หยุดส่ง"],
   sw: ["simama", "sitisha", "jiondoe"],
 }
+
+/** Sentences that ask for the same. They name messages, or the writing itself; a request about pictures, say, is none. */
+const sentences = JSON.parse(readFileSync(new URL("./sentences.json", import.meta.url), "utf8")) as Record<string, readonly string[]>
+
+export const optOutPhrases: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(words).map(([language, phrases]) => [language, [...phrases, ...(sentences[language] ?? [])]]),
+)
 
 /** Words that carriers take for an opt-out of text messages; in a chat they may answer a question. */
 export const textMessagePhrases: Readonly<Record<string, readonly string[]>> = {

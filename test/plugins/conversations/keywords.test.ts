@@ -34,6 +34,17 @@ describe("opt-out keywords", () => {
         "s t o p",
         "ＳＴＯＰ",
         "STOP\u200b",
+        "STOOOP",
+        "stoppp!!",
+        "Please stop sending me messages",
+        "I don't want to receive these messages.",
+        "Ich möchte keine Nachrichten mehr erhalten!",
+        "Hört auf",
+        "No me manden mas mensajes",
+        "je ne veux plus recevoir de messages svp",
+        "Não quero mais receber mensagens",
+        "Больше не присылайте, пожалуйста",
+        "もう送らないでください",
         "\u200fS\u200eT\u2060O\u200bP\u202c",
         "\u2067STOP\u2069",
         "\ufeffＳ\u00adＴＯＰ",
@@ -65,6 +76,14 @@ describe("opt-out keywords", () => {
 
   it("do not count within a sentence, or within a word", () => {
     for (const text of [
+      ...["Please stop sending pictures", "Stop sending me the wrong size", "I want to cancel my order", "stoop", "no more questions"],
+      ...[
+        "Schreiben Sie mir morgen nicht mehr",
+        "Kein Interesse an Blau",
+        "No quiero ese color",
+        "Je ne veux plus de sauce",
+        "hör auf den Rat",
+      ],
       ...["Where does the bus stop?", "I'll stop by tomorrow", "Please don't stop", "non-stop", "unstoppable", "stopwatch", "stop or go?"],
       ...[
         "Can you stop the delivery?",
