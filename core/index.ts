@@ -3,6 +3,7 @@
 export { defineAction, type StepContext, type StepWarning } from "./contract/action.ts"
 export {
   defineAuthMode,
+  type EventContent,
   type HandshakeResponse,
   type InboundRequest,
   type Proof,

@@ -81,11 +81,33 @@ export interface HandshakeResponse {
   readonly deliveredSecret?: string
 }
 
+/** An event as it was read out of the sender's own format, in place of the body. */
+export interface EventContent {
+  readonly body: Buffer
+  readonly contentType: string
+}
+
+/** The answer that a sender expects to an accepted event. */
+export interface Acknowledgement {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
 /** One pipeline's verification, prepared. Must not throw; compares in constant time. */
 export interface Verifier {
   verify(request: InboundRequest): Verdict | Promise<Verdict>
   /** Answers GET, HEAD and POST handshakes; undefined when the request is not a handshake. */
   handshake?(request: InboundRequest): HandshakeResponse | undefined
+  /**
+   * Reads the event out of the sender's own format, once the request is verified. Returns undefined if the body is read as it
+   * is. Throws AppError `invalid_argument` for a body that is not of the format.
+   */
+  content?(request: InboundRequest): EventContent | undefined | Promise<EventContent>
+  /** True if the sender may send events by GET. */
+  readonly takesGet?: boolean
+  /** The answer to an accepted event, unless the pipeline responds. */
+  readonly acknowledgement?: Acknowledgement
   /** True when the proof covers the payload, so that fields of the body can be trusted for dedupe. */
   readonly coversBody: boolean
   /** Seconds that the sender waits for an answer, when known. */

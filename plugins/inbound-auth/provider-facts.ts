@@ -20,6 +20,8 @@ export interface ProviderFacts {
   readonly ack_timeout_s: number | null
   readonly retries: boolean
   readonly covers_body: boolean
+  /** Formats beside JSON and plain forms. */
+  readonly formats: readonly string[]
   readonly required_settings: readonly string[]
   readonly optional_settings: readonly string[]
   /** Known from third parties only. */
@@ -43,11 +45,23 @@ export function providerFacts(): ProviderFacts[] {
     ack_timeout_s: row.ack_timeout_s ?? null,
     retries: row.retries,
     covers_body: coversBody(row.scheme),
+    formats: formatsOf(row),
     required_settings: row.settings.required,
     optional_settings: row.settings.optional,
     experimental: row.experimental,
     note: row.note ?? null,
   }))
+}
+
+function formatsOf({ delivery = {} }: ProviderRow): string[] {
+  const { field, jsonFields = [], xml, mayBeEmpty, get } = delivery
+  return [
+    ...(field === undefined ? [] : [`JSON in the form field ${field}`]),
+    ...jsonFields.map((name) => `a form with JSON in ${name}`),
+    ...(xml ? ["XML"] : []),
+    ...(mayBeEmpty ? ["requests without a body"] : []),
+    ...(get ? ["GET"] : []),
+  ]
 }
 
 function proofPlaces({ scheme }: ProviderRow): string[] {

@@ -42,8 +42,9 @@ function windowOf({ tolerance_s }: ProviderFacts): string {
   return tolerance_s === null ? "" : `${tolerance_s} s`
 }
 
-function remarksOf({ required_settings, answers_handshake, experimental, note }: ProviderFacts): string {
+function remarksOf({ required_settings, answers_handshake, experimental, note, formats }: ProviderFacts): string {
   return [
+    formats.length > 0 ? `Also takes ${formats.join(", ")}.` : "",
     required_settings.length > 0 ? `Needs ${required_settings.map((name) => `\`${name}\``).join(", ")}.` : "",
     answers_handshake ? "Its setup handshake is answered." : "",
     experimental ? "Experimental: documented by third parties only." : "",

@@ -1,12 +1,13 @@
 // A provider's row made into the verifier of one pipeline: its scheme prepared once, its handshake, and what its events
 // are called.
-import type { HandshakeResponse, InboundRequest, Verdict, VerificationSecret, Verifier } from "#core"
+import type { HandshakeResponse, InboundRequest, Scripts, Verdict, VerificationSecret, Verifier } from "#core"
 import type { FirstSeen } from "./checks/once-only.ts"
 import type { Handshake } from "./handshakes/handshake.ts"
 import { handshakes } from "./handshakes/table.ts"
 import type { KeyFetcher } from "./key-fetcher.ts"
 import type { ProviderConfig } from "./provider-settings.ts"
 import { coversBody, type ProviderRow } from "./providers/row.ts"
+import { contentOf } from "./request/content.ts"
 import { guarded } from "./request/guarded.ts"
 import { compileLift } from "./request/lift.ts"
 import { RequestView } from "./request/view.ts"
@@ -28,11 +29,25 @@ interface ProviderVerifierArgs {
   readonly fetcher: KeyFetcher
   readonly firstSeen?: FirstSeen | undefined
   readonly note: (message: string) => void
+  /** Whose events it verifies. */
+  readonly organization?: string
+  /** Reads XML. Absent outside a service. */
+  readonly scripts?: Scripts | undefined
 }
 
-export function providerVerifier({ row, config, secrets: given, fetcher, firstSeen, note }: ProviderVerifierArgs): Verifier {
+export function providerVerifier({
+  row,
+  config,
+  secrets: given,
+  fetcher,
+  firstSeen,
+  note,
+  organization = "",
+  scripts,
+}: ProviderVerifierArgs): Verifier {
   const secrets = given.filter(({ value }) => value !== "")
   const match = prepareScheme(row.scheme, { secrets, config, fetcher, firstSeen })
+  const { delivery } = row
   const liftId = compileLift(row.eventId)
   const liftType = compileLift(row.eventType)
   const accepted = (view: RequestView, { secretId, proof }: Match): Verdict => {
@@ -51,9 +66,13 @@ export function providerVerifier({ row, config, secrets: given, fetcher, firstSe
     verify: guarded((view) => {
       const found = match(view)
       return found instanceof Promise ? found.then((done) => accepted(view, done)) : accepted(view, found)
-    }),
+    }, delivery),
+    ...(delivery && { content: (request: InboundRequest) => contentOf(request, { delivery, organization, scripts }) }),
+    ...(delivery?.get && { takesGet: true }),
+    ...(delivery?.answer && { acknowledgement: { ...delivery.answer, headers: { "content-type": delivery.answer.type } } }),
     ...(answer && {
-      handshake: (request: InboundRequest) => answered(answer, { view: new RequestView(request), config, secrets, match, fetcher, note }),
+      handshake: (request: InboundRequest) =>
+        answered(answer, { view: new RequestView(request, delivery), config, secrets, match, fetcher, note }),
     }),
     coversBody: coversBody(row.scheme),
     ...(row.ack_timeout_s !== undefined && { ackTimeoutS: row.ack_timeout_s }),

@@ -2,6 +2,7 @@
 // of sockets.
 import type { ServerResponse } from "node:http"
 import type { Reply } from "../../contract/action.ts"
+import type { Acknowledgement } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { jsonOrText } from "../../kernel/json.ts"
@@ -22,7 +23,9 @@ export function answerReply(reply: Reply): HttpAnswer {
   return { status: reply.status, headers, body: reply.body === null ? "" : text ? (reply.body as string) : JSON.stringify(reply.body) }
 }
 
-export function acceptedReply(executionId: string): Reply {
+/** `acknowledgement`: what the sender expects, in place of the service's own answer. */
+export function acceptedReply(executionId: string, acknowledgement?: Acknowledgement): Reply {
+  if (acknowledgement) return acknowledgement
   return { status: 200, headers: {}, body: { status: "accepted", execution_id: executionId } }
 }
 

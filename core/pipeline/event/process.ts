@@ -2,7 +2,7 @@
 // source, and the only place where an event begins and ends to be in flight. No 2xx is given before the commit. Events that
 // are there at the same time take each stage one after the other.
 import type { Reply } from "../../contract/action.ts"
-import type { InboundRequest, Verdict } from "../../contract/auth-mode.ts"
+import type { EventContent, InboundRequest, Verdict } from "../../contract/auth-mode.ts"
 import type { PageEnvelope } from "../../contract/envelope.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
@@ -213,17 +213,33 @@ export class EventProcessor {
 
   /** The body as JSON text, and the event as pipelines may see it: without the fields that held the proof. */
   #readBody(event: EventContext): StageResult | Promise<StageResult> {
-    const { request } = event
+    const { request, loaded } = event
     if (!request) return undefined
-    const type = request.headers["content-type"]
+    try {
+      const content = loaded.verifier.content?.(request)
+      if (!isPromise(content)) return this.#readContent(event, request, content as EventContent | undefined)
+      return (content as Promise<EventContent>).then(
+        (settled) => this.#readContent(event, request, settled),
+        (error: unknown) => this.reject.rejected(event, asAppError(error)),
+      )
+    } catch (error) {
+      return this.reject.rejected(event, asAppError(error))
+    }
+  }
+
+  /** `content`: the event as it was read out of a format of the sender's own. */
+  #readContent(event: EventContext, request: InboundRequest, content: EventContent | undefined): StageResult | Promise<StageResult> {
+    const given = request.headers["content-type"]
+    const type = content?.contentType ?? (typeof given === "string" ? given : given?.[0])
     try {
       // A proof in a form field is hidden as that field, not inside of JSON.
       const mayBeJson = !event.verdict?.proof?.body?.length
       const { warnings } = event.entry
       const refer = this.#referrerOf(event)
-      const read = readBodyText(request.body, typeof type === "string" ? type : type?.[0], { mayBeJson, refer })
+      const bytes = content?.body ?? request.body
+      const read = readBodyText(bytes, type, { mayBeJson, refer })
       const { maxBodyBytes = Number.POSITIVE_INFINITY } = this.#services
-      if (request.body.length > maxBodyBytes && read.text.length > maxBodyBytes) return this.reject.rejected(event, tooLarge(maxBodyBytes))
+      if (bytes.length > maxBodyBytes && read.text.length > maxBodyBytes) return this.reject.rejected(event, tooLarge(maxBodyBytes))
       warnings.push(...read.warnings)
       return this.#bodyRead(
         event,
@@ -301,7 +317,7 @@ export class EventProcessor {
       noteOutcome(entry, "accepted", "")
       entry.rows = execution.rows
       entry.warnings.push(...execution.warnings)
-      event.reply = execution.reply ?? acceptedReply(entry.id)
+      event.reply = execution.reply ?? acceptedReply(entry.id, event.request && event.loaded.verifier.acknowledgement)
     }
     if (event.reply) noteReply(entry, event.reply)
     return undefined

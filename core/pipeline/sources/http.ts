@@ -204,7 +204,8 @@ export class HttpSource implements InboundHandler {
     if (!Buffer.isBuffer(read)) return active ? this.#refused(loaded, request, read) : undefined
     const handshake = takeHandshake(loaded, request, source)
     if (handshake || !active) return handshake
-    if (request.method !== "POST") return methodNotAllowed(request.method)
+    const isEvent = request.method === "POST" || (request.method === "GET" && loaded.verifier.takesGet === true)
+    if (!isEvent) return methodNotAllowed(request.method)
     const { intake } = loaded
     const address = () => addressOf(from)
     return intake ? answerOf(intakes.take(intake, loaded, request, address)) : this.receive(loaded, request, address)

@@ -111,8 +111,8 @@ function covarianceOf({ keys, pairs }: Comparisons, { strengths, tieParameter: v
     else for (const other of keys.keys()) add(information, place, other, 1 / keys.length)
   }
   const inverted = inverse(information)
-  // What was won by all or by none has scores near 0, and what was tied alone has scores of 0. Around the information they would
-  // say that the strength is certain.
+  // Keys with wins alone or losses alone have scores near 0. Keys with ties alone have scores of 0. The robust estimate would
+  // call their strength certain.
   const decided = new Set(pairs.flatMap(({ first, second, firstWins, secondWins }) => (firstWins + secondWins > 0 ? [first, second] : [])))
   const isRobust = !regularised && decided.size === keys.length
   return centred(isRobust ? product(product(inverted, scores), inverted) : inverted, keys.length)

@@ -1,5 +1,5 @@
 // `provider_signature`: what a known provider signs, by its row of the provider table.
-import { defineAuthMode, Log, RateLimiter } from "#core"
+import { defineAuthMode, Log, RateLimiter, Scripts } from "#core"
 import { KeyFetcher } from "../key-fetcher.ts"
 import { providerVerifier } from "../provider-verifier.ts"
 import { ProviderConfig } from "../providers/config.ts"
@@ -26,13 +26,22 @@ export const providerSignature = defineAuthMode({
   ],
   secret: (config) => secretOf(rowOf(config), config),
   checkSecret: (secret, config) => checkProviderSecret(secret, rowOf(config), config),
-  inject: { fetcher: KeyFetcher, log: Log, rateLimiter: RateLimiter },
+  inject: { fetcher: KeyFetcher, log: Log, rateLimiter: RateLimiter, scripts: Scripts },
   prepare({ config, secrets, pipeline, deps }) {
     // Asked for when there is something to say: a verifier is also prepared without services, for what is known of it.
     const note = (message: string) => deps.log.child({ pipeline_id: pipeline.id, organization_id: pipeline.organization_id }).info(message)
     const firstSeen = (token: string, value: string, keepMs: number) =>
       deps.rateLimiter.firstValue({ id: `${pipeline.id}:${token}`, value, keepMs })
-    return providerVerifier({ row: rowOf(config), config, secrets, fetcher: deps.fetcher, firstSeen, note })
+    return providerVerifier({
+      row: rowOf(config),
+      config,
+      secrets,
+      fetcher: deps.fetcher,
+      firstSeen,
+      note,
+      organization: pipeline.organization_id,
+      scripts: deps.scripts,
+    })
   },
   sign: ({ config, secret, request }) => signAsProvider({ row: rowOf(config), config, secret, request }),
   testSecret: (config) => testSecretOf(rowOf(config)),

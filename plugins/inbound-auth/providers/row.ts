@@ -2,6 +2,7 @@
 // documentation and their SDKs; a row marked experimental comes from third parties' registries only.
 import { z } from "zod"
 import { type HandshakeName, handshakes } from "../handshakes/table.ts"
+import { DeliveryShape } from "../request/delivery.ts"
 import { Scheme } from "../schemes/scheme.ts"
 
 /** Settings of `auth_config` that some providers take. */
@@ -22,6 +23,7 @@ export const ProviderRow = z.strictObject({
   /** Templates, alternatives in order, of `{header:NAME}` and `{body:PATH}`. */
   eventId: templates,
   eventType: templates,
+  delivery: DeliveryShape.exactOptional(),
   handshake: z.enum(Object.keys(handshakes) as HandshakeName[]).exactOptional(),
   ack_timeout_s: z.number().positive().exactOptional(),
   /** False where the provider does not repeat an unanswered event; true where it does or nothing is known. */

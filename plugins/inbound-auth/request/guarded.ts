@@ -1,15 +1,16 @@
 // Turns a check that may throw or reject into one that always answers with a verdict, so that no verifier ever throws at
 // its caller.
 import type { InboundRequest, Verdict } from "#core"
+import type { DeliveryShape } from "./delivery.ts"
 import { Refused } from "./refusal.ts"
 import { RequestView } from "./view.ts"
 
 type Check = (view: RequestView) => Verdict | Promise<Verdict>
 
-export function guarded(check: Check): (request: InboundRequest) => Verdict | Promise<Verdict> {
+export function guarded(check: Check, delivery?: DeliveryShape): (request: InboundRequest) => Verdict | Promise<Verdict> {
   return (request) => {
     try {
-      const verdict = check(new RequestView(request))
+      const verdict = check(new RequestView(request, delivery))
       return verdict instanceof Promise ? verdict.catch(asVerdict) : verdict
     } catch (error) {
       return asVerdict(error)

@@ -1,16 +1,20 @@
 // One request as verification reads it: headers and query fields without ambiguity, the body parsed at most once.
 import type { InboundRequest } from "#core"
 import { type FormFields, formToObject, readForm } from "#core/engine"
+import type { DeliveryShape } from "./delivery.ts"
 import { parsePath, scalarsAt } from "./paths.ts"
 import { Refused } from "./refusal.ts"
 
 export class RequestView {
   readonly request: InboundRequest
+  readonly #delivery: DeliveryShape | undefined
   #document: { readonly value: unknown } | undefined
   #form: { readonly fields: FormFields | undefined } | undefined
 
-  constructor(request: InboundRequest) {
+  /** `delivery`: what the provider sends beside JSON and plain forms. */
+  constructor(request: InboundRequest, delivery?: DeliveryShape) {
     this.request = request
+    this.#delivery = delivery
   }
 
   /** A header sent twice counts once when both agree; differing values are refused: which one counts must never be a guess. */
@@ -39,10 +43,26 @@ export class RequestView {
     return this.#form.fields
   }
 
+  /** The JSON text in the form field that carries the event; undefined if there is none. */
+  get wrapped(): string | undefined {
+    const field = this.#delivery?.field
+    if (field === undefined) return undefined
+    const values = (this.form ?? []).filter(([name]) => name === field)
+    const [, text = ""] = values[0] ?? []
+    return values.length === 1 && isJsonText(text) ? text : undefined
+  }
+
   /** The parsed body: JSON with all digits, or the form's fields; undefined when it is neither. */
   get document(): unknown {
-    this.#document ??= { value: this.form ? formToObject(this.form) : parseLossless(this.text) }
+    this.#document ??= { value: this.#parsed() }
     return this.#document.value
+  }
+
+  #parsed(): unknown {
+    if (this.#delivery?.get && this.request.method === "GET") return this.request.query
+    const { wrapped } = this
+    if (wrapped !== undefined) return parseLossless(wrapped)
+    return this.form ? formToObject(this.form) : parseLossless(this.text)
   }
 
   /** Every scalar at a path of the body, as text. */
@@ -52,7 +72,7 @@ export class RequestView {
 
   /** The same request with another body or URL; for finding out what was changed in transit. */
   with(change: Partial<Pick<InboundRequest, "body" | "url">>): RequestView {
-    return new RequestView({ ...this.request, ...change })
+    return new RequestView({ ...this.request, ...change }, this.#delivery)
   }
 }
 
@@ -83,4 +103,9 @@ function parseLossless(text: string): unknown {
 function keepDigits(this: unknown, _key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || context?.source === undefined) return value
   return String(value) === context.source ? value : context.source
+}
+
+/** Returns true for a JSON object or list. */
+export function isJsonText(text: string): boolean {
+  return /^\s*[[{]/.test(text) && parseLossless(text) !== undefined
 }

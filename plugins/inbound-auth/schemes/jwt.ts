@@ -86,7 +86,10 @@ async function claimsUnder(key: JwtKey["key"], token: string, scheme: JwtScheme,
   try {
     if (scheme.detached) {
       const [header = "", , signature = ""] = token.split(".")
-      await flattenedVerify({ protected: header, payload: view.request.body, signature }, key, { algorithms })
+      // The payload is signed as it is with `b64: false` (RFC 7797), and in base64url without (RFC 7515, appendix F).
+      const isPlain = (JSON.parse(Buffer.from(header, "base64url").toString("utf8")) as { b64?: unknown }).b64 === false
+      const payload = isPlain ? view.request.body : view.request.body.toString("base64url")
+      await flattenedVerify({ protected: header, payload, signature }, key, { algorithms })
       return {}
     }
     const { payload } = await compactVerify(token, key, { algorithms })

@@ -35,7 +35,7 @@ const unusable: Record<string, Handler> = {
 const blanks: Record<string, unknown> = { absent: undefined, null: null, empty: "", blank: "  " }
 const usable: Record<string, Record<string, unknown>> = {
   "a numeric expires_in as text": { expires_in: "3600" },
-  "an expires_in that is no number": { expires_in: "never" },
+  "a wordy expires_in": { expires_in: "never" },
   "an expires_in of 0": { expires_in: 0 },
   "an expires_in beyond all dates": { expires_in: 1e300 },
   "a list of scopes": { scope: ["read", "write"] },

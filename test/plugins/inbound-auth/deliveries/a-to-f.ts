@@ -1,0 +1,305 @@
+import type { Delivered } from "./delivery.ts"
+
+export const fromAToF: readonly Delivered[] = [
+  {
+    provider: "activecampaign",
+    source: "https://developers.activecampaign.com/page/webhooks",
+    form: {
+      type: "subscribe",
+      date_time: "2026-11-20T10:00:00-06:00",
+      initiated_from: "admin",
+      "contact[email]": "zoe@example.test",
+      list: "1",
+    },
+  },
+  {
+    provider: "adyen",
+    source: "https://docs.adyen.com/development-resources/webhooks/webhook-types",
+    json: {
+      live: "false",
+      notificationItems: [
+        {
+          NotificationRequestItem: {
+            additionalData: { hmacSignature: "$signature" },
+            amount: { currency: "EUR", value: 1130 },
+            eventCode: "AUTHORISATION",
+            eventDate: "2026-11-20T10:00:00+01:00",
+            merchantAccountCode: "TestMerchant",
+            merchantReference: "Order 1",
+            pspReference: "7914073381342284",
+            success: "true",
+          },
+        },
+      ],
+    },
+    answer: "[accepted]",
+  },
+  {
+    provider: "adyen_platform",
+    source: "https://docs.adyen.com/platforms/balance-platform-webhooks",
+    json: { type: "balancePlatform.accountHolder.created", environment: "test", data: { accountHolder: { id: "AH1" } } },
+  },
+  {
+    provider: "aircall",
+    source: "https://developer.aircall.io/api-references/#webhooks",
+    json: { resource: "call", event: "call.created", timestamp: 1585001000, token: "$secret", data: { id: 812, direction: "inbound" } },
+  },
+  {
+    provider: "airtable",
+    source: "https://airtable.com/developers/web/api/receive-webhook-notifications",
+    json: { base: { id: "appEx" }, webhook: { id: "achEx" }, timestamp: "2026-11-20T10:00:00.000Z" },
+  },
+  {
+    provider: "asana",
+    source: "https://developers.asana.com/docs/webhooks-guide",
+    json: { events: [{ action: "changed", resource: { gid: "1337", resource_type: "task" }, user: { gid: "1" }, parent: null }] },
+  },
+  {
+    provider: "attio",
+    source: "https://docs.attio.com/rest-api/guides/webhooks",
+    json: { webhook_id: "w-1", events: [{ event_type: "record.created", id: { record_id: "r-1" }, actor: { type: "system", id: null } }] },
+  },
+  {
+    provider: "aws_sns",
+    source: "https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html",
+    type: "text/plain; charset=UTF-8",
+    headers: { "x-amz-sns-message-type": "Notification", "x-amz-sns-topic-arn": "arn:aws:sns:eu-central-1:123456789012:orders" },
+    config: { topic_arn: "arn:aws:sns:eu-central-1:123456789012:orders" },
+    json: {
+      Type: "Notification",
+      MessageId: "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324",
+      TopicArn: "arn:aws:sns:eu-central-1:123456789012:orders",
+      Subject: "My First Message",
+      Message: "Hello world!",
+      Timestamp: "$now",
+      SignatureVersion: "2",
+      Signature: "$signature",
+      SigningCertURL: "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-1.pem",
+      UnsubscribeURL: "https://sns.eu-central-1.amazonaws.com/?Action=Unsubscribe",
+    },
+  },
+  {
+    provider: "bigcommerce",
+    source: "https://developer.bigcommerce.com/docs/integrations/webhooks",
+    json: {
+      scope: "store/order/created",
+      store_id: "1025646",
+      data: { type: "order", id: 250 },
+      hash: "dd70",
+      created_at: 1561479335,
+      producer: "stores/abc",
+    },
+  },
+  {
+    provider: "bitbucket",
+    source: "https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/",
+    headers: { "x-event-key": "repo:push", "x-hook-uuid": "h-1", "x-request-uuid": "r-1" },
+    json: {
+      push: { changes: [{ new: { type: "branch", name: "main" } }] },
+      repository: { full_name: "team/repo" },
+      actor: { nickname: "zoe" },
+    },
+  },
+  {
+    provider: "box",
+    source: "https://developer.box.com/guides/webhooks/v2/signatures-v2/",
+    headers: { "box-delivery-id": "f96bb54b", "box-signature-version": "1", "box-signature-algorithm": "HmacSHA256" },
+    json: { type: "webhook_event", id: "0ebff1b2", trigger: "FILE.UPLOADED", source: { id: "73835521473", type: "file" } },
+  },
+  {
+    provider: "braze",
+    source: "https://www.braze.com/docs/api/objects_filters/messaging/webhook_object",
+    json: { events: [{ event_type: "users.messages.email.Open", id: "a1", time: 1477502783, user: { external_user_id: "u1" } }] },
+  },
+  {
+    provider: "brevo",
+    source: "https://developers.brevo.com/docs/transactional-webhooks",
+    json: {
+      event: "delivered",
+      email: "zoe@example.test",
+      id: 26224,
+      date: "2026-11-20 10:00:00",
+      "message-id": "<m@example.test>",
+      ts_event: 1604933654,
+    },
+  },
+  {
+    provider: "cal_com",
+    source: "https://cal.com/docs/developing/guides/automation/webhooks",
+    json: {
+      triggerEvent: "BOOKING_CREATED",
+      createdAt: "2026-11-20T10:00:00.000Z",
+      payload: { uid: "bFJeNb2", title: "Call", attendees: [{ email: "zoe@example.test" }] },
+    },
+  },
+  {
+    provider: "calendly",
+    source: "https://developer.calendly.com/api-docs/7d3b4b8f5b1d0-webhook-payload",
+    json: {
+      event: "invitee.created",
+      created_at: "2026-11-20T10:00:00.000000Z",
+      created_by: "https://api.calendly.com/users/A",
+      payload: { uri: "https://api.calendly.com/i/1", email: "zoe@example.test" },
+    },
+  },
+  {
+    provider: "chargebee",
+    source: "https://apidocs.chargebee.com/docs/api/events",
+    json: {
+      id: "ev_1",
+      occurred_at: 1702645601,
+      source: "admin_console",
+      object: "event",
+      api_version: "v2",
+      event_type: "subscription_created",
+      content: {},
+      webhook_status: "not_configured",
+    },
+  },
+  {
+    provider: "clerk",
+    source: "https://clerk.com/docs/webhooks/overview",
+    json: {
+      type: "user.created",
+      object: "event",
+      timestamp: 1654012591835,
+      data: { id: "user_1", first_name: "Zoe" },
+      instance_id: "ins_1",
+    },
+  },
+  {
+    provider: "clickup",
+    source: "https://developer.clickup.com/docs/webhooktaskpayloads",
+    json: {
+      event: "taskCreated",
+      task_id: "1vj37mc",
+      webhook_id: "7fa3ec74",
+      history_items: [{ id: "2800763136717140857", type: 1, field: "status" }],
+    },
+  },
+  {
+    provider: "close",
+    source: "https://developer.close.com/topics/webhooks/",
+    json: {
+      subscription_id: "whsub_1",
+      event: { id: "ev_1", action: "created", object_type: "lead", object_id: "lead_1", data: { display_name: "Zoe" } },
+    },
+  },
+  {
+    provider: "constant_contact",
+    source: "https://developer.constantcontact.com/partner/webhooks.html",
+    json: { event_type: "account.upgrade", account_id: "1100389", timestamp: "2026-11-20T10:00:00Z" },
+  },
+  {
+    provider: "contentful",
+    source: "https://www.contentful.com/developers/docs/webhooks/request-verification/",
+    type: "application/vnd.contentful.management.v1+json",
+    headers: { "x-contentful-topic": "ContentManagement.Entry.publish" },
+    json: { sys: { type: "Entry", id: "e1", version: 3 }, fields: { title: { "en-US": "Hello" } } },
+  },
+  {
+    provider: "crisp",
+    source: "https://docs.crisp.chat/guides/web-hooks/",
+    json: {
+      website_id: "8c84",
+      event: "message:send",
+      timestamp: 1632396148646,
+      data: { content: "Hi", type: "text", from: "user", session_id: "session_1" },
+    },
+  },
+  {
+    provider: "customer_io",
+    source: "https://docs.customer.io/journeys/webhooks/",
+    json: {
+      event_id: "01E4C4CT6YDC7Y5M7FE1GWWPQJ",
+      object_type: "email",
+      metric: "opened",
+      timestamp: 1613063089,
+      data: { customer_id: "c1", delivery_id: "d1" },
+    },
+  },
+  {
+    provider: "discord_events",
+    source: "https://discord.com/developers/docs/events/webhook-events",
+    json: {
+      version: 1,
+      application_id: "1234560123453231555",
+      type: 1,
+      event: { type: "APPLICATION_AUTHORIZED", timestamp: "2026-11-20T10:00:00.000000", data: { scopes: [] } },
+    },
+    answer: "",
+  },
+  {
+    provider: "discord_interactions",
+    source: "https://discord.com/developers/docs/interactions/receiving-and-responding",
+    json: {
+      type: 2,
+      token: "A_UNIQUE_TOKEN",
+      id: "786008729715212338",
+      application_id: "1",
+      guild_id: "290926798626357999",
+      data: { name: "cardsearch", type: 1, id: "771825006014889984" },
+    },
+  },
+  {
+    provider: "docusign",
+    source: "https://developers.docusign.com/platform/webhooks/connect/",
+    json: {
+      event: "envelope-completed",
+      apiVersion: "v2.1",
+      uri: "/restapi",
+      retryCount: 0,
+      generatedDateTime: "2026-11-20T10:00:00.0000000Z",
+      data: { accountId: "a1", envelopeId: "e1" },
+    },
+  },
+  {
+    provider: "dropbox",
+    source: "https://www.dropbox.com/developers/reference/webhooks",
+    json: { list_folder: { accounts: ["dbid:AAH4f99T0taONIb-OurWxbNQ6ywGRopQngc"] }, delta: { users: [12345678] } },
+  },
+  {
+    provider: "dropbox_sign",
+    source: "https://developers.hellosign.com/docs/events/overview/",
+    multipart: {
+      json: '{"event":{"event_time":"1762530000","event_type":"signature_request_sent","event_hash":"$signature","event_metadata":{}},"signature_request":{"title":"NDA"}}',
+    },
+    event: {
+      event: { event_time: "1762530000", event_type: "signature_request_sent", event_metadata: {} },
+      signature_request: { title: "NDA" },
+    },
+    answer: "Hello API Event Received",
+  },
+  {
+    provider: "fillout",
+    source: "https://fillout.com/help/webhook",
+    config: { header: "authorization" },
+    json: {
+      formId: "f1",
+      formName: "Contact",
+      submission: { submissionId: "s1", questions: [{ id: "q1", name: "Email", type: "EmailInput", value: "zoe@example.test" }] },
+    },
+  },
+  {
+    provider: "framer",
+    source: "https://www.framer.com/developers/forms-webhooks",
+    headers: { "framer-webhook-submission-id": "sub-1" },
+    json: { Name: "Zoe", Email: "zoe@example.test", Message: "Hello" },
+  },
+  {
+    provider: "freshdesk",
+    source: "https://support.freshdesk.com/support/solutions/articles/132589-using-webhooks-in-automation-rules",
+    type: "application/xml",
+    xml: "<freshdesk_webhook><ticket_id>12</ticket_id><ticket_subject>Printer &amp; ink</ticket_subject></freshdesk_webhook>",
+    event: { ticket_id: "12", ticket_subject: "Printer & ink" },
+  },
+  {
+    provider: "front",
+    source: "https://dev.frontapp.com/docs/application-webhooks",
+    json: {
+      type: "inbound_received",
+      authorization: { id: "cmp_1" },
+      payload: { _links: { self: "https://api2.frontapp.com/events/evt_1" }, id: "evt_1", type: "inbound" },
+    },
+  },
+]
