@@ -4,13 +4,28 @@ import { isIP } from "node:net"
 import { z } from "zod"
 import { token } from "./di.ts"
 
-const bytes = z.int().min(1)
-const milliseconds = z.int().min(0)
+/** Longer text does not fit a string of Node. */
+const bytes = z.int().min(1).max(268_435_456)
+/** A payload and its headers fit a document of MongoDB. */
+const mongoBodyBytes = 10_485_760
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const days = z.int().min(1).max(36_500)
+/** A store returns this many documents of one read. */
+const maxRead = 10_000
 
 const addressOrBlock = z.string().refine(isAddressOrBlock, "expected an address or a CIDR block such as 10.0.0.0/8")
 
+/** An origin as browsers send it. */
+const corsOrigin = z
+  .string()
+  .regex(
+    /^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^\sA-Z/?#@]+)$/,
+    "expected `*` or an origin such as https://app.example.com, in lower case and without a path",
+  )
+
 /** The core's own settings; a plugin's stand under `plugins.settings.<id>`. Units are in the names. */
-export const CoreConfig = z.strictObject({
+const Shape = z.strictObject({
   server: z.strictObject({
     host: z.string().min(1).describe("Address to listen on."),
     port: z.int().min(0).max(65_535).describe("Port to listen on; 0 lets the system choose."),
@@ -19,11 +34,15 @@ export const CoreConfig = z.strictObject({
       .nullable()
       .describe("Base of inbound URLs, as registered with providers that sign the URL; null: http://HOST:PORT."),
     trust_proxy: z.array(addressOrBlock).describe("Addresses or CIDR blocks of proxies whose X-Forwarded-For is trusted."),
-    leave_ms: milliseconds.describe(
-      "Time for which /readyz answers 503 before a stop closes the port, so that load balancers send no more; events are accepted meanwhile.",
-    ),
-    drain_ms: milliseconds.describe("Time that a stop waits for events, calls and jobs in flight."),
-    cors_origins: z.array(z.string()).describe("Origins allowed by CORS for the API and for polling at /live; `*` for any."),
+    leave_ms: z
+      .int()
+      .min(0)
+      .max(hourMs)
+      .describe(
+        "Time for which /readyz answers 503 before a stop closes the port, so that load balancers send no more; events are accepted meanwhile.",
+      ),
+    drain_ms: z.int().min(0).max(hourMs).describe("Time that a stop waits for events, calls and jobs in flight."),
+    cors_origins: z.array(corsOrigin).describe("Origins allowed by CORS for the API and for polling at /live; `*` for any."),
   }),
   workers: z.int().min(1).max(64).describe("Worker processes that share this port, each a node; more than 1 needs MongoDB as storage."),
   data_dir: z.string().min(1).describe("Folder of all data that the service keeps."),
@@ -83,22 +102,27 @@ export const CoreConfig = z.strictObject({
     concurrency: z
       .int()
       .min(1)
+      .max(1_000)
       .describe(
         "Jobs of one type that this node runs at once. Also deferred steps of one type of action that run at once for one destination of an organization.",
       ),
-    lease_ms: milliseconds.describe("Duration of a job's lease; another node may take the job once it has expired."),
-    poll_ms: milliseconds.describe("Interval between polls for due jobs."),
+    lease_ms: z.int().min(100).max(dayMs).describe("Duration of a job's lease; another node may take the job once it has expired."),
+    poll_ms: z.int().min(10).max(hourMs).describe("Interval between polls for due jobs."),
   }),
   live: z.strictObject({
-    keep_ms: milliseconds.describe("Retention of live messages, for clients that reconnect."),
-    keep_messages: z.int().min(0).describe("Maximum live messages kept per channel."),
+    keep_ms: z
+      .int()
+      .min(0)
+      .max(366 * dayMs)
+      .describe("Retention of live messages, for clients that reconnect."),
+    keep_messages: z.int().min(0).max(maxRead).describe("Maximum live messages kept per channel."),
     sockets_per_key: z.int().min(1).describe("Maximum sockets per API key or token on one node."),
     anonymous_per_address: z.int().min(0).describe("Maximum sockets without a credential per client IP."),
   }),
   retention: z.strictObject({
-    entries_days: z.int().min(1).describe("Retention of journal entries."),
-    payloads_days: z.int().min(1).describe("Retention of payloads, for replay, and of what journal entries hold of them."),
-    audit_days: z.int().min(1).max(36_500).describe("Retention of audit records, from the time of the change."),
+    entries_days: days.describe("Retention of journal entries."),
+    payloads_days: days.describe("Retention of payloads, for replay, and of what journal entries hold of them."),
+    audit_days: days.describe("Retention of audit records, from the time of the change."),
   }),
   metrics: z.strictObject({
     token: z
@@ -116,9 +140,20 @@ export const CoreConfig = z.strictObject({
   }),
   outgoing: z.strictObject({
     allow_hosts: z.array(z.string()).describe("Hosts (or host:port) with private addresses that outgoing calls may reach."),
-    timeout_ms: milliseconds.describe("Timeout of an outgoing call."),
+    timeout_ms: z.int().min(10).max(hourMs).describe("Timeout of an outgoing call."),
     max_response_bytes: bytes.describe("Maximum response size of an outgoing call."),
   }),
+})
+
+/** Settings that are in range alone and cannot work together. */
+export const CoreConfig = Shape.superRefine(({ sandbox, storage, inbound }, context) => {
+  const refuse = (path: string[], message: string) => context.addIssue({ code: "custom", path, message })
+  if (sandbox.hard_deadline_ms < sandbox.timeout_ms)
+    refuse(["sandbox", "hard_deadline_ms"], `must be at least sandbox.timeout_ms, which is ${sandbox.timeout_ms}`)
+  if (sandbox.max_process_mb < sandbox.memory_mb)
+    refuse(["sandbox", "max_process_mb"], `must be at least sandbox.memory_mb, which is ${sandbox.memory_mb}`)
+  if (storage.url && inbound.max_body_bytes > mongoBodyBytes)
+    refuse(["inbound", "max_body_bytes"], `must be at most ${mongoBodyBytes} with MongoDB, whose documents have at most 16 MB`)
 })
 export type CoreConfig = z.infer<typeof CoreConfig> & {
   /** Dotted paths of settings whose variable is not set; empty in a service, which insists on all of them. */

@@ -22,7 +22,7 @@ export default definePlugin({
   reasons,
   needs: ["autonomy", "email", "organizations"],
   config: z.strictObject({
-    expire_days: z.number().positive().max(365).default(7).describe("How long something waits for a decision."),
+    expire_days: z.number().min(0.01).max(365).default(7).describe("How long something waits for a decision."),
     keep_days: z
       .int()
       .min(1)

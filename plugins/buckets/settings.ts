@@ -39,5 +39,5 @@ export type S3Settings = z.output<typeof S3Settings>
 
 export const BucketSettings = z.strictObject({
   s3: S3Settings.optional().describe("S3, or a compatible server. Absent: files under <data_dir>/buckets."),
-  max_object_bytes: z.int().min(1).default(67_108_864).describe("Maximum size of an object."),
+  max_object_bytes: z.int().min(1).max(5_368_709_120).default(67_108_864).describe("Maximum size of an object."),
 })

@@ -26,6 +26,7 @@ const EmailConfig = z
     url: z
       .string()
       .regex(/^smtps?:\/\/[^\s]+$/, "an SMTP URL such as smtps://user:password@mail.example.com:465")
+      .refine((url) => URL.canParse(url), "an SMTP URL such as smtps://user:password@mail.example.com:465")
       .optional()
       .describe("SMTP server of `smtp`, with credentials."),
     max_connections: z

@@ -1,4 +1,5 @@
 // What an operator can set about evals.
+import { Cron } from "croner"
 import { z } from "zod"
 import { token } from "#core"
 
@@ -7,6 +8,7 @@ export const EvalSettings = z.strictObject({
     .string()
     .min(1)
     .max(100)
+    .refine(hasTimes, 'expected a cron expression with a time to come, such as "0 3 * * *"')
     .default("0 3 * * *")
     .describe("When suites with cron_enabled run: a cron expression, read in the organization's time zone."),
   default_repeats: z.int().min(1).max(20).default(3).describe("How often a run asks each case, where its caller does not say."),
@@ -25,3 +27,11 @@ export const EvalSettings = z.strictObject({
 export type EvalSettings = z.output<typeof EvalSettings>
 
 export const EvalConfig = token<EvalSettings>("eval settings")
+
+function hasTimes(cron: string): boolean {
+  try {
+    return new Cron(cron, { paused: true }).nextRun() !== null
+  } catch {
+    return false
+  }
+}

@@ -1,6 +1,8 @@
 // What an operator sets of the SMTP server.
 import { z } from "zod"
 
+const dayMs = 86_400_000
+
 export const Settings = z
   .strictObject({
     port: z.int().min(0).max(65_535).nullable().default(null).describe("Port of the SMTP server, usually 25; null: no mail is received."),
@@ -50,8 +52,8 @@ export const Settings = z
       .min(1)
       .default(60)
       .describe("Messages that are forwarded to an organization's mailboxes in a minute; those beyond it are kept and not forwarded."),
-    idle_timeout_ms: z.int().min(100).default(60_000).describe("How long a client may be silent."),
-    session_timeout_ms: z.int().min(100).default(600_000).describe("How long a connection may last."),
+    idle_timeout_ms: z.int().min(100).max(dayMs).default(60_000).describe("How long a client may be silent."),
+    session_timeout_ms: z.int().min(100).max(dayMs).default(600_000).describe("How long a connection may last."),
     keep_raw_days: z.int().min(1).max(3_650).default(30).describe("How long messages are kept as they came."),
   })
   .refine((one) => one.max_buffered_bytes >= one.max_message_bytes, {

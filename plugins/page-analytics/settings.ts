@@ -2,6 +2,8 @@
 import { z } from "zod"
 import { token } from "#core"
 
+const monthMs = 2_678_400_000
+
 export const AnalyticsSettings = z.strictObject({
   concurrency: z
     .int()
@@ -31,9 +33,19 @@ export const AnalyticsSettings = z.strictObject({
     .default(1)
     .describe("Idle query processes kept ready, about 120 MB each; with 0 a query waits for its own to start."),
   max_rows: z.int().min(1).max(50_000).default(50_000).describe("Maximum rows of a result; more are cut, and `truncated` is true."),
-  max_result_bytes: z.int().min(1_024).default(16_777_216).describe("Maximum size of a result; rows beyond it are cut likewise."),
+  max_result_bytes: z
+    .int()
+    .min(1_024)
+    .max(268_435_456)
+    .default(16_777_216)
+    .describe("Maximum size of a result; rows beyond it are cut likewise."),
   seal_every_ms: z.int().min(100).max(5_000).default(2_000).describe("Interval between passes that seal new rows into segments."),
-  check_every_ms: z.int().min(1_000).default(900_000).describe("Interval between checks of the copy's row counts against the store."),
+  check_every_ms: z
+    .int()
+    .min(1_000)
+    .max(monthMs)
+    .default(900_000)
+    .describe("Interval between checks of the copy's row counts against the store."),
   segment_rows: z
     .int()
     .min(1_000)
@@ -43,9 +55,10 @@ export const AnalyticsSettings = z.strictObject({
   keep_replaced_ms: z
     .int()
     .min(0)
+    .max(monthMs)
     .default(900_000)
     .describe("Time that a replaced segment's file is kept, for running queries on any node and for readers of the bucket."),
-  keep_days: z.int().min(1).default(1_095).describe("Days of events in the copy; older rows are in the dataset only."),
+  keep_days: z.int().min(1).max(36_500).default(1_095).describe("Days of events in the copy; older rows are in the dataset only."),
   keep_snapshots_days: z
     .int()
     .min(1)

@@ -117,6 +117,50 @@ describe("configuration", () => {
     expect(problems("zzz: 1")[0]).to.not.include("Did you mean")
   })
 
+  it("refuses numbers out of range, with the name, the value and the range", () => {
+    const cases: readonly (readonly [path: string, value: number, range: RegExp])[] = [
+      ["live.keep_messages", 10_001, /10000/],
+      ["live.keep_ms", 1e14, /31622400000/],
+      ["jobs.concurrency", 10_002, /1000/],
+      ["jobs.poll_ms", 0, /10/],
+      ["jobs.poll_ms", 2_147_483_648, /3600000/],
+      ["jobs.lease_ms", 0, /100/],
+      ["server.drain_ms", 2_147_483_648, /3600000/],
+      ["server.leave_ms", 2_147_483_648, /3600000/],
+      ["outgoing.timeout_ms", 0, /10/],
+      ["outgoing.timeout_ms", 2_147_483_648, /3600000/],
+      ["outgoing.max_response_bytes", 1e12, /268435456/],
+      ["inbound.max_body_bytes", 1e12, /268435456/],
+      ["retention.entries_days", 1e9, /36500/],
+      ["retention.payloads_days", 1e9, /36500/],
+    ]
+    for (const [path, value, range] of cases) {
+      const found = problems(undefined, { [variableFor(path)]: String(value) })
+      expect(found, path).to.have.length(1)
+      expect(found[0], path)
+        .to.include(`${path} (from variable ${variableFor(path)}) cannot be ${value}: `)
+        .and.match(range)
+    }
+    expect(load(undefined, { MILLRACE_LIVE_KEEP_MESSAGES: "10000" }).config.live.keep_messages).to.equal(10_000)
+  })
+
+  it("refuses numbers that cannot work together", () => {
+    const deadline = problems(undefined, { MILLRACE_SANDBOX_TIMEOUT_MS: "5000" })
+    expect(deadline).to.deep.equal([
+      `sandbox.hard_deadline_ms (from ${defaults}) cannot be 250: Must be at least sandbox.timeout_ms, which is 5000.`,
+    ])
+    expect(problems(undefined, { MILLRACE_SANDBOX_MEMORY_MB: "512" })[0]).to.match(/^sandbox\.max_process_mb .* cannot be 384: /)
+    const mongodb = { MILLRACE_STORAGE_URL: "mongodb://127.0.0.1/millrace", MILLRACE_INBOUND_MAX_BODY_BYTES: "20000000" }
+    expect(problems(undefined, mongodb)[0]).to.match(/^inbound\.max_body_bytes .* cannot be 20000000: .* 10485760 with MongoDB/)
+  })
+
+  it("refuses origins that no browser sends", () => {
+    for (const origin of ["app.example.com", "https://app.example.com/", "https://APP.example.com", "https://app.example.com/a"])
+      expect(problems(undefined, { MILLRACE_SERVER_CORS_ORIGINS: origin })[0], origin).to.include("server.cors_origins.0")
+    const { server } = load(undefined, { MILLRACE_SERVER_CORS_ORIGINS: "http://localhost:5173,chrome-extension://abc" }).config
+    expect(server.cors_origins).to.have.length(2)
+  })
+
   it("tells everything that is wrong at once: where it stands, where it came from, and what it holds", () => {
     const told = problems("sandbox: { processes: 0 }\nlog: { level: loud }\nlive: 3\n", {
       PORT: "eighty",
