@@ -1,12 +1,13 @@
 // A Liquid expression, compiled: paths, constants and comparisons of plain values become closures; only what has
 // filters, ranges or computed indexes is handed to Liquid for each event.
-import { Context, defaultOperators, type Token, TypeGuards, toValue, toValueSync, Value } from "liquidjs"
+import { Context, type Token, TypeGuards, toValue, toValueSync, Value } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate } from "../graph.ts"
 import { expressionProblems, sentence } from "./check.ts"
 import { keptByText } from "./kept.ts"
 import { contextOf, liquid } from "./liquid.ts"
-import { meter, weightOf } from "./meter.ts"
+import { keyUnits, meter } from "./meter.ts"
+import { chargedOperators } from "./operators.ts"
 import { fixedPath, type Read, readsOfValue } from "./reads.ts"
 
 export type Compiled<T> =
@@ -101,20 +102,13 @@ function operation(operator: string, left: Evaluate<unknown> | undefined, right:
   if (!left) return (scope) => !truthy(right(scope))
   if (operator === "and") return (scope) => truthy(left(scope)) && truthy(right(scope))
   if (operator === "or") return (scope) => truthy(left(scope)) || truthy(right(scope))
-  const general = defaultOperators[operator] as (l: unknown, r: unknown, context: Context) => IterableIterator<unknown>
+  const general = chargedOperators[operator] as (l: unknown, r: unknown, context: Context) => IterableIterator<unknown>
   return (scope) => {
     const l = left(scope)
     const r = right(scope)
     if (typeof l === "number" && typeof r === "number") return comparison(operator, l, r) ?? toValueSync(general(l, r, operatorContext))
-    meter.spend(comparisonUnits(operator, l, r))
     return toValueSync(general(l, r, operatorContext))
   }
-}
-
-/** A search costs text times pattern, a comparison of lists their members. */
-function comparisonUnits(operator: string, l: unknown, r: unknown): number {
-  if (typeof l === "string") return 4 + l.length / 64 + (operator === "contains" ? (l.length * String(r).length) / 1_000 : 0)
-  return Array.isArray(l) ? weightOf(l) : 4
 }
 
 function comparison(operator: string, l: number, r: number): boolean | undefined {
@@ -189,6 +183,6 @@ function property(holder: unknown, key: string | number): unknown {
   if (key !== "size") return undefined
   if (typeof holder !== "object" || holder === null) return typeof holder === "string" ? holder.length : undefined
   const { length } = Object.keys(holder)
-  meter.spend(length)
+  meter.spend(keyUnits * length)
   return length
 }

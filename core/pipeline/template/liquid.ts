@@ -3,10 +3,14 @@
 import { Context, Liquid } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
 import type { TemplateScope } from "../graph.ts"
-import { meter, weightOf } from "./meter.ts"
+import { chargeTags } from "./charged-tags.ts"
+import { keyUnits, meter, weightOf } from "./meter.ts"
+import { chargedOperators, searchUnits } from "./operators.ts"
 
 const usableTags = ["assign", "break", "capture", "case", "comment", "continue", "for", "if", "raw", "unless", "#"]
 const unusableFilters = ["sample", "where_exp", "reject_exp", "group_by_exp", "has_exp", "find_exp", "find_index_exp", "raw", "inspect"]
+/** Filters that look for their first argument in the text of any value. */
+const searchFilters = /^(replace|remove|split)/
 const dateFilters = ["date", "date_to_xmlschema", "date_to_rfc822", "date_to_string", "date_to_long_string"]
 
 /** Longest text, in UTF-16 units, that one template may render to. */
@@ -32,7 +36,7 @@ export const knownFilters: readonly string[] = Object.keys(liquid.filters)
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return ""
   if (typeof value !== "object") return String(value)
-  meter.spend(weightOf(value) / 4)
+  meter.spend(weightOf(value, 4 * meter.left) / 4)
   return JSON.stringify(value)
 }
 
@@ -60,10 +64,20 @@ class RenderLimiter {
 
 const metered = { memoryLimit: new AllocationLimiter() as unknown as Limiter, renderLimit: new RenderLimiter() as unknown as Limiter }
 
+/** Charges for a key that is a list, and for counting the members of an object. */
+class ChargedContext extends Context {
+  override readProperty(...[holder, key]: Parameters<Context["readProperty"]>): unknown {
+    if (typeof key === "object") meter.spend(weightOf(key))
+    if (key === "size" && typeof holder === "object" && holder !== null && !Array.isArray(holder))
+      meter.spend(keyUnits * Object.keys(holder).length)
+    return super.readProperty(holder, key)
+  }
+}
+
 /** A context that charges to the meter within a step, and keeps to Liquid's own limits outside of one. */
 export function contextOf(scope: TemplateScope): Context {
   const within = meter.left === Number.POSITIVE_INFINITY ? {} : metered
-  return new Context(scope, liquid.options, { sync: true }, { liquid, ...within })
+  return new ChargedContext(scope, liquid.options, { sync: true }, { liquid, ...within })
 }
 
 function makeLiquid(): Liquid {
@@ -75,7 +89,9 @@ function makeLiquid(): Liquid {
     locale: "en-US",
     templates: {},
     outputEscape: textOf,
+    operators: chargedOperators,
   })
+  chargeTags(engine)
   for (const tag of Object.keys(engine.tags)) if (!usableTags.includes(tag)) delete engine.tags[tag]
   for (const filter of unusableFilters) engine.unregisterFilter(filter)
   for (const [name, builtin] of Object.entries(engine.filters)) {
@@ -101,12 +117,14 @@ type FilterFunction = (this: { context: Context }, value: unknown, ...args: unkn
 /** Charges for the value and the arguments before the filter sees them; a search costs text times pattern. */
 function charged(name: string, builtin: FilterFunction): FilterFunction {
   const factor = listFilters.test(name) ? 4 : 1
+  const searches = searchFilters.test(name)
   return function (this: { context: Context }, value: unknown, ...args: unknown[]) {
     let units = weightOf(value) * factor
     for (const arg of args) {
       units += weightOf(arg)
-      if (typeof value === "string" && typeof arg === "string") units += (value.length * arg.length) / 1_000
+      if (!searches && typeof value === "string" && typeof arg === "string") units += searchUnits(value, arg)
     }
+    if (searches) units += searchUnits(value, args[0])
     meter.spend(units)
     return builtin.call(this, value, ...args)
   }

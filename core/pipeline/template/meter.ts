@@ -58,6 +58,9 @@ export const meter = new Meter()
 
 const memberUnits = 16
 
+/** Units of listing one key of an object. */
+export const keyUnits = 8
+
 /** Units that reading all of a value takes; stops counting once it is more than is left. */
 export function weightOf(value: unknown, most = meter.left): number {
   if (typeof value === "string") return 4 + value.length / 2
