@@ -17,6 +17,7 @@ import {
 import { fieldProblems } from "#core/engine"
 import type { AnyIntegrationApp } from "./app.ts"
 import type { Broker, BrokerPlace } from "./broker/broker.ts"
+import { requireRightTo } from "./connect-rights.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
 import { unknownHealth } from "./health/health.ts"
 import type { HealthSchedule } from "./health/schedule.ts"
@@ -179,6 +180,7 @@ async function rotate(
 ): Promise<Connected> {
   const organization = caller.organization.id
   const old = await theOneMeant(deps, caller, input, app)
+  requireRightTo(caller, "rotate the credentials of", { connection: old })
   const sealed = sealCredentials(deps.vault, organization, old.id, credentials)
   // What was granted before is not used any more.
   await deps.oauth.revocation.stage(work, organization, old)
@@ -212,6 +214,7 @@ async function authoriseAgain(
 ): Promise<Connected> {
   const organization = caller.organization.id
   const connection = await theOneMeant(deps, caller, input, app)
+  requireRightTo(caller, "authorize", { connection })
   const { return_url, scopes = connection.scopes } = input
   if (place) {
     const broker = { ...place, connection_id: connection.broker?.connection_id ?? null }

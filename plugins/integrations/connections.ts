@@ -113,6 +113,14 @@ export function connectorOf(caller: Caller): string {
   return caller.user?.id ?? caller.credential.id
 }
 
+/** Selects the connections in reach of the organization's own pipelines: shared and lent ones. */
+export const usedByPipelines = { $or: [{ shared: true }, { managed_access: "managed_organizations" }] }
+
+/** Returns true if the organization's own pipelines may use the connection. */
+export function isUsedByPipelines({ shared, managed_access }: Pick<Connection, "shared" | "managed_access">): boolean {
+  return shared || managed_access === "managed_organizations"
+}
+
 /** Private connections are their connector's; an owner sees them too, to be able to end them. */
 export function visibleTo(caller: Caller): { $or: { shared?: boolean; connected_by?: string }[] } | Record<never, never> {
   return caller.role === "owner" ? {} : { $or: [{ shared: true }, { connected_by: connectorOf(caller) }] }

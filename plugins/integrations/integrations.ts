@@ -1,5 +1,5 @@
 // Connections in use: found by slug or id, opened for one request, never handed out. A pipeline acts for its
-// organization, so it sees what is shared with it, and what the organization that manages it lends.
+// organization, so it sees what is shared with it, what it lends itself, and what the organization that manages it lends.
 import {
   AppError,
   type Clock,
@@ -15,7 +15,7 @@ import {
 import type { IntegrationRequest } from "./app.ts"
 import type { Broker } from "./broker/broker.ts"
 import type { CallGuards } from "./call-guards.ts"
-import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
+import { type Connection, Connections, type ConnectionView, openCredentials, usedByPipelines, viewOf } from "./connections.ts"
 import { CallLimits } from "./limits/call-limits.ts"
 import type { AccessToken } from "./oauth/access.ts"
 import { callWithToken } from "./oauth/call.ts"
@@ -65,7 +65,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
   const limits = new CallLimits(deps)
 
   async function usableFor(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
-    const own = await byRef(store.open(Connections, organization), ref, { shared: true })
+    const own = await byRef(store.open(Connections, organization), ref, usedByPipelines)
     if (own) return { owner: organization, connection: own }
     const owner = await managerOf(organization)
     const lent = owner && (await byRef(store.open(Connections, owner), ref, { managed_access: "managed_organizations" }))
@@ -126,6 +126,6 @@ function unusable(message: string): AppError {
 }
 
 function missing(ref: string): AppError {
-  const message = `No integration ${JSON.stringify(ref.slice(0, 100))} is connected for the organization. Connect one with share_with_org; pipelines do not use private connections.`
+  const message = `No integration ${JSON.stringify(ref.slice(0, 100))} is connected for the organization. Connect one with share_with_org or managed_access; pipelines do not use other private connections.`
   return new AppError("not_found", message, { reason: "integration_not_found", retryable: false })
 }

@@ -71,6 +71,12 @@ export const reasons = defineReasons({
     details: { fields: FieldProblems },
   },
   integration_not_found: { code: "not_found", summary: "The integration does not exist.", remedy: "Connect it with `share_with_org`." },
+  members_may_not_connect: {
+    code: "permission_denied",
+    summary: "The organization lets only admins connect apps.",
+    remedy: "Ask an admin to connect the app, or to change the setting that `setting` names.",
+    details: { setting: z.string().describe("The organization's setting.") },
+  },
   no_test_call: {
     code: "failed_precondition",
     summary: "The app names no call that proves the credentials.",

@@ -8,6 +8,8 @@ export interface Organization extends Document {
   name: string
   /** IANA name; what is scheduled for it at times of day is scheduled in this zone. */
   time_zone: string
+  /** Members connect private integrations. Admins always do. */
+  members_may_connect: boolean
   created_at: string
   /** The organization that manages this one, the most its keys may do here, and how many keys it made here (null: not counted yet); null: nobody does. */
   managed_by: { id: string; role: Role; since: string; made_keys: number | null } | null
@@ -76,6 +78,7 @@ export const OrganizationsCollection = defineCollection<Organization>()({
   restore: ({ managed_by, ...organization }) => ({
     ...organization,
     time_zone: organization.time_zone ?? "UTC",
+    members_may_connect: organization.members_may_connect ?? true,
     managed_by: managed_by && { ...managed_by, made_keys: managed_by.made_keys ?? null },
   }),
 })

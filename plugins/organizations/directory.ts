@@ -61,7 +61,7 @@ export interface Organizations {
 /** As many as one mail has recipients. */
 const maxAdmins = 50
 
-export type OrganizationChange = Partial<Pick<Organization, "name" | "time_zone">>
+export type OrganizationChange = Partial<Pick<Organization, "name" | "time_zone" | "members_may_connect">>
 export type TimeZoneHook = (work: UnitOfWork, organization: Organization) => Promise<void> | void
 
 export const Organizations = token<Organizations>("Organizations")
@@ -125,6 +125,7 @@ export function createOrganizations({ store, invalidation, clock, ids, staff }: 
         slug: slug ?? slugOf(name, "organization"),
         name,
         time_zone: "UTC",
+        members_may_connect: true,
         created_at: timestamp(clock.now()),
         managed_by: null,
       }

@@ -8,6 +8,6 @@ export async function rehearsedOrganization({ caller: { organization }, store, n
   const organizations = work.in(OrganizationsCollection)
   const earlier = await store.open(OrganizationsCollection).first({ slug: organization.slug })
   if (earlier) organizations.remove(earlier.id)
-  organizations.insert({ ...organization, time_zone: "UTC", created_at: timestamp(now), managed_by: null })
+  organizations.insert({ ...organization, time_zone: "UTC", members_may_connect: true, created_at: timestamp(now), managed_by: null })
   await store.commit(work.commit)
 }

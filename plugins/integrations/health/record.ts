@@ -1,7 +1,7 @@
 // A connection's health as it is kept, and told where that is news: on the live channel, of connections that others than
 // their connector may see.
 import { defineChannel, type Live, type UnitOfWork } from "#core"
-import { type Connection, Connections } from "../connections.ts"
+import { type Connection, Connections, isUsedByPipelines } from "../connections.ts"
 import type { Health } from "./health.ts"
 
 export const connectionsChannel = defineChannel({
@@ -12,7 +12,7 @@ export const connectionsChannel = defineChannel({
 
 /** Stages the live message alone. */
 export function tellHealth(work: UnitOfWork, live: Live, organization: string, connection: Connection, health: Health): void {
-  if (!connection.shared || !isNews(connection.health, health)) return
+  if (!isUsedByPipelines(connection) || !isNews(connection.health, health)) return
   const { status, reason, message, since } = health
   const data = { integration_id: connection.id, slug: connection.slug, app: connection.app, status, reason, message, since }
   live.stage(work, organization, { channel: connectionsChannel.name, event: "health_changed", data })

@@ -1,9 +1,11 @@
 // POST /v1/integrations-connect (specification 4.4).
 import { z } from "zod"
 import { Clock, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
+import { Organizations } from "../../organizations/index.ts"
 import { BrokerToken } from "../broker/broker.ts"
 import { connect } from "../connect.ts"
-import { managedAccess } from "../connections.ts"
+import { requireConnecting, requireRightTo } from "../connect-rights.ts"
+import { isUsedByPipelines, managedAccess } from "../connections.ts"
 import { HealthScheduleToken } from "../health/schedule.ts"
 import { OAuth } from "../oauth/service.ts"
 import { OrganizationAppsToken } from "../own-apps/organization-apps.ts"
@@ -18,8 +20,10 @@ const ReturnUrl = z
 export const connectIntegration = defineOperation({
   name: "integrations.connect",
   summary: "Connect an app by credentials, or start an authorization at connect_url.",
+  description:
+    "Members connect private integrations, unless the organization's setting `members_may_connect` is false. Sharing, lending, and new credentials of a shared integration need an admin.",
   http: { method: "POST", path: "/v1/integrations-connect" },
-  access: { scope: "integrations:write", role: "admin" },
+  access: { scope: "integrations:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({
     app: z.string().min(1).max(100).describe("App to connect."),
@@ -49,7 +53,7 @@ export const connectIntegration = defineOperation({
     organization_slug: z.string(),
     status: z.string(),
   }),
-  errors: ["invalid_argument", "not_found", "already_exists", "aborted", "failed_precondition", "resource_exhausted"],
+  errors: ["invalid_argument", "permission_denied", "not_found", "already_exists", "aborted", "failed_precondition", "resource_exhausted"],
   examples: [
     {
       input: {
@@ -71,16 +75,19 @@ export const connectIntegration = defineOperation({
     schedule: HealthScheduleToken,
     oauth: OAuth,
     broker: BrokerToken,
+    organizations: Organizations,
   },
   async handle({ input, caller, deps, work }) {
     // Cleared by the surface already; a second lock, since lending is a decision of people.
     const managed_access = caller.surface === "mcp" ? undefined : input.managed_access
+    await requireConnecting(caller, deps.organizations)
+    requireRightTo(caller, "connect", { shares: input.share_with_org, lends: managed_access === "managed_organizations" })
     const { connection, connectUrl, rotated } = await connect(deps, caller, work, { ...input, managed_access })
     return {
       app: connection.app,
       connect_url: connectUrl,
       integration_id: connection.id,
-      next_step: nextStep(connection.slug, connection.shared, connectUrl, rotated),
+      next_step: nextStep(connection.slug, isUsedByPipelines(connection), connectUrl, rotated),
       organization_name: caller.organization.name,
       organization_slug: caller.organization.slug,
       status: connection.status,
@@ -88,10 +95,10 @@ export const connectIntegration = defineOperation({
   },
 })
 
-function nextStep(slug: string, shared: boolean, connectUrl: string, rotated: boolean): string {
+function nextStep(slug: string, isUsable: boolean, connectUrl: string, rotated: boolean): string {
   if (connectUrl) return "Open connect_url and grant access."
   if (rotated) return `None: "${slug}" uses the new credentials from now on.`
-  return shared
+  return isUsable
     ? `Use it in a pipeline: type integration.call with integration "${slug}".`
     : `It is private to you. To use "${slug}" in pipelines, share it: PATCH /v1/integrations/${slug} with share_with_org.`
 }

@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } from "#core"
 import { BrokerToken } from "../broker/broker.ts"
+import { requireRightTo } from "../connect-rights.ts"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
 import { HealthScheduleToken } from "../health/schedule.ts"
 import { byRef } from "../integrations.ts"
@@ -26,17 +27,19 @@ export const getIntegration = defineOperation({
 export const disconnectIntegration = defineOperation({
   name: "integrations.disconnect",
   summary: "Disconnect an integration and destroy its credentials.",
-  description: "What was granted by an authorization is revoked at the app's authorization server, where that offers it.",
+  description:
+    "What was granted by an authorization is revoked at the app's authorization server, where that offers it. Members disconnect their private integrations; shared ones need an admin.",
   http: { method: "DELETE", path: "/v1/integrations/{id}" },
-  access: { scope: "integrations:write", role: "admin" },
+  access: { scope: "integrations:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false },
   input: z.strictObject({ id: SlugOrId }),
   output: z.object({ integration_id: z.uuid(), status: z.literal("disconnected") }),
-  errors: ["not_found", "aborted"],
+  errors: ["permission_denied", "not_found", "aborted"],
   examples: [connected],
   inject: { store: Store, schedule: HealthScheduleToken, revocation: GrantRevocation, broker: BrokerToken },
   async handle({ input, caller, deps, work }) {
     const connection = await visibleConnection(deps.store, caller, input.id)
+    requireRightTo(caller, "disconnect", { connection })
     const { id, revision } = connection
     await deps.revocation.stage(work, caller.organization.id, connection)
     deps.broker.stageEnd(work, caller.organization.id, connection)

@@ -1,15 +1,17 @@
 // PATCH /v1/integrations/{id}: its name, and who may use it. The slug stays, since pipelines name it.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Name, requireRevision, resultOf, SlugOrId, Store, stageRevision } from "#core"
+import { requireRightTo } from "../connect-rights.ts"
 import { Connections, ConnectionView, managedAccess, viewOf } from "../connections.ts"
 import { visibleConnection } from "./one.ts"
 
 export const updateIntegration = defineOperation({
   name: "integrations.update",
   summary: "Rename an integration, share it or make it private, lend it or end that.",
-  description: "The slug and the id stay. Credentials are replaced by integrations.connect with `rotate_credentials`.",
+  description:
+    "The slug and the id stay. Credentials are replaced by integrations.connect with `rotate_credentials`. Members change their private integrations; sharing, lending, and changes of shared ones need an admin.",
   http: { method: "PATCH", path: "/v1/integrations/{id}" },
-  access: { scope: "integrations:write", role: "admin" },
+  access: { scope: "integrations:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({
     id: SlugOrId,
@@ -19,7 +21,7 @@ export const updateIntegration = defineOperation({
     expected_revision: z.int().min(1).optional(),
   }),
   output: ConnectionView,
-  errors: ["invalid_argument", "not_found", "aborted"],
+  errors: ["invalid_argument", "permission_denied", "not_found", "aborted"],
   examples: [
     {
       given: { connection: "integrations.connect" },
@@ -33,6 +35,7 @@ export const updateIntegration = defineOperation({
     // Cleared by the surface already; a second lock, since lending is a decision of people.
     const managed_access = caller.surface === "mcp" ? undefined : input.managed_access
     const connection = await visibleConnection(deps.store, caller, ref)
+    requireRightTo(caller, "change", { connection, shares: share_with_org, lends: managed_access === "managed_organizations" })
     requireRevision("integration", connection.revision, expected_revision)
     if (managed_access !== undefined && connection.credentials === null) {
       const problem = `"${connection.slug}" is connected by an authorization, which cannot be lent`

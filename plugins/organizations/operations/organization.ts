@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AppError, defineOperation, Name, Timestamp, Uuid } from "#core"
 import type { Organization } from "../collections.ts"
-import { Organizations } from "../directory.ts"
+import { type OrganizationChange, Organizations } from "../directory.ts"
 
 const TimeZone = z
   .string()
@@ -11,8 +11,17 @@ const TimeZone = z
   .refine(isTimeZone, "expected an IANA time zone, such as Europe/Berlin or UTC")
   .describe("IANA time zone of the organization; what runs at a time of day runs by it.")
 
+const MembersMayConnect = z.boolean().describe("Members connect private integrations; false: only admins connect apps.")
+
 const OrganizationResource = z
-  .object({ id: Uuid, slug: z.string(), name: z.string(), time_zone: z.string(), created_at: Timestamp })
+  .object({
+    id: Uuid,
+    slug: z.string(),
+    name: z.string(),
+    time_zone: z.string(),
+    members_may_connect: MembersMayConnect,
+    created_at: Timestamp,
+  })
   .meta({ id: "Organization" })
 
 export const getOrganization = defineOperation({
@@ -30,18 +39,18 @@ export const getOrganization = defineOperation({
 
 export const updateOrganization = defineOperation({
   name: "organization.update",
-  summary: "Change the organization's name or time zone.",
+  summary: "Change the organization's settings: only the fields that are given.",
   http: { method: "PATCH", path: "/v1/organization" },
   access: { scope: "organization:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ name: Name.optional(), time_zone: TimeZone.optional() }),
+  input: z.strictObject({ name: Name.optional(), time_zone: TimeZone.optional(), members_may_connect: MembersMayConnect.optional() }),
   output: OrganizationResource,
   errors: ["invalid_argument"],
   examples: [{ input: { time_zone: "Europe/Berlin" } }],
   inject: { organizations: Organizations },
-  async handle({ input: { name, time_zone }, caller, deps, work }) {
+  async handle({ input, caller, deps, work }) {
     const organization = await required(deps.organizations, caller.organization.id)
-    const change = { ...(name === undefined ? {} : { name }), ...(time_zone === undefined ? {} : { time_zone }) }
+    const change = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as OrganizationChange
     if (Object.keys(change).length === 0) return shown(organization)
     return shown(await deps.organizations.update(work, organization, change))
   },
@@ -53,8 +62,8 @@ async function required(organizations: Organizations, id: string): Promise<Organ
   throw new AppError("not_found", `The organization ${id} no longer exists.`, { reason: "organization_not_accessible" })
 }
 
-function shown({ id, slug, name, time_zone, created_at }: Organization) {
-  return { id, slug, name, time_zone, created_at }
+function shown({ id, slug, name, time_zone, members_may_connect, created_at }: Organization) {
+  return { id, slug, name, time_zone, members_may_connect, created_at }
 }
 
 export function isTimeZone(text: string): boolean {

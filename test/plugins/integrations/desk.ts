@@ -84,6 +84,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     ids,
     schedule,
     pager,
+    organizations: { byId: async () => undefined },
   }
   return {
     folder,

@@ -206,7 +206,7 @@ describe("integrations", () => {
       expect(peer.asked[0]?.headers).to.include({ authorization: "Bearer SECRET-ONE", "idempotency-key": "k-1" })
     })
 
-    it("uses no private connection, no other organization's, and a manager's only where it is lent", async () => {
+    it("uses shared and lent connections, no other private ones, and a manager's only where it is lent", async () => {
       await connect({ name: "Private", share_with_org: false })
       await connect({ name: "Lent", share_with_org: false, managed_access: "managed_organizations" })
       await connect({ name: "Shared" })
@@ -214,10 +214,11 @@ describe("integrations", () => {
         const found = await Promise.all(["private", "lent", "shared"].map((ref) => desk.integrations.find(organization, ref)))
         return found.map((one) => one?.slug)
       }
-      expect(await refs(acme.id)).to.deep.equal([undefined, undefined, "shared"])
+      expect(await refs(acme.id)).to.deep.equal([undefined, "lent", "shared"])
       expect(await refs(other.id)).to.deep.equal([undefined, undefined, undefined])
       desk.managers.set(other.id, acme.id)
       expect(await refs(other.id)).to.deep.equal([undefined, "lent", undefined])
+      expect((await desk.integrations.call(acme.id, "lent", { method: "GET", path: "/" })).status).to.equal(200)
       expect((await desk.integrations.call(other.id, "lent", { method: "GET", path: "/" })).status).to.equal(200)
     })
 
