@@ -89,6 +89,13 @@ export interface KnownEvent {
   readonly exact: boolean
 }
 
+/** What an action may check of the document around it. */
+export interface DocumentAround {
+  readonly source_kind: string
+  readonly auth_mode: string
+  readonly auth_config: Readonly<Record<string, unknown>>
+}
+
 /** How the event of a refused step came about. */
 export interface RefusedEvent {
   /** True if a transform made the event, whose fields then have other names than the sender's. */
@@ -129,8 +136,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   broadcastsTo?(config: z.output<C>): readonly string[]
   /** The rules that `lint` speaks of, by id; each gets a page under docs/rules. */
   readonly rules?: Readonly<Record<string, LintRule>>
-  /** What is wrong with this use that the schema cannot say. `event` is what the step is given, as far as it is known. Pure. */
-  lint?(config: z.output<C>, event?: KnownEvent): readonly ActionFinding[]
+  /** Returns problems of this use that the schema cannot express. `event` is the known part of the step's event. Pure. */
+  lint?(config: z.output<C>, event?: KnownEvent, document?: DocumentAround): readonly ActionFinding[]
   /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not retried. */
   run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
   /** Of a deferred action: the host, mail domain or connection that a run calls. Steps take turns by it, so that one that hangs does not hold up the others. Pure. */

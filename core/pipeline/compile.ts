@@ -161,7 +161,7 @@ function lint(linted: Linted, environment: CompileEnvironment, report: Report): 
   const byId = new Map([...handlers, ...drafts].map((draft) => [draft.id, draft]))
   for (const draft of all) {
     lintReads(draft, { byId, visible: (one) => visibleTo(one, linted) }, report)
-    lintByAction(draft, fields, environment, report)
+    lintByAction(draft, linted, environment, report)
   }
   const reads = all.flatMap((draft) => draft.reads).concat(dedupeReads)
   lintEventReads(reads, fields, environment.saved === true, report)
@@ -183,11 +183,12 @@ function visibleTo(draft: Draft, { ordering, drafts, handlers }: Linted): Readon
 }
 
 /** In `for_each` a step is given an element, of which nothing is known. */
-function lintByAction(draft: Draft, { event }: EventFields, { saved }: CompileEnvironment, report: Report): void {
+function lintByAction(draft: Draft, { fields, checked }: Linted, { saved }: CompileEnvironment, report: Report): void {
   const parsed = draft.config?.parsed
   if (!draft.action?.lint || parsed === undefined) return
+  const event = draft.common.for_each === undefined ? fields.event : undefined
   try {
-    for (const { rule, level, message, field } of draft.action.lint(parsed, draft.common.for_each === undefined ? event : undefined)) {
+    for (const { rule, level, message, field } of draft.action.lint(parsed, event, checked.document)) {
       report.push({
         rule,
         level: saved ? "warning" : level,

@@ -123,6 +123,7 @@ export const signIn = defineRoute({
   maxBodyBytes: 4_096,
   inject: { sessions: Sessions, publicUrl: PublicUrl },
   async handle({ request, deps: { sessions, publicUrl } }) {
+    refuseForeignPage(request)
     const given = await credentialIn(request)
     const bearer = "key" in given ? given.key : sessions.redeem(given.code)
     if (bearer === undefined) {
@@ -145,6 +146,7 @@ export const signOut = defineRoute({
   path: "/console-session",
   inject: { sessions: Sessions, publicUrl: PublicUrl },
   async handle({ request, deps: { sessions, publicUrl } }) {
+    refuseForeignPage(request)
     const { address, requestId, log } = request
     const bearer = parseCookie(request.headers["cookie"] ?? "")[sessionCookie]
     const ending = sessions.signOut({ bearer, organization: undefined, surface: "rest", address, requestId, log })
@@ -155,6 +157,15 @@ export const signOut = defineRoute({
     return { status: 204, headers: { "Set-Cookie": cookieOf(publicUrl(), "", new Date(0)), "Cache-Control": "no-store" } }
   },
 })
+
+/** Throws `permission_denied` if the browser names another page than the service's own. Commands name no origin. */
+function refuseForeignPage({ headers }: RouteRequest): void {
+  const { origin, host, "sec-fetch-site": site } = headers
+  const isForeign = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host)
+  if (!isForeign && (site === undefined || site === "same-origin" || site === "none")) return
+  const message = `Origin: "${origin ?? site}" is not this service. Only its own pages open and end sessions.`
+  throw new AppError("permission_denied", message, { reason: "origin_not_allowed" })
+}
 
 const Given = z.union([z.strictObject({ key: z.string().min(1) }), z.strictObject({ code: z.string().min(1) })])
 

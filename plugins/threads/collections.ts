@@ -50,6 +50,8 @@ export interface StoredAgentRun extends Document {
   state: RunState
   /** 1, and one more each time it is resumed. */
   attempt_number: number
+  /** True if the callback address carries a token. Runs of earlier versions have none. */
+  keyed_callback?: boolean
   input: string
   /** The newest message that the agent is shown: its input, or what the thread ended with when it was resumed. Absent in runs of earlier versions. */
   last_message_id?: string

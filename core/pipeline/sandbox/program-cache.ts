@@ -43,9 +43,9 @@ export class ProgramCache {
     if (this.#folder === null) return
     const path = join(this.#folder, `${program.digest}.json`)
     try {
-      await mkdir(this.#folder, { recursive: true })
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 })
       const half = `${path}.${process.pid}.tmp`
-      await writeFile(half, JSON.stringify(program))
+      await writeFile(half, JSON.stringify(program), { mode: 0o600 })
       await rename(half, path)
     } catch (error) {
       this.#log.warn({ err: error, path }, "A compiled program could not be cached; the next start compiles it again.")

@@ -1,8 +1,9 @@
 // Takes messages and delivery reports of a provider's webhook into conversations. The opt-outs that they hold are part of
 // the event's commit: once the provider is answered, nothing more is sent to the person.
 import { z } from "zod"
-import { defineAction, template, templateJson } from "#core"
+import { type DocumentAround, defineAction, template, templateJson } from "#core"
 import { type Provider, providers, ReceiverToken } from "../../conversations/index.ts"
+import { conversationReceiveRules } from "./rules.ts"
 
 export const conversationReceive = defineAction({
   type: "conversation.receive",
@@ -36,6 +37,12 @@ export const conversationReceive = defineAction({
       yaml: 'type: conversation.receive\nprovider: twilio\npayload: { MessageSid: SM1, From: "+493098765432", To: "+493012345678", Body: Hello }\n',
     },
   ],
+  rules: conversationReceiveRules,
+  lint(_config, _event, document) {
+    if (!document || document.source_kind === "internal" || !isOpen(document)) return []
+    const message = `With auth_mode "${document.auth_mode}" anybody can write messages and opt-outs here. Use provider_signature of the same provider.`
+    return [{ rule: "unproven-messages", level: "error" as const, message }]
+  },
   inject: { receiver: ReceiverToken },
   run: ({ config: { provider, payload, message_id }, context, deps, work }) =>
     deps.receiver.stage(work, context.organization.id, {
@@ -46,3 +53,8 @@ export const conversationReceive = defineAction({
       messageId: message_id || null,
     }),
 })
+
+/** Returns true if the auth mode takes events without a credential. */
+function isOpen({ auth_mode, auth_config }: DocumentAround): boolean {
+  return auth_mode === "none" || auth_mode === "public_artifact" || auth_config["audience"] === "public_and_viewers"
+}

@@ -35,7 +35,7 @@ const refused: ReadonlySet<string> = new Set([
 
 /** Of the names that begin with x-, those that proxies and browsers act on. */
 const reserved =
-  /^x-(?:accel-|forwarded-|original-|request-id$|rewrite-|sendfile|lighttpd-|frame-options$|content-type-options$|ua-compatible$)/
+  /^x-(?:accel-|forwarded-|litespeed-|original-|reproxy-|request-id$|rewrite-|sendfile|lighttpd-|frame-options$|content-type-options$|sourcemap$|ua-compatible$|xss-protection$)/
 
 function mayBeSet(name: string): boolean {
   return allowed.has(name) || (name.startsWith("x-") && !reserved.test(name))

@@ -87,7 +87,13 @@ export const AgentRunResource = z
   })
   .meta({ id: "AgentRun" })
 
-export function shownRun({ organization_id: _organization, agent_id: _agent, last_message_id: _last, ...shown }: StoredAgentRun) {
+export function shownRun({
+  organization_id: _organization,
+  agent_id: _agent,
+  last_message_id: _last,
+  keyed_callback: _keyed,
+  ...shown
+}: StoredAgentRun) {
   return shown
 }
 

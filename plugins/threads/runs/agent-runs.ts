@@ -103,6 +103,7 @@ export class AgentRuns {
       subject,
       state: runMachine.initial,
       attempt_number: 1,
+      keyed_callback: true,
       input,
       last_message_id: asked.id,
       output: "",

@@ -1,5 +1,19 @@
 // Where an agent calls back: to say how far it is, and with its answer. The call is signed as the request to it was.
-import { AppError, Clock, defineRoute, isRecord, isUuid, type Json, nextState, type PublicUrl, Store, UnitsOfWork, Vault } from "#core"
+import { createHmac } from "node:crypto"
+import {
+  AppError,
+  Clock,
+  defineRoute,
+  isRecord,
+  isUuid,
+  type Json,
+  nextState,
+  type PublicUrl,
+  Store,
+  sameSecret,
+  UnitsOfWork,
+  Vault,
+} from "#core"
 import { type AgentAnswer, webhookAnswer } from "../agents/call.ts"
 import { AgentCollection, agentSecretContext } from "../agents/collection.ts"
 import { isSigned } from "../agents/signature.ts"
@@ -9,8 +23,17 @@ import { runMachine } from "./transitions.ts"
 
 const path = "/v1/agent-callbacks"
 
-export function callbackUrl(base: ReturnType<PublicUrl>, organization: string, { id, attempt_number }: StoredAgentRun): string {
-  return `${base}${path}/${organization}/${id}/${attempt_number}`
+/** The address of one attempt of one run. Its token keeps a signed call of one run from being repeated for another run of the agent. */
+export function callbackUrl(
+  { base, vault }: { readonly base: ReturnType<PublicUrl>; readonly vault: Vault },
+  organization: string,
+  { id, attempt_number }: StoredAgentRun,
+): string {
+  return `${base}${path}/${organization}/${id}/${attempt_number}?token=${tokenOf(vault, organization, id, attempt_number)}`
+}
+
+function tokenOf(vault: Vault, organization: string, run: string, attempt: number): string {
+  return createHmac("sha256", vault.keyFor("agent callbacks")).update(`${organization}\n${run}\n${attempt}`).digest("base64url")
 }
 
 export const agentCallback = defineRoute({
@@ -23,6 +46,7 @@ export const agentCallback = defineRoute({
   document: {
     description:
       "Signed as the request to the agent was: `X-Signature-256: sha256=<hex>`, the HMAC-SHA-256 of `{timestamp}.{body}` under the agent's secret, and `X-Signature-Timestamp` in seconds, at most five minutes old.",
+    query: { token: "As in callback_url." },
     path: { organization: "As in callback_url.", run: "As in callback_url.", attempt: "As in callback_url." },
     body: {
       description:
@@ -38,7 +62,8 @@ export const agentCallback = defineRoute({
   async handle({ request, deps }) {
     const { organization = "", run: runId = "", attempt = "" } = request.params
     const body = Buffer.from(await request.body()).toString("utf8")
-    const run = await signedRun(deps, { organization, runId, attempt, headers: request.headers, body })
+    const token = request.query.get("token") ?? ""
+    const run = await signedRun(deps, { organization, runId, attempt, token, headers: request.headers, body })
     const said = objectOf(body)
     const { step, error } = said
     if (typeof step === "string") {
@@ -63,6 +88,7 @@ interface Called {
   readonly organization: string
   readonly runId: string
   readonly attempt: string
+  readonly token: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -70,13 +96,14 @@ interface Called {
 /** Throws the same for what does not exist and for what is not signed. */
 async function signedRun(
   { store, vault, clock }: { readonly store: Store; readonly vault: Vault; readonly clock: Clock },
-  { organization, runId, attempt, headers, body }: Called,
+  { organization, runId, attempt, token, headers, body }: Called,
 ): Promise<StoredAgentRun> {
   const run = isUuid(organization) && isUuid(runId) ? await store.open(AgentRunCollection, organization).get(runId) : undefined
   const agent = run && (await store.open(AgentCollection, organization).get(run.agent_id))
   if (run && agent && String(run.attempt_number) === attempt) {
     const secret = vault.open(agent.secret, agentSecretContext(agent.id))
-    if (isSigned(secret, headers, body, clock.now())) return run
+    const isOfRun = !run.keyed_callback || sameSecret(token, tokenOf(vault, organization, runId, run.attempt_number))
+    if (isOfRun && isSigned(secret, headers, body, clock.now())) return run
   }
   const message = "The call back is not signed by the agent of such a run and attempt, within the last five minutes."
   throw new AppError("unauthenticated", message, { reason: "callback_refused" })

@@ -1,5 +1,5 @@
 // Asking the agent of a run, as a durable job; and ending a run whose agent never called back.
-import { AppError, defineJob, derivedUuid, type Json, PublicUrl, Store, UnitsOfWork } from "#core"
+import { AppError, defineJob, derivedUuid, type Json, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { type AgentTurn, AskAgents } from "../agents/call.ts"
 import { AgentCollection, type AgentContact, contactOf } from "../agents/collection.ts"
 import { AgentRunCollection, type StoredAgentRun, type StoredMessage } from "../collections.ts"
@@ -17,7 +17,15 @@ const passing = new Set(["unavailable", "deadline_exceeded", "aborted"])
 export const runJob = defineJob({
   ...runRef,
   summary: "Asks the agent of a run.",
-  inject: { store: Store, works: UnitsOfWork, runs: AgentRunsToken, agents: AskAgents, threads: Threads, publicUrl: PublicUrl },
+  inject: {
+    store: Store,
+    works: UnitsOfWork,
+    runs: AgentRunsToken,
+    agents: AskAgents,
+    threads: Threads,
+    publicUrl: PublicUrl,
+    vault: Vault,
+  },
   async run({ payload: { run_id, attempt_number }, deps, organization = "", attempt, last, signal }) {
     const { runs, store, threads, publicUrl } = deps
     const before = await store.open(AgentRunCollection, organization).get(run_id)
@@ -40,7 +48,7 @@ export const runJob = defineJob({
       const answer = await deps.agents.ask(organization, {
         id: derivedUuid("agent run", begun.id, String(attempt_number)),
         agent: contactOf(agent),
-        body: bodyOf(begun, agent, messages, callbackUrl(publicUrl(), organization, begun)),
+        body: bodyOf(begun, agent, messages, callbackUrl({ base: publicUrl(), vault: deps.vault }, organization, begun)),
         turns: turnsOf(begun, messages),
         signal,
         mayCallBack: true,

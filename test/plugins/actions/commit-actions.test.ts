@@ -91,6 +91,11 @@ describe("respond", () => {
     "Origin-Trial",
     "Link",
     "X-Accel-Redirect",
+    "X-LiteSpeed-Location",
+    "X-Reproxy-URL",
+    "X-SourceMap",
+    "SourceMap",
+    "X-XSS-Protection",
     "X-Request-Id",
     "X-Forwarded-Host",
   ]) {

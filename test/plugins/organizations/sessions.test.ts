@@ -73,6 +73,24 @@ describe("sessions of browsers", () => {
     expect((await make({ authorization: "Bearer mr_api_wrong", origin: host.url })).status).to.equal(401)
   })
 
+  it("are opened and ended by the service's own pages only", async () => {
+    const cookie = await signedIn()
+    const send = async (method: string, headers: Record<string, string>) => {
+      const body = method === "POST" ? { body: JSON.stringify({ key: host.adminKey }) } : {}
+      return (
+        await fetch(`${host.url}/console-session`, { method, headers: { cookie, "content-type": "application/json", ...headers }, ...body })
+      ).status
+    }
+    for (const method of ["POST", "DELETE"]) {
+      for (const headers of [{ origin: "https://evil.test" }, { origin: "null" }, { "sec-fetch-site": "cross-site" }] as const)
+        expect(await send(method, headers), `${method} ${JSON.stringify(headers)}`).to.equal(403)
+    }
+    expect((await call(cookie, "/v1/me")).status).to.equal(200)
+    expect(await send("POST", { origin: host.url })).to.equal(204)
+    expect(await send("DELETE", { origin: host.url, "sec-fetch-site": "same-origin" })).to.equal(204)
+    expect((await call(cookie, "/v1/me")).status).to.equal(401)
+  })
+
   it("end when they are not used, when their time is over, and with the key that opened them", async () => {
     const cookie = await signedIn()
     host.clock.move(59 * 60_000)

@@ -121,7 +121,8 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     agent.answer(() => ({ status: 202 }))
     const waiting = await start("worker", "Call back.")
     await until("the agent having taken it", async () => (await there<Run>("GET", `/v1/agent-runs/${waiting.id}`)).state === "waiting")
-    const callback = new URL(String(agent.asked[0]?.body["callback_url"])).pathname
+    const { pathname, search } = new URL(String(agent.asked[0]?.body["callback_url"]))
+    const callback = `${pathname}${search}`
     agent.answer(() => "silent")
     models.answer(() => "silent")
     const byWebhook = await start("worker", "Never answered at first.")

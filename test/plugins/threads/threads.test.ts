@@ -157,12 +157,21 @@ describe("threads", () => {
       await callBack(url, { output: "Forged" }, signed("{}")),
       await callBack(url, { output: "Forged" }, signed(JSON.stringify({ output: "Forged" }), "whsec_other")),
       await callBack(url, { output: "Late" }, signed(JSON.stringify({ output: "Late" }), secret, host.clock.now() - 400_000)),
-      await callBack(url.replace(/\/1$/, "/2"), { output: "Early" }),
+      await callBack(url.replace(/\/1\?/, "/2?"), { output: "Early" }),
+      await callBack(url.replace(/\?.*/, ""), { output: "Without a token" }),
+      await callBack(url.replace(/token=.{4}/, "token=AAAA"), { output: "Another token" }),
       await callBack(url.replace(run.id, "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"), { output: "Nobody's" }),
       await callBack(url.replace(/callbacks\/[^/]+/, "callbacks/elsewhere"), { output: "Elsewhere" }),
     ]
     for (const { status, body } of refusals) expect([status, body.details.reason]).to.deep.equal([401, "callback_refused"])
     expect((await read(run)).state).to.equal("waiting")
+    // A signed call of one run is worth nothing at the address of another.
+    const other = await handedOver("Another run")
+    const [token] = /token=.*/.exec(url) ?? [""]
+    const body = JSON.stringify({ output: "Repeated" })
+    expect((await callBack(other.url.replace(/token=.*/, token), { output: "Repeated" }, signed(body))).status).to.equal(401)
+    expect((await read(other.run)).state).to.equal("waiting")
+    expect((await callBack(other.url, { output: "Ended." })).status).to.equal(200)
     expect((await callBack(url, { step: "Half way" })).body.state).to.equal("waiting")
     expect((await callBack(url, { summary: "No output" })).body.details.reason).to.equal("agent_unusable")
     expect((await callBack(url, { output: "There." })).body.state).to.equal("succeeded")
