@@ -70,9 +70,16 @@ function standardProblem(secret: string): string | undefined {
   return keyBytes(secret, "whsec") ? undefined : `it must be ${keyForm.whsec}.`
 }
 
-/** What no secret may be, of any mode. */
+/** Shorter ones can be guessed from one signed event. */
+const minSecretLength = 16
+
+/** Checks a secret of any mode. Throws AppError `invalid_argument`. */
 export function plainSecret(secret: string): void {
   if (secret === "") throw bad("The secret is empty.")
+  if (secret.length < minSecretLength)
+    throw bad(`The secret has ${secret.length} characters; use at least ${minSecretLength}, or leave it out to get a generated one.`)
+  // A public key in PEM has line breaks.
+  if (/[^\P{Cc}\t\r\n]/u.test(secret)) throw bad("The secret has a control character; use visible characters.")
   if (secret !== secret.trim()) throw bad("The secret has white space around it; store it exactly as it is used.")
 }
 

@@ -110,10 +110,10 @@ describe("pipelines run, what is given", () => {
     })
 
   it("holds a captured request against the document's own secret, and says when that is not set", async () => {
-    folder.write("captured.json", captured("real"))
+    folder.write("captured.json", captured("the-real-secret-of-hub"))
     const [right, wrong, unset] = await Promise.all([
-      folder.run(["run", stars, "--event", "captured.json"], { GITHUB_WEBHOOK_SECRET: "real" }),
-      folder.run(["run", stars, "--event", "captured.json"], { GITHUB_WEBHOOK_SECRET: "other" }),
+      folder.run(["run", stars, "--event", "captured.json"], { GITHUB_WEBHOOK_SECRET: "the-real-secret-of-hub" }),
+      folder.run(["run", stars, "--event", "captured.json"], { GITHUB_WEBHOOK_SECRET: "another-secret-of-hub" }),
       folder.run(["run", stars, "--event", "captured.json"]),
     ])
     expect(right.code, right.output).to.equal(0)
@@ -124,14 +124,16 @@ describe("pipelines run, what is given", () => {
       .and.not.include("is not set")
     expect(unset.code).to.equal(1)
     expect(unset.output).to.include("GITHUB_WEBHOOK_SECRET is not set")
-    for (const { output } of [right, wrong, unset]) expect(output).to.not.include("real")
+    for (const { output } of [right, wrong, unset]) expect(output).to.not.include("the-real-secret-of-hub")
   })
 
   it("signs what carries no signature, with any secret of the document", async () => {
-    const { headers, ...rest } = JSON.parse(captured("real")) as { headers: Record<string, string> }
+    const { headers, ...rest } = JSON.parse(captured("the-real-secret-of-hub")) as { headers: Record<string, string> }
     const { "X-Hub-Signature-256": _, ...unsigned } = headers
     folder.write("unsigned.json", JSON.stringify({ ...rest, headers: unsigned }))
-    const { code, output } = await folder.run(["run", stars, "--event", "unsigned.json"], { GITHUB_WEBHOOK_SECRET: "real" })
+    const { code, output } = await folder.run(["run", stars, "--event", "unsigned.json"], {
+      GITHUB_WEBHOOK_SECRET: "the-real-secret-of-hub",
+    })
     expect(code, output).to.equal(0)
   })
 

@@ -45,7 +45,7 @@ describe("tracing of events", () => {
     const made = await new Bench(host).make({
       name: "Guarded",
       auth_mode: "shared_secret_header",
-      auth_config: { secret: "trace-SECRET-1" },
+      auth_config: { secret: "trace-SECRET-number-1" },
     })
     expect((await post(made.inbound_url, {}, { traceparent, "x-webhook-secret": "guess-SECRET-2" })).status).to.equal(401)
     await until(() => inTrace().some(({ name }) => name === "event"))

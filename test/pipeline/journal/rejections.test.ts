@@ -13,12 +13,12 @@ onBothStores("a flood of rejections", ({ start }) => {
     const made = await bench.make({
       name: "Flooded",
       auth_mode: "shared_secret_header",
-      auth_config: { secret: "flood-SECRET" },
+      auth_config: { secret: "flood-SECRET-of-many" },
       request_schema: { type: "object", required: ["n"] },
     })
-    const calm = await bench.make({ name: "Calm", auth_mode: "shared_secret_header", auth_config: { secret: "flood-SECRET" } })
+    const calm = await bench.make({ name: "Calm", auth_mode: "shared_secret_header", auth_config: { secret: "flood-SECRET-of-many" } })
     const wrong = { "x-webhook-secret": "guess" }
-    const right = { "x-webhook-secret": "flood-SECRET" }
+    const right = { "x-webhook-secret": "flood-SECRET-of-many" }
     for (let n = 0; n < 4; n++) {
       await Promise.all(Array.from({ length: 15 }, () => post(made.inbound_url, { n }, wrong)))
       host.clock.move(1_000)

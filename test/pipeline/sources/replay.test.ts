@@ -98,12 +98,12 @@ onStoresInTurn("replay", ({ start }) => {
     const { inbound_url } = await bench.make({
       name: "Guarded",
       auth_mode: "shared_secret_header",
-      auth_config: { secret: "guard-SECRET" },
+      auth_config: { secret: "guard-SECRET-of-replay" },
     })
     await post(inbound_url, { n: 1 }, { "x-webhook-secret": "wrong" })
     const refused = await replay("guarded", (await bench.newest("guarded")).id)
     expect([refused.status, refused.body.details?.reason]).to.deep.equal([400, "not_verified"])
-    const malformed = await post(inbound_url, "{", { "x-webhook-secret": "guard-SECRET" })
+    const malformed = await post(inbound_url, "{", { "x-webhook-secret": "guard-SECRET-of-replay" })
     expect(malformed.status).to.equal(400)
     const gone = await replay("guarded", (await bench.newest("guarded")).id)
     expect([gone.status, gone.body.details?.reason]).to.deep.equal([400, "payload_expired"])

@@ -65,9 +65,17 @@ describe("hmac_sha256", () => {
   })
 
   it("refuses secrets that can only be mistakes", () => {
-    for (const secret of ["", " x", "x\n"])
+    for (const secret of [
+      "",
+      "x",
+      "fifteen-letters",
+      " with-space-before",
+      "with-line-break\n",
+      "\0".repeat(32),
+      `a-long-secret-${"\u0007"}-bell`,
+    ])
       expect(() => hmacSha256.checkSecret?.(secret, hmacSha256.config.parse({})), JSON.stringify(secret)).to.throw()
-    expect(() => hmacSha256.checkSecret?.("It's fine", hmacSha256.config.parse({}))).not.to.throw()
+    expect(() => hmacSha256.checkSecret?.("It's fine as it is", hmacSha256.config.parse({}))).not.to.throw()
   })
 })
 
