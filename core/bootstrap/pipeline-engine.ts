@@ -94,6 +94,7 @@ export class Engine {
   readonly step: DeferredServices
   readonly retry: PipelineEngine["retry"]
   readonly asSender: PipelineEngine["asSender"]
+  readonly gateHolds: PipelineEngine["gateHolds"]
   readonly stopping = new AbortController()
   readonly templates: RenderWorker
 
@@ -141,7 +142,8 @@ export class Engine {
       assertLease,
     })
     const unserved = new UnservedRequests(log, clock, meter.countUnserved)
-    const immediate = { ...step, intents: storedIntents({ store, clock, keepMs: payloadsDays * dayMs }) }
+    const keeper = () => (container.has(Gatekeeper) ? container.get(Gatekeeper) : undefined)
+    const immediate = { ...step, keeper, intents: storedIntents({ store, clock, keepMs: payloadsDays * dayMs }) }
     const parts: ProcessorServices = {
       clock,
       log,
@@ -196,7 +198,7 @@ export class Engine {
       ...step,
       slots: new StepSlots({ slots: config.jobs.concurrency, clock, metrics }),
       vault: args.vault,
-      keeper: () => (container.has(Gatekeeper) ? container.get(Gatekeeper) : undefined),
+      keeper,
       pipelineAt: async (organization, id, revision) => {
         const stored = await source().atRevision(organization, id, revision)
         return stored ? this.pipelines.of(stored) : null
@@ -205,6 +207,7 @@ export class Engine {
         if (entry.organization_id) container.get(Live).emit(entry.organization_id, announcementOf(entry))
       },
     }
+    this.gateHolds = async (organization, gate) => (await keeper()?.holds(organization, gate)) ?? false
     this.asSender = async (stored, event): Promise<SenderRequest | undefined> => {
       const known = authMode(stored.document.auth_mode)
       if (stored.endpoint_id === null || !known) return undefined

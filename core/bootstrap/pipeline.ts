@@ -65,6 +65,7 @@ export function provideEngine(
         },
         replay: (stored, executionId, caller, options) => engine.replay.replay(stored, executionId, caller, options),
         asSender: engine.asSender,
+        gateHolds: engine.gateHolds,
         retry: engine.retry,
       }
     },

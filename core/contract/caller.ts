@@ -15,6 +15,11 @@ export function roleAtLeast(role: Role, needed: Role): boolean {
 /** The surface a call came through. */
 export type Surface = "rest" | "mcp" | "live" | "internal"
 
+/** Returns true for MCP calls, heartbeats and scoped tokens: programs that act for a person. */
+export function isAgent({ surface, scopes }: Pick<Caller, "surface" | "scopes">): boolean {
+  return surface === "mcp" || scopes !== undefined
+}
+
 /** One period in which an organization manages another. A later period of the same two has another `since`. */
 export interface ManagementLink {
   readonly manager_id: string

@@ -109,6 +109,8 @@ export interface PipelineEngine {
   ): Promise<SenderRequest | undefined>
   /** Stages that the deferred steps of an execution which failed permanently are retried. Returns their ids. */
   retry(pipeline: StoredPipeline, executionId: string, work: UnitOfWork): Promise<readonly string[]>
+  /** Returns true if the organization asks for approval of steps of this action type. */
+  gateHolds(organization: string, actionType: string): Promise<boolean>
 }
 
 export const PipelineEngine = token<PipelineEngine>("PipelineEngine")

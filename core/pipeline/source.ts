@@ -15,6 +15,8 @@ export interface StoredPipeline {
   readonly purpose: PipelineDocument["purpose"]
   /** Opened; more than one while an old one is being rotated out. */
   readonly secrets: readonly VerificationSecret[]
+  /** Fields that an agent changed and no person has saved since. While there are any, each step waits at its gate. */
+  readonly agentFields?: readonly string[]
 }
 
 export interface PipelineRef {

@@ -36,6 +36,8 @@ export interface PipelineRecord extends Document {
   /** Pairs of dataset and key column, for the split-leads warning. */
   upserts: { dataset: string; key: string }[]
   revision: number
+  /** Fields that an agent changed and no person has saved since; see agent-changes.ts. */
+  agent_fields?: string[]
   /** The file it came from, as it was last applied from it; null for pipelines made by callers. */
   file: AppliedFile | null
   created_at: string
@@ -69,6 +71,7 @@ export interface RevisionRecord extends Document {
   pipeline_id: string
   revision: number
   document: Json
+  agent_fields?: string[]
   at: string
 }
 

@@ -1,6 +1,6 @@
 // What a document needs before it is saved: that it compiles, its datasets, its page, a secret of the right form.
 import { AppError, type Caller, type UnitOfWork } from "#core"
-import type { Declarations, Finding, PipelineDocument, PipelineEngine } from "#core/engine"
+import type { Declarations, Finding, Graph, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { Datasets } from "../datasets/index.ts"
 import type { Integrations } from "../integrations/index.ts"
 import type { Pages } from "../pages/index.ts"
@@ -30,15 +30,22 @@ export class Needs {
   async compile(
     document: PipelineDocument,
     organization: Organization,
-  ): Promise<{ writesTo: readonly string[]; upserts: PipelineRecord["upserts"]; warnings: string[] }> {
+  ): Promise<{ graph: Graph; writesTo: readonly string[]; upserts: PipelineRecord["upserts"]; warnings: string[] }> {
     const compilation = await this.#deps.engine.compile(document, organization)
     if (!compilation.ok) throw refusedByFindings(compilation.findings)
     const { graph, findings } = compilation
     return {
+      graph,
       writesTo: graph.writesTo,
       upserts: [...graph.upserts],
       warnings: findings.map((finding) => `${finding.rule}: ${finding.message}`),
     }
+  }
+
+  /** Undefined if the document no longer compiles. */
+  async graphOf(document: PipelineDocument, organization: Organization): Promise<Graph | undefined> {
+    const compilation = await this.#deps.engine.compile(document, organization)
+    return compilation.ok ? compilation.graph : undefined
   }
 
   /** Makes those that are missing, in the same work. */

@@ -21,6 +21,7 @@ import { Declarations, isFedFromInside, type PipelineDocument, PipelineEngine, p
 import { Datasets } from "../datasets/index.ts"
 import { Integrations } from "../integrations/index.ts"
 import { Pages } from "../pages/index.ts"
+import { agentFieldsAfter, agentFieldsOfNew, checkAgentChange } from "./agent-changes.ts"
 import { type AppliedFile, Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import { newEndpointId } from "./endpoint-id.ts"
 import { LeadSplits } from "./lead-splits.ts"
@@ -48,6 +49,7 @@ export interface FileUpdate {
 export interface SaveOptions {
   /** It is one of many that are saved together: `leadSplits.among` is asked when all are. */
   readonly amongMany?: boolean
+  readonly byAgent?: boolean
 }
 
 export type Overlap = "1h" | "24h" | "7d"
@@ -96,13 +98,17 @@ export class EventPipelines extends PipelineRecords {
     work: UnitOfWork,
     file: PipelineRecord["file"] = null,
     reserved?: Reserved,
-    { amongMany = false }: SaveOptions = {},
+    { amongMany = false, byAgent = false }: SaveOptions = {},
   ): Promise<Saved> {
-    const { ids, clock, declared } = this.#deps
+    const { ids, clock, declared, engine } = this.#deps
     const { config, secret: givenSecret } = splitSecret(given.auth_config)
     const slug = given.slug ?? slugOf(given.name, "pipeline")
     const asked = internalAuth({ ...given, slug, auth_config: config }, givenSecret)
     const compiled = await this.#needs.compile(asked, organization)
+    const isActive = asked.state === "active"
+    const held = byAgent
+      ? await checkAgentChange(engine, { organization: organization.id, before: undefined, after: compiled.graph, isActive })
+      : []
     const document = reserved ? { ...asked, purpose: reserved.purpose } : asked
     const purpose = reserved?.purpose ?? purposeOf(asked.purpose, compiled.writesTo)
     const plan = planSecret(declared, document, givenSecret, generateSecret)
@@ -128,6 +134,7 @@ export class EventPipelines extends PipelineRecords {
       write_target_datasets: datasets.targets,
       upserts: [...compiled.upserts],
       revision: 1,
+      agent_fields: agentFieldsOfNew(document, byAgent),
       file: file && { ...file, applied_revision: 1, applied_secret: secrets[0]?.id ?? null },
       created_at: at,
       updated_at: at,
@@ -143,6 +150,7 @@ export class EventPipelines extends PipelineRecords {
     this.#deps.invalidation.announce(work, pipelineTopic, id)
     const warnings = [
       ...compiled.warnings,
+      ...held,
       ...(plan.warning ? [plan.warning] : []),
       ...(await this.dependencyWarnings(organization.id, record)),
       ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
@@ -158,7 +166,7 @@ export class EventPipelines extends PipelineRecords {
     work: UnitOfWork,
     expectedRevision?: number,
     file?: FileUpdate,
-    { amongMany = false }: SaveOptions = {},
+    { amongMany = false, byAgent = false }: SaveOptions = {},
   ): Promise<Saved> {
     const stored = await this.get(organization.id, reference)
     requireRevision("pipeline", stored.revision, expectedRevision, { slug: stored.slug })
@@ -167,6 +175,14 @@ export class EventPipelines extends PipelineRecords {
     const { source_kind: _s, auth_mode: _m, auth_config: _c, slug: _slug, ...changes } = given
     const document = { ...stored.document, ...changes }
     const compiled = await this.#needs.compile(document, organization)
+    const held = byAgent
+      ? await checkAgentChange(this.#deps.engine, {
+          organization: organization.id,
+          before: await this.#needs.graphOf(stored.document, organization),
+          after: compiled.graph,
+          isActive: document.state === "active",
+        })
+      : []
     const purpose = stored.purpose === "page_events" ? stored.purpose : purposeOf(document.purpose, compiled.writesTo)
     if (changes.owner_artifact_id !== undefined) await this.#needs.checkOwner(organization.id, document)
     const datasets =
@@ -189,12 +205,14 @@ export class EventPipelines extends PipelineRecords {
       write_target_datasets: datasets.targets,
       upserts: [...compiled.upserts],
       revision,
+      agent_fields: agentFieldsAfter(stored, document, { byAgent, given: Object.keys(given), rotates: fresh !== undefined }),
       file: file === undefined ? stored.file : { ...file.mark, applied_revision: revision, ...(fresh && { applied_secret: fresh.id }) },
       updated_at: at,
     }
     this.#stageReplacement(work, organization.id, stored, record, at)
     const warnings = [
       ...compiled.warnings,
+      ...held,
       ...(await this.dependencyWarnings(organization.id, record)),
       ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
     ]
@@ -210,7 +228,7 @@ export class EventPipelines extends PipelineRecords {
   async rotateSecret(
     organization: string,
     reference: string,
-    options: { secret?: string | undefined; overlap?: Overlap | undefined },
+    options: { secret?: string | undefined; overlap?: Overlap | undefined; byAgent?: boolean },
     work: UnitOfWork,
   ): Promise<Saved> {
     const stored = await this.get(organization, reference)
@@ -233,6 +251,7 @@ export class EventPipelines extends PipelineRecords {
     const record = {
       ...stored,
       secrets: [this.secrets.keep(stored.id, plain, now), ...kept],
+      agent_fields: agentFieldsAfter(stored, stored.document, { byAgent: options.byAgent ?? false, given: [], rotates: true }),
       revision: stored.revision + 1,
       file: stillApplied(stored),
       updated_at: at,
@@ -272,6 +291,7 @@ export class EventPipelines extends PipelineRecords {
       pipeline_id: record.id,
       revision: record.revision,
       document: record.document as never,
+      agent_fields: record.agent_fields ?? [],
       at,
     })
   }

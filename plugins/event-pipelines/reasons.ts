@@ -53,6 +53,12 @@ export const reasons = defineReasons({
     remedy: "Leave these fields as they are.",
     details: { fields: FieldProblems },
   },
+  person_needed: {
+    code: "permission_denied",
+    summary: "An agent cannot take a step from its gate.",
+    remedy: "Ask a person to change the pipeline.",
+    details: { step: z.string().describe("Id of the step.") },
+  },
   secret_not_found: {
     code: "not_found",
     summary: "The pipeline has no such secret, or it has ended.",

@@ -24,6 +24,7 @@ export function pipelineSource({ store, clock, works, invalidation, pipelines, o
     endpoint_id: record.endpoint_id,
     revision: record.revision,
     document,
+    ...(record.agent_fields && { agentFields: record.agent_fields }),
     purpose: record.purpose,
     secrets: pipelines.secrets.open(record.id, record.secrets, clock.now()),
   })
@@ -47,7 +48,8 @@ export function pipelineSource({ store, clock, works, invalidation, pipelines, o
       const current = await inOrganization(organization, record)
       if (!current || current.revision === revision) return current
       const earlier = await store.open(Revisions, organization).get(`${id}:${revision}`)
-      return earlier && { ...current, revision, document: earlier.document as unknown as PipelineDocument }
+      if (!earlier) return undefined
+      return { ...current, revision, document: earlier.document as unknown as PipelineDocument, agentFields: earlier.agent_fields ?? [] }
     },
     async keepDeliveredSecret(pipeline, secret) {
       const organization = pipeline.organization.id
@@ -70,6 +72,7 @@ export function pipelineSource({ store, clock, works, invalidation, pipelines, o
           pipeline_id: record.id,
           revision,
           document: record.document as never,
+          agent_fields: record.agent_fields ?? [],
           at: timestamp(now),
         })
         invalidation.announce(work, pipelineTopic, record.id)

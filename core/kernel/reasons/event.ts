@@ -72,6 +72,11 @@ export const eventReasons = defineReasons({
     remedy: "Ask for it again with a key that is valid.",
     details: { approval_id: z.string().describe("The approval.") },
   },
+  awaited_step_gated: {
+    code: "failed_precondition",
+    summary: "A step before the reply cannot wait for approval, and an agent changed its pipeline.",
+    remedy: "Remove `await` from the step, or let a person save the pipeline.",
+  },
   cannot_be_gated: {
     code: "failed_precondition",
     summary:

@@ -14,7 +14,7 @@ import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry, StepRecord } from "../journal/entry.ts"
 import { type DeferredPayload, type DeferredServices, deferredJobId } from "./deferred-payload.ts"
 import { Execution, type Runnable } from "./execution.ts"
-import { type GateState, gateState } from "./gated-step.ts"
+import { asksAtGate, type GateState, gateState } from "./gated-step.ts"
 import { behindHandled } from "./immediate.ts"
 import { type AttemptOptions, aimOf, attemptStep, recordOutcome, type StepOutcome, withDeadline } from "./step.ts"
 import type { Rest } from "./step-slots.ts"
@@ -116,7 +116,7 @@ export class DeferredRun {
       execution.skipped(step, after)
       return this.#keep(step, work)
     }
-    const gate: GateState = step.gated ? await this.#gate(step, work) : { kind: "open" }
+    const gate: GateState = asksAtGate(this.#execution.input, step) ? await this.#gate(step, work) : { kind: "open" }
     if (gate.kind === "waits") return
     const approval_id = execution.steps[step.id]?.approval_id
     const tried = await this.#attempt(step, attempts, work, gate)

@@ -10,7 +10,7 @@ import { literalConfig } from "../compile/literal-config.ts"
 import type { Step } from "../graph.ts"
 import type { StepRecord } from "../journal/entry.ts"
 import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
-import type { Execution } from "./execution.ts"
+import type { Execution, Runnable } from "./execution.ts"
 
 export type GateState =
   /** Nobody needs to be asked, or the step's condition is false. */
@@ -30,11 +30,25 @@ export interface GateArgs {
   readonly jobId: string
 }
 
+/** Returns true if the step asks at its gate: its author wrote `gate`, or an agent changed the pipeline. */
+export function asksAtGate({ stored }: Pick<Runnable, "stored">, step: Step): boolean {
+  return step.action.timing === "deferred" && (step.gated || (stored.agentFields?.length ?? 0) > 0)
+}
+
+/** Refuses a step that runs before the reply in a pipeline that an agent changed, if its gate holds. Such a step cannot wait. */
+export async function refuseAwaited(execution: Execution, step: Step, keeper: Gatekeeper | undefined): Promise<AppError | undefined> {
+  const { stored } = execution.input
+  if (!keeper || !asksAtGate(execution.input, step) || !(await keeper.holds(stored.organization.id, step.action.type))) return undefined
+  const message = `The step "${step.id}" runs before the reply and cannot wait for approval, and an agent changed the pipeline. Remove "await", or let a person save the pipeline.`
+  return new AppError("failed_precondition", message, { reason: "awaited_step_gated", retryable: false })
+}
+
 /** Where the step stands before its gate. */
 export async function gateState(args: GateArgs): Promise<GateState> {
   const { execution, step, record, keeper } = args
   const organization = execution.input.stored.organization.id
   if (!keeper) {
+    if (!step.gated) return { kind: "open" }
     const message = `The step "${step.id}" waits for approval, and no plugin that keeps approvals is loaded.`
     return { kind: "refused", error: new AppError("failed_precondition", message, { reason: "approvals_not_loaded", retryable: false }) }
   }
@@ -58,12 +72,14 @@ async function file({ execution, step, work, renderer, jobId }: GateArgs, keeper
     return { kind: "refused", error: new AppError("failed_precondition", message, { reason: "cannot_be_gated", retryable: false }) }
   }
   const { stored, executionId } = execution.input
+  const agent = stored.agentFields ?? []
+  const changed = agent.length > 0 ? ` An agent changed ${agent.join(", ")} of the pipeline.` : ""
   const times = inputs.length === 1 ? "" : ` (${inputs.length} times)`
   const filed = keeper.file(work, stored.organization.id, derivedUuid(executionId, step.id, "approval"), {
     gate: gateOfAction(step.action),
     subject: { kind: "step", name: `${stored.slug}.${step.id}` },
     what: `${step.action.summary}${times}`,
-    why: `Step "${step.id}" of the pipeline "${stored.slug}", execution ${executionId}.`,
+    why: `Step "${step.id}" of the pipeline "${stored.slug}", execution ${executionId}.${changed}`,
     requester: { credential_id: null, user_id: null, surface: "internal" },
     input: inputs as Json,
     job: jobId,

@@ -1,12 +1,16 @@
 // The part of a graph before the reply. Where every step only stages writes, it is a plain loop; where some wait for the
 // world outside, steps start as soon as what they need has finished, side by side.
+import type { Gatekeeper } from "../../contract/gate.ts"
 import type { Step } from "../graph.ts"
 import type { Execution, Failure } from "./execution.ts"
+import { refuseAwaited } from "./gated-step.ts"
 import type { Intents } from "./intents.ts"
 import { attemptStep, isPromise, recordOutcome, runWithRetries, type StepOutcome, type StepServices } from "./step.ts"
 
 export interface ImmediateServices extends StepServices {
   readonly intents: Intents
+  /** Undefined if no plugin keeps approvals. */
+  readonly keeper?: () => Gatekeeper | undefined
 }
 
 /** Resolves to what made the execution fail, or null. Deferred steps are marked pending (or skipped, behind a handled failure). */
@@ -68,6 +72,8 @@ async function runAwaited(execution: Execution, step: Step, services: ImmediateS
   if (step.action.timing !== "deferred") {
     return settle(execution, step, await attemptStep(execution, step, 1, services, execution.work, execution.signal), 1, started, services)
   }
+  const refused = services.rehearse ? undefined : await refuseAwaited(execution, step, services.keeper?.())
+  if (refused) return settle(execution, step, { ok: false, error: refused }, 0, started, services)
   const earlier = await services.intents.begin(execution, step)
   if (earlier) return settle(execution, step, { ok: true, result: earlier.result }, 0, started, services)
   const { outcome, attempts } = await runWithRetries(execution, step, services, execution.work)

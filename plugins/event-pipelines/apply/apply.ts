@@ -9,8 +9,13 @@ import { markOf, takenSecret } from "./named-secret.ts"
 import type { Planned } from "./plan.ts"
 import { unsetWarnings, wanted } from "./waiting.ts"
 
-export interface ApplyArgs {
+/** Who applies. */
+export interface Applier {
   readonly organization: Organization
+  readonly byAgent: boolean
+}
+
+export interface ApplyArgs extends Applier {
   readonly planned: readonly Planned[]
   /** Goes over what was changed on the server. */
   readonly force: boolean
@@ -18,49 +23,49 @@ export interface ApplyArgs {
 
 /** Stages everything; returns further warnings by slug. Throws `failed_precondition` where something is refused or drifted. */
 export async function stagePlan(
-  { organization, planned, force }: ApplyArgs,
+  { organization, byAgent, planned, force }: ApplyArgs,
   pipelines: EventPipelines,
   work: UnitOfWork,
 ): Promise<Map<string, string[]>> {
   refuse(planned, force)
   const warnings = new Map<string, string[]>()
   for (const one of planned) {
-    const further = await stageOne(organization, one, pipelines, work)
+    const further = await stageOne({ organization, byAgent }, one, pipelines, work)
     if (further) warnings.set(one.change.slug, further)
   }
   return warnings
 }
 
 /** The plan with all that saving warns of, and refuses: each is staged as an apply would, and thrown away. */
-export async function rehearse(organization: Organization, planned: readonly Planned[], pipelines: EventPipelines): Promise<Planned[]> {
+export async function rehearse(applier: Applier, planned: readonly Planned[], pipelines: EventPipelines): Promise<Planned[]> {
   const work = new StagedWork("plan")
   const rehearsed: Planned[] = []
   for (const one of planned) {
     const { change } = one
-    const told = change.action === "refused" ? {} : await rehearseOne(organization, one, pipelines, work)
+    const told = change.action === "refused" ? {} : await rehearseOne(applier, one, pipelines, work)
     rehearsed.push({ ...one, change: { ...change, ...told } })
   }
   return rehearsed
 }
 
 async function rehearseOne(
-  organization: Organization,
+  applier: Applier,
   planned: Planned,
   pipelines: EventPipelines,
   work: UnitOfWork,
 ): Promise<Partial<Planned["change"]>> {
   try {
-    const warnings = await stageOne(organization, planned, pipelines, work)
+    const warnings = await stageOne(applier, planned, pipelines, work)
     return warnings ? { warnings } : {}
   } catch (error) {
-    if (!(error instanceof AppError && error.code === "invalid_argument")) throw error
+    if (!(error instanceof AppError && (error.code === "invalid_argument" || error.details.reason === "person_needed"))) throw error
     return { action: "refused", problems: [error.message] }
   }
 }
 
 /** Returns all warnings of a pipeline that stays active. */
 async function stageOne(
-  organization: Organization,
+  { organization, byAgent }: Applier,
   { change, given, stored, standing }: Planned,
   pipelines: EventPipelines,
   work: UnitOfWork,
@@ -68,13 +73,16 @@ async function stageOne(
   if (given && !stored) {
     const { document, secret } = given
     const auth_config = secret === undefined ? document.auth_config : { ...document.auth_config, secret }
-    const saved = await pipelines.create(organization, { ...wanted(given, undefined), auth_config }, work, given.mark)
+    const saved = await pipelines.create(organization, { ...wanted(given, undefined), auth_config }, work, given.mark, undefined, {
+      byAgent,
+    })
     return [...saved.warnings, ...unsetWarnings(given, undefined)]
   }
-  if (given && stored && change.action === "change") {
+  const isReviewed = !byAgent && (stored?.agent_fields?.length ?? 0) > 0
+  if (given && stored && (change.action === "change" || isReviewed)) {
     const { slug: _, ...document } = wanted(given, stored)
     const update = { mark: markOf(given, stored, standing), secret: takenSecret(given, standing) }
-    const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update)
+    const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update, { byAgent })
     return [...saved.warnings, ...unsetWarnings(given, stored)]
   }
   if (given && stored) {
@@ -84,7 +92,7 @@ async function stageOne(
   if (stored?.file) {
     // Without a digest, so that the file is applied again should it come back.
     const mark = { ...stored.file, digest: "" }
-    await pipelines.update(organization, stored.id, { state: "disabled" }, work, stored.revision, { mark })
+    await pipelines.update(organization, stored.id, { state: "disabled" }, work, stored.revision, { mark }, { byAgent })
   }
   return undefined
 }

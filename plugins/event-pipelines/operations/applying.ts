@@ -1,6 +1,6 @@
 // Pipelines from a repository: what applying a set of documents would do, and doing it, in one commit.
 import { z } from "zod"
-import { type Caller, defineOperation, roleAtLeast, Store } from "#core"
+import { type Caller, defineOperation, isAgent, roleAtLeast, Store } from "#core"
 import { PipelineEngine } from "#core/engine"
 import { changedMeanwhile, rehearse, stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
@@ -39,7 +39,7 @@ export const planPipelines = defineOperation({
   inject,
   async handle({ input, caller, deps }) {
     const planned = await plan({ ...whose(caller), ...input }, { ...deps, secrets: deps.pipelines.secrets })
-    return shown(await rehearse(caller.organization, planned, deps.pipelines))
+    return shown(await rehearse({ organization: caller.organization, byAgent: isAgent(caller) }, planned, deps.pipelines))
   },
 })
 
@@ -53,12 +53,12 @@ export const applyPipelines = defineOperation({
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({ ...input, force: z.boolean().default(false).describe("Overwrite changes made on the server.") }),
   output: Plan,
-  errors: ["invalid_argument", "failed_precondition", "aborted"],
+  errors: ["invalid_argument", "permission_denied", "failed_precondition", "aborted"],
   examples: [given],
   inject,
   async handle({ input: { force, ...documents }, caller, deps, work }) {
     const planned = await plan({ ...whose(caller), ...documents }, { ...deps, secrets: deps.pipelines.secrets })
-    const warnings = await stagePlan({ organization: caller.organization, planned, force }, deps.pipelines, work)
+    const warnings = await stagePlan({ organization: caller.organization, planned, force, byAgent: isAgent(caller) }, deps.pipelines, work)
     const { changes } = shown(planned)
     return { changes: changes.map((change) => ({ ...change, warnings: warnings.get(change.slug) ?? change.warnings })), blocked: false }
   },

@@ -1,6 +1,6 @@
 // Create, read, change and list event pipelines (specification 4.18).
 import { z } from "zod"
-import { AnyJson, AppError, defineOperation, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
+import { AnyJson, AppError, defineOperation, isAgent, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { changeFields, createFields, EventPipeline, readOnlyFields, Secret, toWire, Warnings } from "../wire.ts"
@@ -25,7 +25,7 @@ export const createPipeline = defineOperation({
   mcp: { listed: true },
   input: z.strictObject({ slug: Slug.optional(), ...createFields }),
   output: SavedPipeline.extend({ secret: Secret }),
-  errors: ["invalid_argument", "already_exists"],
+  errors: ["invalid_argument", "permission_denied", "already_exists"],
   examples: [
     {
       input: {
@@ -47,7 +47,9 @@ export const createPipeline = defineOperation({
   secretOutput: ["secret"],
   inject,
   async handle({ input, caller, deps, work }) {
-    const saved = await deps.pipelines.create(caller.organization, PipelineDocument.parse(input), work)
+    const saved = await deps.pipelines.create(caller.organization, PipelineDocument.parse(input), work, null, undefined, {
+      byAgent: isAgent(caller),
+    })
     const { record, created_datasets, warnings, secret } = saved
     return { ...toWire(record, deps.pipelines.publicUrl), created_datasets, warnings, ...(secret === undefined ? {} : { secret }) }
   },
@@ -69,7 +71,7 @@ export const updatePipeline = defineOperation({
     warnings: AnyJson.optional().describe("Of a read; ignored."),
   }),
   output: SavedPipeline,
-  errors: ["invalid_argument", "not_found", "aborted"],
+  errors: ["invalid_argument", "permission_denied", "not_found", "aborted"],
   examples: [{ ...madePipeline, input: { ...madePipeline.input, state: "disabled", expected_revision: resultOf("pipeline.revision") } }],
   inject,
   async handle({ input, caller, deps, work }) {
@@ -79,7 +81,15 @@ export const updatePipeline = defineOperation({
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<PipelineDocument>
     if (Object.keys(given).length === 0)
       throw new AppError("invalid_argument", "Nothing to change: give at least one field.", { reason: "no_fields" })
-    const { record, created_datasets, warnings } = await deps.pipelines.update(caller.organization, slug, given, work, expected_revision)
+    const { record, created_datasets, warnings } = await deps.pipelines.update(
+      caller.organization,
+      slug,
+      given,
+      work,
+      expected_revision,
+      undefined,
+      { byAgent: isAgent(caller) },
+    )
     return { ...toWire(record, deps.pipelines.publicUrl), created_datasets, warnings }
   },
 })
@@ -153,7 +163,12 @@ export const rotateSecret = defineOperation({
   secretOutput: ["secret"],
   inject,
   async handle({ input, caller, deps, work }) {
-    const { record, secret } = await deps.pipelines.rotateSecret(caller.organization.id, input.slug, input, work)
+    const { record, secret } = await deps.pipelines.rotateSecret(
+      caller.organization.id,
+      input.slug,
+      { ...input, byAgent: isAgent(caller) },
+      work,
+    )
     return { ...toWire(record, deps.pipelines.publicUrl), ...(secret === undefined ? {} : { secret }) }
   },
 })
