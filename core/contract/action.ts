@@ -22,6 +22,8 @@ export interface StepContext {
   readonly originId: string
   /** RFC 3339, of the origin. */
   readonly receivedAt: string
+  /** RFC 3339. Set if the step runs later than the data was received: in a replay, from the queue, or for another pipeline's event. */
+  readonly dataSince: string | undefined
   readonly stepId: string
   /** Position in `for_each`, 0 otherwise. */
   readonly itemIndex: number

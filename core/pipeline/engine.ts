@@ -31,6 +31,8 @@ export interface InternalEvent {
   readonly isTest?: boolean
   /** Depth of pipelines sending to pipelines. */
   readonly depth?: number
+  /** RFC 3339. When the sending pipeline received the data. */
+  readonly dataSince?: string
   /** Makes the execution id derived, so that the same send twice is one event. */
   readonly idempotencyKey?: string
   /** Also where the pipeline is disabled. */

@@ -49,7 +49,7 @@ export const TombstoneCollection = defineCollection<Tombstone>()({
   name: "consent_tombstones",
   scope: "organization",
   times: ["erased_at"],
-  indexes: [],
+  indexes: [{ fields: ["-erased_at"] }],
 })
 
 export function tombstoneId(digest: string): string {

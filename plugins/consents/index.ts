@@ -2,11 +2,13 @@
 import { z } from "zod"
 import { Clock, definePlugin, Ids, Store, Vault } from "#core"
 import { OutboundVetoes } from "../conversations/index.ts"
+import { Datasets } from "../datasets/index.ts"
 import { MailGuards } from "../email/index.ts"
-import { LeadTimeline } from "../leads/index.ts"
+import { LeadsToken, LeadTimeline } from "../leads/index.ts"
 import { SuppressionsToken } from "../suppressions/index.ts"
 import { ConsentCollection, ConsentSettingsCollection, TombstoneCollection } from "./collections.ts"
 import { mailGuard, messageVeto } from "./enforcement.ts"
+import { erasedRowGuard } from "./erased-rows.ts"
 import { eraseTraces } from "./erasure.ts"
 import { ConsentKeyCollection, ConsentKeys, ConsentKeysToken } from "./keys.ts"
 import { Ledger, LedgerToken } from "./ledger.ts"
@@ -53,6 +55,10 @@ export default definePlugin({
         guards.use(mailGuard(rules, clock))
         vetoes.use(messageVeto(rules, clock))
       },
+    })
+    registrar.run("erased rows", {
+      inject: { datasets: Datasets, store: Store, keys: ConsentKeysToken, leads: LeadsToken },
+      create: ({ datasets, ...deps }) => datasets.guard(erasedRowGuard(deps)),
     })
     registrar.run("timeline", {
       inject: { ledger: LedgerToken, store: Store, suppressions: SuppressionsToken, timeline: LeadTimeline },

@@ -69,7 +69,18 @@ export interface Datasets {
   watch(slug: string, watcher: RowWatcher): void
   /** Tells of rows that `write` stages. To be called while services are created. */
   follow(follower: RowFollower): void
+  /** Throws what a guard throws. `receivedAt`: of the event that the rows were made of; absent: they come from no event. */
+  requireWritable(organization: string, rows: readonly Readonly<Record<string, Json>>[], receivedAt?: string): Promise<void>
+  /** Adds a check of rows that come from an earlier event or from a file. To be called while services are created. */
+  guard(guard: RowGuard): void
 }
+
+/** Throws AppError if a row must not be stored. */
+export type RowGuard = (
+  organization: string,
+  rows: readonly Readonly<Record<string, Json>>[],
+  receivedAt: string | undefined,
+) => Promise<void>
 
 /** A dataset that is written through here and nowhere else. */
 export interface ReservedDataset {
@@ -105,6 +116,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
   const stored = (organization: string) => store.open(DatasetsCollection, organization)
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
   const followers: RowFollower[] = []
+  const guards: RowGuard[] = []
   const scans = new RowScans(clock, maxScannedRows)
 
   const reserved = new Map<string, string>()
@@ -164,6 +176,10 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
       const written = writer.write(work, row)
       return written instanceof Promise ? written.then(told) : told(written)
     },
+    async requireWritable(organization, rows, receivedAt) {
+      for (const guard of guards) await guard(organization, rows, receivedAt)
+    },
+    guard: (guard) => void guards.push(guard),
     reserve(slug, what, { scope } = {}) {
       reserved.set(slug, what)
       if (scope !== undefined) scopes.set(slug, scope)

@@ -29,6 +29,8 @@ export interface EventArgs {
   readonly visible?: StoredPayload & { readonly body: string }
   /** The first execution of the event, when this is a replay. */
   readonly origin?: JournalEntry | undefined
+  /** RFC 3339. When another pipeline received the data. */
+  readonly dataSince?: string | undefined
   readonly isTest?: boolean
   readonly addressOf?: () => string
 }
@@ -49,6 +51,7 @@ export class EventContext implements ExecutionInput {
   identity: string
   /** RFC 3339, of the origin. */
   readonly receivedAt: string
+  readonly dataSince: string | undefined
   readonly depth: number
   readonly isReplay: boolean
   /** The client's address, for who asks. */
@@ -95,6 +98,7 @@ export class EventContext implements ExecutionInput {
     this.originId = origin?.id ?? entry.id
     this.identity = this.originId
     this.receivedAt = origin?.received_at ?? entry.received_at
+    this.dataSince = args.dataSince ?? origin?.received_at
     this.depth = entry.depth
     this.isReplay = origin !== undefined
     this.addressOf = args.addressOf

@@ -304,6 +304,7 @@ function executionOf({ payload, pipeline, entry, signal, log }: DeferredRunArgs)
     envelope: payload.envelope as unknown as Envelope,
     stamp: payload.stamp,
     depth: payload.depth,
+    dataSince: payload.data_since ?? payload.received_at,
   }
   const execution = new Execution(input, { signal, log, results: { ...payload.results } })
   for (const [id, record] of Object.entries(entry.steps)) {

@@ -34,6 +34,8 @@ export interface ExecutionInput extends Runnable {
   readonly envelope: Envelope
   readonly stamp: Readonly<Record<string, Json>>
   readonly depth: number
+  /** RFC 3339. When the data was received, if the steps run later: in a replay, from the queue, or for another pipeline's event. */
+  readonly dataSince?: string | undefined
 }
 
 export interface ExecutionOptions {
@@ -136,6 +138,7 @@ class Context implements StepContext {
   readonly executionId: string
   readonly originId: string
   readonly receivedAt: string
+  readonly dataSince: string | undefined
   readonly stepId: string
   readonly itemIndex: number
   readonly event: Json
@@ -154,6 +157,7 @@ class Context implements StepContext {
     this.executionId = input.executionId
     this.originId = input.originId
     this.receivedAt = input.receivedAt
+    this.dataSince = input.dataSince
     this.stepId = stepId
     this.itemIndex = itemIndex
     this.event = event

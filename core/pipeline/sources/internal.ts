@@ -34,7 +34,7 @@ export class InternalSource {
     entry.verdict = { ...entry.verdict, ok: true }
     entry.forced = stored.document.state !== "active"
     const visible = { body: JSON.stringify(given.payload), headers: { ...headers }, query: {} }
-    const event = new EventContext({ loaded, entry, headers, visible, isTest: given.isTest === true })
+    const event = new EventContext({ loaded, entry, headers, visible, isTest: given.isTest === true, dataSince: given.dataSince })
     return await processInternal(processor, event, processor.fromInside)
   }
 }

@@ -76,13 +76,16 @@ row:
     return [{ path: [given ?? column], message: "The field identifies the record, so it must hold text or a number." }]
   },
   run({ config, deps, context, work, warn }) {
-    const { organization, originId, stepId, itemIndex, receivedAt, envelope, stamp, pipeline } = context
+    const { organization, originId, stepId, itemIndex, receivedAt, dataSince, envelope, stamp, pipeline } = context
     const { values: row, renamed } = asColumns(rowOf(config.row ?? context.event), stampedColumns)
     const values = stamped(row, stamp, envelope.is_test)
     const origin = { executionId: originId, stepId, itemIndex, receivedAt, pipeline: pipeline.slug }
-    const written = deps.datasets.write(work, { organization, dataset: config.dataset_slug, key: config.key, values, origin })
-    for (const warning of warningsOf(renamed)) warn(warning)
-    return written
+    const write = () => {
+      const written = deps.datasets.write(work, { organization, dataset: config.dataset_slug, key: config.key, values, origin })
+      for (const warning of warningsOf(renamed)) warn(warning)
+      return written
+    }
+    return dataSince === undefined ? write() : deps.datasets.requireWritable(organization.id, [values], dataSince).then(write)
   },
 })
 

@@ -43,6 +43,7 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
       payload: config.payload === undefined ? context.event : config.payload,
       isTest: context.envelope.is_test,
       depth: context.depth + 1,
+      dataSince: context.dataSince ?? context.receivedAt,
       idempotencyKey: context.idempotencyKey,
     })
     // Sending the same event again would find this execution, so there is nothing to try again.

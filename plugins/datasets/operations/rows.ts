@@ -93,6 +93,7 @@ export const insertRows = defineOperation({
   inject: { datasets: Datasets, clock: Clock },
   async handle({ input, caller, deps, work }) {
     const dataset = await deps.datasets.require(caller.organization.id, input.slug)
+    await deps.datasets.requireWritable(caller.organization.id, input.rows)
     const receivedAt = timestamp(deps.clock.now())
     const row_ids: string[] = []
     for (const [itemIndex, values] of input.rows.entries()) {

@@ -33,6 +33,7 @@ export function rendered(action: AnyAction, yaml: string, event: Json = {}, more
 
 function stepContext(change: Partial<StepContext> = {}): StepContext {
   return {
+    dataSince: undefined,
     organization: { id: "0190a000-0000-7000-8000-000000000001", slug: "acme" },
     pipeline: { id: "0190a000-0000-7000-8000-000000000002", slug: "source", name: "Source", endpoint_id: "in_1" },
     executionId,

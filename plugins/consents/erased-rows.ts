@@ -1,0 +1,50 @@
+// Keeps rows about erased people from being written again: by a replay, a step that runs later, or an import.
+import { AppError, type Json } from "#core"
+import type { RowGuard } from "../datasets/index.ts"
+import { normalEmail, normalPhone } from "../leads/index.ts"
+import { TombstoneCollection, tombstoneId } from "./collections.ts"
+import type { LedgerDeps } from "./ledger.ts"
+import type { Person } from "./person.ts"
+
+interface GuardDeps extends Pick<LedgerDeps, "store" | "keys"> {
+  readonly leads: { region(organization: string): Promise<string> }
+}
+
+/** Tombstones read at once. */
+const maxRead = 1_000
+const maxDepth = 8
+
+/** Throws `person_erased` if a row names a person who was erased after the row's event was received. */
+export function erasedRowGuard({ store, keys, leads }: GuardDeps): RowGuard {
+  return async (organization, rows, receivedAt) => {
+    const tombstones = store.open(TombstoneCollection, organization)
+    const since = receivedAt === undefined ? {} : { erased_at: { $gte: receivedAt } }
+    if (!(await tombstones.first(since))) return
+    const region = await leads.region(organization)
+    const people = new Map(rows.flatMap((row) => [...peopleIn(row, region)]).map((person) => [`${person.kind} ${person.value}`, person]))
+    const ids = await Promise.all([...people.values()].map(async (person) => tombstoneId(await keys.digestOf(organization, person))))
+    for (let at = 0; at < ids.length; at += maxRead) {
+      const tombstone = await tombstones.first({ id: { $in: ids.slice(at, at + maxRead) }, ...since })
+      if (tombstone) throw erased(tombstone.erased_at)
+    }
+  }
+}
+
+function erased(at: string): AppError {
+  const message = `The row is about a person who was erased at ${at}. If the person gave consent since, record it with after_erasure.`
+  return new AppError("failed_precondition", message, { reason: "person_erased", retryable: false })
+}
+
+/** Every mail address and phone number that is a value of its own. */
+function* peopleIn(value: Json, region: string, depth = 0): Generator<Person> {
+  if (typeof value === "object" && value !== null) {
+    if (depth < maxDepth) for (const part of Object.values(value)) yield* peopleIn(part as Json, region, depth + 1)
+    return
+  }
+  if (typeof value !== "string" && typeof value !== "number") return
+  const text = String(value)
+  const email = text.includes("@") ? normalEmail(text) : undefined
+  if (email !== undefined) yield { kind: "email", value: email }
+  const phone = /^[+(]?\p{Nd}[\p{Nd}\s()./-]{5,}$/u.test(text) ? normalPhone(text, region) : undefined
+  if (phone !== undefined) yield { kind: "phone", value: phone }
+}
