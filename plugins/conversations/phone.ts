@@ -47,7 +47,7 @@ export function personKey(address: string): string {
 }
 
 /** Every way to write a number that `personKey` takes for the same. */
-function formsOf(address: string): string[] {
+export function formsOf(address: string): string[] {
   const key = personKey(address)
   const forms = [
     key,

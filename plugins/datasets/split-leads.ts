@@ -2,15 +2,12 @@
 // that capture leads write to different ones. It takes several documents to see it: a save looks at those that are
 // stored, `validate` at the files beside each other.
 import type { CrossDocumentRule, LintedDocument } from "#core/engine"
+import { personColumn } from "./person-columns.ts"
 
-/** Returns true if a column name announces email addresses or phone numbers: `email`, `work_mail`, `userEmailAddress`, `phone_number`; not `voicemail`. */
+/** Returns true if a column name announces mail addresses or phone numbers. */
 function namesPerson(name: string): boolean {
-  const words = name
-    .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .split(/[^a-z]+/)
-  const last = /^(addr(ess)?|number|no|nr)$/.test(words.at(-1) ?? "") ? words.at(-2) : words.at(-1)
-  return /^(e?mail(addr(ess)?)?|(tele|cell|mobile)?phone(number)?|mobile|tel|msisdn)$/.test(last ?? "")
+  const { field } = personColumn(name)
+  return field === "email" || field === "phone"
 }
 
 /** A pipeline that may capture leads. */

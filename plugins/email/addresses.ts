@@ -22,7 +22,8 @@ export function parseAddresses(text: string, field: string): MailAddress[] {
   if (text.length > 10_000) throw bad(field, "more than 10,000 characters")
   return entriesOf(text).map((entry) => {
     const match = mailbox.exec(entry.trim())
-    const address = match?.groups?.["bracketed"] ?? match?.groups?.["bare"]
+    const written = match?.groups?.["bracketed"] ?? match?.groups?.["bare"]
+    const address = written === undefined ? undefined : visibleText(written)
     if (address === undefined || !isMailAddress(address))
       throw bad(field, `${JSON.stringify(entry.trim().slice(0, 100))}, which is not a mail address`)
     const name = match?.groups?.["quoted"]?.replace(/\\(.)/gu, "$1") ?? match?.groups?.["name"] ?? ""
@@ -46,6 +47,24 @@ function entriesOf(text: string): string[] {
     }
   }
   return [...entries, text.slice(begin)].filter((entry, _, all) => entry !== "" || all.length === 1)
+}
+
+const special = /[^\x20-\x7E]/
+const hidden = /\p{Default_Ignorable_Code_Point}/gu
+const spaces = /[\u00A0\u2007\u202F]/g
+const wide = /[\uFF01-\uFF5E]/g
+
+/**
+ * Removes characters without a glyph: zero-width spaces, marks of direction, byte order marks, soft hyphens. A no-break space
+ * becomes a space, a full-width ＠ or digit the plain character. Texts that people copy hold them.
+ */
+export function visibleText(text: string): string {
+  if (!special.test(text)) return text
+  return text
+    .replace(hidden, "")
+    .replace(spaces, " ")
+    .replace(wide, (character) => String.fromCharCode(character.charCodeAt(0) - 0xfee0))
+    .replaceAll("\uFE6B", "@")
 }
 
 /** The part behind the @, in lower case. */

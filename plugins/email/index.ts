@@ -13,7 +13,7 @@ import { reasons } from "./reasons.ts"
 import { Senders, sendersService } from "./senders.ts"
 import { smtpTransport } from "./smtp.ts"
 
-export { domainOf, isMailAddress, MailAddressList, normalAddress, OneMailAddress, parseAddresses } from "./addresses.ts"
+export { domainOf, isMailAddress, MailAddressList, normalAddress, OneMailAddress, parseAddresses, visibleText } from "./addresses.ts"
 export { type LeavingMail, type MailCategory, type MailGuard, MailGuards, type Refusal } from "./guards.ts"
 export { Mailer } from "./mailer.ts"
 export { buttonUrl, type MailContent, renderMail } from "./render.ts"

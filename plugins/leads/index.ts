@@ -26,8 +26,9 @@ import { createLeadTimeline, LeadTimeline } from "./timeline/sources.ts"
 
 export { LeadErasureToken } from "./erasure.ts"
 export { LeadRowsToken } from "./follow/row-buffer.ts"
-export { normalEmail, normalPhone } from "./identity.ts"
+export { normalEmail } from "./identity.ts"
 export { LeadsToken } from "./leads.ts"
+export { normalPhone } from "./phone-number.ts"
 export { LeadTimeline, type LeadTimelineSource, type TimelineEntry, type TimelineQuery } from "./timeline/sources.ts"
 
 export default definePlugin({

@@ -101,8 +101,8 @@ export class Leads {
   }
 
   /**
-   * The lead of somebody who was seen, made where there is none; `stage` adds to the same commit. Of an address and a number
-   * that are two leads', the address decides, and each lead names the other as a possible duplicate.
+   * Finds or creates the lead of a sighting; `stage` adds to the same commit. The address decides. A number alone does not join
+   * two addresses: the leads name each other as possible duplicates.
    */
   async seen(organization: string, seen: Seen): Promise<void> {
     const identities = identitiesOf(seen)
@@ -168,11 +168,11 @@ export class Leads {
     identities: readonly Identity[],
     leads: readonly (StoredLead | undefined)[],
   ): StoredLead {
-    const lead = leads.find((one) => one !== undefined)
-    const others = [...new Set(leads)].filter((one) => one !== undefined && one !== lead)
+    const lead = ownerOf(identities, leads)
+    const others = [...new Set(leads)].filter((one) => one !== undefined).filter((one) => one !== lead)
     const missing = identities.filter((_, index) => leads[index] === undefined)
-    if (!lead) return this.#create(work, organization, { name, time_zone: time_zone ?? "", at, until, identities })
-    for (const other of others) if (other) this.#records.suspect(work, organization, lead, other)
+    if (!lead) return this.#create(work, organization, { name, time_zone: time_zone ?? "", at, until, identities: missing, others })
+    for (const other of others) this.#records.suspect(work, organization, lead, other)
     const left = maxIdentities - lead.emails.length - lead.phones.length
     const added = missing.slice(0, Math.max(0, left))
     for (const identity of added) this.#records.attach(work, organization, lead.id, identity)
@@ -189,9 +189,14 @@ export class Leads {
   #create(
     work: UnitOfWork,
     organization: string,
-    given: Pick<StoredLead, "name" | "time_zone"> & { at: string; until: string; identities: readonly Identity[] },
+    given: Pick<StoredLead, "name" | "time_zone"> & {
+      at: string
+      until: string
+      identities: readonly Identity[]
+      others: readonly StoredLead[]
+    },
   ): StoredLead {
-    const { name, time_zone, at, until, identities } = given
+    const { name, time_zone, at, until, identities, others } = given
     const now = this.#records.now()
     const known = withIdentities({ emails: [], phones: [] }, identities)
     const lead: StoredLead = {
@@ -201,7 +206,7 @@ export class Leads {
       created_with: { at, ...known },
       time_zone: time_zone ?? "",
       merged_into: null,
-      possible_duplicates: [],
+      possible_duplicates: others.map(({ id }) => id),
       first_seen_at: at,
       last_seen_at: until,
       revision: 1,
@@ -210,6 +215,7 @@ export class Leads {
     }
     work.in(LeadCollection, organization).insert(lead)
     for (const identity of identities) this.#records.attach(work, organization, lead.id, identity)
+    for (const other of others) this.#records.suspect(work, organization, lead, other)
     return lead
   }
 
@@ -220,6 +226,14 @@ export class Leads {
     while (lead?.merged_into) lead = await leads.get(lead.merged_into)
     return lead
   }
+}
+
+/** The lead of the address; without one the lead of the number, unless that lead has another address. */
+function ownerOf(identities: readonly Identity[], leads: readonly (StoredLead | undefined)[]): StoredLead | undefined {
+  const address = identities.findIndex(({ kind }) => kind === "email")
+  const byAddress = leads[address]
+  if (byAddress || address < 0) return byAddress ?? leads[0]
+  return leads.find((lead) => lead?.emails.length === 0)
 }
 
 function stageMore(work: UnitOfWork, organization: string, { stage }: Seen, [first]: readonly Identity[]): void {

@@ -3,7 +3,7 @@
 import { type Clock, type ClockCorrections, type Document, defineCollection, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import { type Dataset, type Datasets, DatasetsCollection, executionOf } from "../../datasets/index.ts"
 import type { Organizations } from "../../organizations/index.ts"
-import { mayNamePerson } from "../identity.ts"
+import { mayNamePerson } from "../person-in-row.ts"
 import type { Follower } from "./follower.ts"
 import type { JournalRows } from "./journal.ts"
 import type { RowBuffer } from "./row-buffer.ts"

@@ -3,8 +3,8 @@
 import { type Store, token, type UnitOfWork } from "#core"
 import type { Datasets } from "../../datasets/index.ts"
 import { type LeadRow, LeadRowCollection } from "../collections.ts"
-import { type PersonInRow, personIn } from "../identity.ts"
 import type { Leads } from "../leads.ts"
+import { type PersonInRow, personIn } from "../person-in-row.ts"
 import { allOf, type Fresh, type Origin, originsOf, recordIdOf, type SeenRow } from "./origins.ts"
 
 export interface FollowerDeps {

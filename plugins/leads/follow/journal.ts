@@ -5,7 +5,7 @@ import { type Clock, type ClockCorrections, type Logger, type Store, timestamp, 
 import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, type Metrics } from "#core/engine"
 import { DatasetsCollection } from "../../datasets/index.ts"
 import type { Organizations } from "../../organizations/index.ts"
-import { mayNamePerson } from "../identity.ts"
+import { mayNamePerson } from "../person-in-row.ts"
 import type { Follower } from "./follower.ts"
 import { HandoverCollection, silentMs } from "./handovers.ts"
 

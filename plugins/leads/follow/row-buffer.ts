@@ -16,7 +16,7 @@ import {
 } from "#core"
 import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../datasets/index.ts"
-import { mayNamePerson } from "../identity.ts"
+import { mayNamePerson } from "../person-in-row.ts"
 import type { Follower } from "./follower.ts"
 import { beatMs, HandoverCollection } from "./handovers.ts"
 import { catchUpRef, followRef, type RowRef } from "./job-refs.ts"

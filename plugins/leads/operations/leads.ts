@@ -3,8 +3,9 @@ import { z } from "zod"
 import { AnyJson, AppError, defineList, defineOperation, Pager, pageInput, resultOf, Timestamp, Uuid } from "#core"
 import { isTimeZone } from "../../organizations/index.ts"
 import { LeadCollection } from "../collections.ts"
-import { normalEmail, normalPhone } from "../identity.ts"
+import { normalEmail } from "../identity.ts"
 import { LeadsToken } from "../leads.ts"
+import { normalPhone } from "../phone-number.ts"
 import { timelineOf } from "../timeline/page.ts"
 import { LeadTimeline } from "../timeline/sources.ts"
 import { Lead, LeadRef, shown } from "./resource.ts"
@@ -19,6 +20,7 @@ const thatLead = { given: { lead: made }, input: { lead_id: resultOf("lead.canon
 export const createLead = defineOperation({
   name: "leads.create",
   summary: "Add a lead by hand: the one that has the address or number already, or a new one.",
+  description: "The address decides. A number whose lead has another address makes no match: the two are possible duplicates.",
   auditSize: ["email", "phone", "name"],
   http: { method: "POST", path },
   access: { scope: "leads:write", role: "member" },

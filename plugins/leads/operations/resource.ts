@@ -12,9 +12,11 @@ export const Lead = z
     lead_reference: z.string().describe("The id in 22 characters."),
     name: z.string(),
     emails: z.array(z.string()).describe("In lower case, domains in punycode."),
-    phones: z.array(z.string()).describe("E.164."),
+    phones: z.array(z.string()).describe("E.164; an extension follows as `;ext=123`."),
     time_zone: z.string().describe("IANA; empty where it is not known."),
-    possible_duplicates: z.array(Uuid).describe("Leads that a row named together with this one; merge them where they are one."),
+    possible_duplicates: z
+      .array(Uuid)
+      .describe("Leads that share an address or number with this one in some row; merge leads of one person."),
     first_seen_at: Timestamp,
     last_seen_at: Timestamp,
     created_at: Timestamp,
