@@ -88,7 +88,8 @@ export class Scene {
     for (const [headers, body, status, reason] of [
       [{ "content-type": "text/plain" }, "{}", 415, "unsupported_content_type"],
       [{ "content-type": "application/json; charset=latin1" }, "{}", 415, "unsupported_charset"],
-      [{ "content-encoding": "gzip" }, "{}", 415, "unsupported_content_encoding"],
+      [{ "content-encoding": "gzip" }, "{}", 400, "malformed_body"],
+      [{ "content-encoding": "compress" }, "{}", 415, "unsupported_content_encoding"],
       [{}, "{", 400, "malformed_body"],
       [{}, "[]", 400, "body_not_an_object"],
     ] as const) {
