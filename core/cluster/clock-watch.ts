@@ -37,7 +37,7 @@ export interface ClockWatchOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Logger
-  /** A smaller difference is no fault: clocks of nodes differ, and are adjusted. */
+  /** A smaller difference is normal: clocks of nodes differ, and are adjusted. */
   readonly toleranceMs: number
   /** Called after each correction, for metrics. */
   readonly observe: (aheadMs: number, corrected: Readonly<Record<string, number>>) => void

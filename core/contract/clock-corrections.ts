@@ -1,6 +1,7 @@
 // Times that a clock set too late, because it was ahead: found and corrected once the clock is right again.
 import { token } from "../kernel/di.ts"
 
+/** A clock that was ahead and is right again. */
 export interface ClockCorrection {
   /** Wall time, milliseconds since the epoch. */
   readonly now: number
@@ -11,6 +12,7 @@ export interface ClockCorrection {
 /** Corrects times of one kind and returns how many. It may run again. */
 export type Correct = (correction: ClockCorrection) => Promise<number>
 
+/** Collects the corrections of plugins and runs them. */
 export interface ClockCorrections {
   /** To be called while services are created. */
   use(kind: string, correct: Correct): void

@@ -27,7 +27,7 @@ export interface AttemptArgs extends JobGating {
 const freeTakeovers = 3
 
 /** Of tries that do not count because the destination does not answer. */
-const longestPauseMs = 86_400_000
+const maxPauseMs = 86_400_000
 
 /** When a job is due again, and whether this node still holds it then. */
 export interface Next {
@@ -171,7 +171,7 @@ async function hastenedMeanwhile({ store, clock }: AttemptArgs, { id }: JobDocum
 function postponedMs(error: unknown, { created_at }: JobDocument, now: number): number | undefined {
   if (error instanceof Postponed) return error.milliseconds
   const failure = asAppError(error)
-  const isPausedTooLong = failure.details.reason === "destination_paused" && now - Date.parse(created_at) > longestPauseMs
+  const isPausedTooLong = failure.details.reason === "destination_paused" && now - Date.parse(created_at) > maxPauseMs
   return isPausedTooLong ? undefined : untriedMs(failure)
 }
 

@@ -90,7 +90,7 @@ export class DurableScheduler implements Scheduler {
     const late = { next_at: { $gt: timestamp(now + maxSkewMs) } }
     for await (const schedule of store.open(ScheduleCollection).stream(late, { sort: { next_at: 1 } })) {
       const { id, next_at } = schedule
-      // What a clock that is right sets is no later than this.
+      // A correct clock sets no later time.
       const latest = followingTime(schedule, new Date(now + maxSkewMs))
       const next = followingTime(schedule, new Date(now))
       if (!latest || !next || Date.parse(next_at) <= latest.getTime()) continue

@@ -4,8 +4,9 @@
 /** Timeouts in a row, without an answer since these calls began. */
 const openAfter = 5
 const firstPauseMs = 5_000
-const longestPauseMs = 300_000
+const maxPauseMs = 300_000
 
+/** How a call to a destination ended. */
 export type Outcome =
   | "answered"
   | "silent"
@@ -71,7 +72,7 @@ export class Breaker {
     this.timeouts++
     if (this.isOpen && !call.isProbe) return undefined
     if (!this.isOpen && this.timeouts < openAfter) return undefined
-    this.#pauseMs = this.isOpen ? Math.min(this.#pauseMs * 2, longestPauseMs) : firstPauseMs
+    this.#pauseMs = this.isOpen ? Math.min(this.#pauseMs * 2, maxPauseMs) : firstPauseMs
     this.#opensAgainAt = now + this.#pauseMs
     return "opened"
   }

@@ -15,6 +15,7 @@ export interface Clock {
 
 export const Clock = token<Clock>("Clock")
 
+/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

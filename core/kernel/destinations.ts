@@ -37,6 +37,7 @@ const maxKept = 10_000
 /** An open breaker without calls is forgotten after this time. */
 const forgottenMs = 3_600_000
 
+/** The breakers of hosts and mail servers, by organization. */
 export interface Destinations {
   /** Makes a call. Throws `unavailable` (reason `destination_paused`), with nothing called, while the breaker is open. `outcomeOf` reads what a failure says of the destination. */
   call<T>(to: Destination, run: () => Promise<T>, outcomeOf?: (error: unknown) => Outcome): Promise<T>

@@ -21,6 +21,7 @@ export interface FileReference {
   readonly size: number
 }
 
+/** An accepted event with files. */
 export interface FilesOfEvent {
   readonly organization: string
   readonly pipelineId: string
@@ -29,6 +30,7 @@ export interface FilesOfEvent {
   readonly receivedAt: string
 }
 
+/** Stores the files of events. */
 export interface FileKeeper {
   /** Bytes that all files of one event may have. */
   readonly maxEventBytes: number
@@ -38,6 +40,7 @@ export interface FileKeeper {
   keep(work: UnitOfWork, event: FilesOfEvent, files: readonly ReceivedFile[], rowIds: readonly string[]): Promise<void>
 }
 
+/** The plugin that stores files of events, if one is loaded. */
 export interface EventFiles {
   /** Call it while services are created; one keeper a service. */
   use(keeper: FileKeeper): void

@@ -5,7 +5,7 @@ import type { Filter } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
 import { isConditions } from "./filter.ts"
 
-/** Returns the filter with stored forms of times. Throws `invalid_argument` for a text that is no time. */
+/** Returns the filter with stored forms of times. Throws `invalid_argument` for a text that is not a time. */
 export function withStoredTimes(spec: CollectionSpec, filter: Filter): Filter {
   const paths = spec.expires ? [...spec.times, spec.expires] : spec.times
   return paths.length === 0 ? filter : translated(filter, new Set(paths))
@@ -28,7 +28,7 @@ function translatedAt(path: string, condition: unknown, times: ReadonlySet<strin
     const made = parts.map((part) => translated(part, times))
     return made.some((part, index) => part !== parts[index]) ? made : parts
   }
-  // A position in a list is no part of a declared path.
+  // A declared path leaves out positions in lists.
   if (!times.has(path.replace(/\.\d+(?=\.|$)/g, ""))) return condition
   return stored(path, condition)
 }

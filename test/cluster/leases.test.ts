@@ -76,7 +76,7 @@ describe("leases of several processes", () => {
 })
 
 describe("leases of a store that belongs to one process", () => {
-  it("are free at the next start, whatever their time", async () => {
+  it("are free at the next start before their time ends", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "millrace-leases-"))
     const first = await testHost({ dataDir })
     const names = ["OAuth refresh a", "page-analytics:b", "c"]

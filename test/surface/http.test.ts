@@ -79,6 +79,12 @@ describe("HTTP", () => {
     expect(large.json).to.include({ code: "resource_exhausted" })
     const chunked = await sendChunked(bench, 1_100_000)
     expect(chunked).to.equal(413)
+    const bytes = await fetch(`${bench.url}/v1/notes`, {
+      method: "POST",
+      headers: { authorization: "Bearer a-member", "content-type": "application/json" },
+      body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+    })
+    expect([bytes.status, ((await bytes.json()) as { details: object }).details]).to.deep.equal([400, { reason: "not_utf8" }])
     const none = await call(bench, "POST", "/v1/notes")
     expect(none.json.details).to.include({ reason: "invalid_fields" })
   })

@@ -64,7 +64,7 @@ describe("retryConflicts", () => {
     expect([value, hooks, await count("once")]).to.deep.equal([2, 1, 3])
   })
 
-  it("repeats nothing after the failure of a hook, whatever its code", async () => {
+  it("repeats nothing after the failure of a hook, with any code", async () => {
     let tries = 0
     const error = await failureOf(
       works().retryConflicts((work) => {

@@ -163,7 +163,7 @@ const contentCodes: ReadonlySet<string> = new Set(["invalid_argument", "out_of_r
 /** Returns true if the step cannot take the content of the event, so that no retry of the sender can help. */
 function isContentRefused({ graph }: EventContext, { code, step, error }: Failure): boolean {
   if (renderReasons.has(error.details.reason)) return true
-  // What an awaited step was answered by another service is no fault of the sender.
+  // The sender is not at fault for another service's answer to an awaited step.
   return contentCodes.has(code) && graph.byId.get(step)?.action.timing === "commit"
 }
 

@@ -23,10 +23,10 @@ import type { Rest } from "./step-slots.ts"
 export const deferredCauses: ReadonlySet<string> = new Set(["action_failed", "deferred_failed"])
 
 /** A step that rests looks again by itself after this time, in case its turn was lost. */
-export const longestRestMs = 30_000
+export const maxRestMs = 30_000
 
 /** Of tries that do not count because the destination does not answer. */
-const longestPauseMs = 86_400_000
+const maxPauseMs = 86_400_000
 
 /** A decision makes the job due at once, unless the job runs just then; so it looks by itself, too. */
 const lookAgainMs = 300_000
@@ -85,7 +85,7 @@ export class DeferredRun {
     }
     const due = Object.values(steps).flatMap(({ state, next_at }) => (state === "pending" && next_at ? [Date.parse(next_at)] : []))
     const waits = due.map((at) => Math.max(0, at - this.#args.services.clock.now()))
-    if (this.#rests.length > 0) waits.push(longestRestMs)
+    if (this.#rests.length > 0) waits.push(maxRestMs)
     if (waits.length > 0) throw new Postponed(Math.min(...waits), this.#progress("pending"), this.#rests)
     await this.#conclude()
   }
@@ -93,7 +93,7 @@ export class DeferredRun {
   /** A destination that is silent for days must not keep an execution for ever. */
   #isPausedTooLong({ details }: AppError): boolean {
     const age = this.#args.services.clock.now() - Date.parse(this.#args.entry.received_at)
-    return details.reason === "destination_paused" && age > longestPauseMs
+    return details.reason === "destination_paused" && age > maxPauseMs
   }
 
   /** Whether its needs are finished and its next try is due. */

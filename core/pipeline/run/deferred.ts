@@ -7,7 +7,7 @@ import { AppError, asAppError } from "../../kernel/errors.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import { DeferredPayload, DeferredServices, deferredJobId, openedPayload } from "./deferred-payload.ts"
-import { DeferredRun, longestRestMs } from "./deferred-run.ts"
+import { DeferredRun, maxRestMs } from "./deferred-run.ts"
 import type { Runnable } from "./execution.ts"
 
 export const deferredJob = defineJob({
@@ -29,7 +29,7 @@ export const deferredJob = defineJob({
     const entry = written ?? (await deps.store.open(EntryCollection, organization).get(execution_id))
     if (!entry) throw gone(`The journal entry ${execution_id} was deleted.`)
     const { services, store } = deps
-    await new DeferredRun({ payload, pipeline, entry, services, store, signal, log, work, mayRest: () => keepsFor(longestRestMs) }).run()
+    await new DeferredRun({ payload, pipeline, entry, services, store, signal, log, work, mayRest: () => keepsFor(maxRestMs) }).run()
   },
   // Its own retries are for faults of this service; what they cannot mend is written into the entry.
   async exhausted({ payload, deps, work }, error) {

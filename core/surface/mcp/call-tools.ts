@@ -172,5 +172,5 @@ export function isCallTool(name: string): name is CallTool {
 }
 
 function unknownTool(name: string): AppError {
-  return new AppError("not_found", `There is no tool "${name}" here. search_tools finds tools.`, { reason: "unknown_tool", tool: name })
+  return new AppError("not_found", `The tool "${name}" does not exist. search_tools finds tools.`, { reason: "unknown_tool", tool: name })
 }

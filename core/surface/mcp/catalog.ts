@@ -85,7 +85,7 @@ export class ToolCatalog {
     const toolsets = [...namedToolsets, ...this.#areas]
     throw new AppError(
       "invalid_argument",
-      `There is no toolset "${set}". Toolsets are ${toolsets.join(", ")}, and the name of each tool.`,
+      `The toolset "${set}" does not exist. Toolsets are ${toolsets.join(", ")}, and the name of each tool.`,
       {
         reason: "unknown_toolset",
         toolset: set,

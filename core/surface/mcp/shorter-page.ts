@@ -5,7 +5,7 @@ import { isRecord } from "../../kernel/json.ts"
 import { type JsonObject, wireSchema } from "../wire-schema.ts"
 import { type Answer, maxResultChars } from "./result.ts"
 
-/** The input for a shorter page. Returns undefined if the answer fits or is no page. */
+/** The input for a shorter page. Returns undefined if the answer fits or is not a page. */
 export function shorterPage(operation: AnyOperation, input: unknown, { text, body }: Answer): JsonObject | undefined {
   if (text.length <= maxResultChars || !operation.hints.readOnly || !isRecord(body) || typeof body["next_cursor"] !== "string")
     return undefined

@@ -26,7 +26,7 @@ export interface ReadDocument {
   readonly mark: AppliedFile
 }
 
-/** Reads the document at a position of the request. Throws AppError `invalid_argument` if it is no document or holds a secret. */
+/** Reads the document at a position of the request. Throws AppError `invalid_argument` if it is not a document or holds a secret. */
 export function readGiven({ path, document: given, secret }: GivenDocument, position: number): ReadDocument {
   const inRequest = (field: string) => [`documents.${position}.document`, field].filter(Boolean).join(".")
   const parsed = PipelineDocument.safeParse(given)

@@ -93,7 +93,7 @@ describe("a compressed body", () => {
     expect((await create(`{"name":"${" ".repeat(2_000_000)}"}`)).status).to.equal(413)
   })
 
-  it("is no matter of the address: a slash at its end is ignored", async () => {
+  it("is read at the address with a slash at its end", async () => {
     for (const url of [`${open.inbound_url}/`, `${open.inbound_url}/?a=1`, `${host.url}/healthz/`]) {
       const method = url.includes("inbound") ? "POST" : "GET"
       const answer = await fetch(url, { method, ...(method === "POST" && { body: json, headers: { "content-type": "application/json" } }) })
@@ -103,7 +103,7 @@ describe("a compressed body", () => {
     expect(unknown.status).to.equal(404)
   })
 
-  it("is no matter of HTTP/2 without TLS, whose preface is answered with HTTP_1_1_REQUIRED", async () => {
+  it("is refused over HTTP/2 without TLS with HTTP_1_1_REQUIRED", async () => {
     const { hostname, port } = new URL(host.url)
     const socket = connect(Number(port), hostname)
     socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0")

@@ -39,7 +39,7 @@ onMongo("nodes with files in folders", ({ start }) => {
       expect([code, details.reason]).to.deep.equal(["failed_precondition", "separate_bucket_folders"])
       expect(message).to.include("plugins.settings.buckets.s3").and.include(folder)
     }
-    // A refused node is no node: the others start.
+    // A refused node does not count: the others start.
     const third = nodeOn(own)
     await third.start()
     await Promise.all([shared.stop(), third.stop()])

@@ -19,7 +19,7 @@ interface Listed {
   readonly files: readonly (Reference & { readonly field: string; readonly url: string })[]
 }
 
-const env = pluginSettings({ "event-files": { max_file_bytes: 2_000_000 } })
+const env = pluginSettings({ "event-files": { max_file_bytes: 2_000_000, max_pipeline_bytes: 6_000_000 } })
 
 onStoresInTurn("a form with files", ({ start }) => {
   let host: TestHost
@@ -89,6 +89,16 @@ onStoresInTurn("a form with files", ({ start }) => {
       page.headers.get("content-disposition"),
       page.headers.get("x-content-type-options"),
     ]).to.deep.equal(["application/octet-stream", "attachment", "nosniff"])
+  })
+
+  it("is refused with the limit if its pipeline has stored as many bytes as it may", async () => {
+    const full = await bench.make({ name: "Full", accept_files: true, pipeline: [] })
+    const send = () => post(full.inbound_url, formOf({}, [["cv", "cv.pdf", "application/pdf", new Uint8Array(1_900_000)]]))
+    for (let sent = 0; sent < 3; sent++) expect((await send()).status).to.equal(200)
+    const refused = await send()
+    expect([refused.status, refused.body.details?.reason]).to.deep.equal([413, "file_quota_exceeded"])
+    expect(JSON.stringify(refused.body)).to.include("max_pipeline_bytes")
+    expect((await bench.newest(full.slug)).status).to.equal("rejected")
   })
 
   it("uses the stored file in a replay", async () => {

@@ -78,7 +78,7 @@ describe("results of MCP tools", () => {
     expect(instructions.length).to.be.at.most(2_048)
   })
 
-  it("fit whatever their shape is, and stay JSON of the same shape", () => {
+  it("fit in any shape, and stay JSON of the same shape", () => {
     const long = fc.string({ maxLength: 200 }).map((text) => text.repeat(400))
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(

@@ -4,7 +4,7 @@ import iconv from "iconv-lite"
 /** Labels that say nothing of bytes above 127. */
 const unlabelled =
   /^(?:|us-ascii|ascii|ansi_x3\.4-19(?:68|86)|iso646-us|cp367|(?:x-)?unknown(?:-8bit)?|8bit|7bit|default.*|_autodetect.*|none|null|ansi|text|plain)$/
-/** Encodings of iconv-lite that are no charsets. */
+/** Encodings of iconv-lite other than charsets. */
 const foreign = /^(?:hex|base64|binary|internal)$/
 
 const aliases: Readonly<Record<string, string>> = {
