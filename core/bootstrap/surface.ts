@@ -33,6 +33,7 @@ import { approvedCall } from "../surface/approved-call.ts"
 import { AddressLimits } from "../surface/call/address-limits.ts"
 import { AuditLog } from "../surface/call/audit.ts"
 import { IdempotencyRecords } from "../surface/call/idempotency.ts"
+import { RateLimits } from "../surface/call/rate-limit.ts"
 import { docsPage } from "../surface/docs/page.ts"
 import { Connections } from "../surface/http/connections.ts"
 import { MetricsPage } from "../surface/http/metrics-page.ts"
@@ -128,6 +129,7 @@ export function provideCalls(
     create: ({ config, storage, ...deps }) =>
       createLiveSockets({
         ...deps,
+        rateLimits: new RateLimits(deps.rateLimiter, config.rate_limits),
         adapter: storage.liveAdapter,
         worker,
         onBroadcast,

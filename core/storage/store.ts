@@ -37,6 +37,9 @@ export interface StartedStore extends Store {
 
 const defaultLimit = 1_000
 const countLimit = 2_147_483_647
+/** Documents of the first page of a stream, and characters of a later one: a page is parsed in one go. */
+const firstPage = 100
+const pageCharacters = 1_000_000
 /** With a commit in progress for longer, others would wait too. */
 const maxStallMs = 2_000
 
@@ -163,13 +166,16 @@ class OpenCollection<D extends Document> implements Collection<D> {
     const sort = sortKeysOf(this.#spec.name, options.sort ?? {})
     let left = options.limit === undefined ? Number.POSITIVE_INFINITY : checkLimit(this.#spec.name, options.limit, countLimit)
     let after: readonly Scalar[] | undefined
+    let pageSize = Math.min(firstPage, this.#reads.streamPage)
     while (left > 0) {
-      const limit = Math.min(left, this.#reads.streamPage)
+      const limit = Math.min(left, pageSize)
       const page = await this.find(filter, { ...options, limit, ...(after ? { after } : {}) })
       yield* page
       const last = page.at(-1)
       if (!last || page.length < limit) return
       left -= page.length
+      const fitting = Math.floor(pageCharacters / JSON.stringify(last).length)
+      pageSize = Math.max(1, Math.min(fitting, this.#reads.streamPage))
       after = this.#positionOf(last, sort)
     }
   }

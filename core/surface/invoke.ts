@@ -19,6 +19,7 @@ import { auditedOf, type Gating, heldBack } from "./call/gated.ts"
 import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
 import { type Quota, RateLimits } from "./call/rate-limit.ts"
+import { StreamTurns } from "./call/stream-turns.ts"
 
 export interface InvokeOptions {
   /** Honoured on POST operations that change something. */
@@ -95,6 +96,7 @@ const collisions = new Set(["already_exists", "aborted", "failed_precondition"])
 export function createInvoker(deps: InvokerDeps): Invoker {
   const limits = new RateLimits(deps.rateLimiter, deps.rateLimits)
   const idempotency = new Idempotency(deps)
+  const streams = new StreamTurns()
   const never = new AbortController().signal
   const resolved = new Map<AnyOperation, Deps<TokenRecord>>()
 
@@ -145,6 +147,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   async function handle(call: Call): Promise<CallAnswer> {
     const { operation, caller } = call
     const { onConflict } = operation
+    if (operation.streams) return await streamed(call)
     if (!onConflict) return await attempt(call)
     try {
       return await attempt(call)
@@ -154,6 +157,20 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     return await attempt(call).catch(async (error: unknown) => {
       throw cameSecond(error) ? await onConflict({ error, caller, deps: depsOf(operation) }) : error
     })
+  }
+
+  /** The handler runs once the organization may open another stream. */
+  async function streamed(call: Call): Promise<CallAnswer> {
+    const { caller, signal } = call
+    const release = await streams.enter(caller.organization.id, signal)
+    try {
+      const answer = await attempt(call)
+      if (answer.kind !== "stream") throw new Error(`${call.operation.name} is declared to stream, and did not.`)
+      return { ...answer, stream: streams.inTurn(caller.organization.id, answer.stream, release) }
+    } catch (error) {
+      release()
+      throw error
+    }
   }
 
   async function attempt(call: Call): Promise<CallAnswer> {

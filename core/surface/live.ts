@@ -17,6 +17,7 @@ import { asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
+import type { RateLimits } from "./call/rate-limit.ts"
 import type { LiveUpgrade } from "./http/server.ts"
 import { requireSameOrigin, sessionOf } from "./http/session.ts"
 import { admit, type EndpointOwner } from "./live/admission.ts"
@@ -24,6 +25,7 @@ import { createDelivery } from "./live/delivery.ts"
 import { createFeed } from "./live/feed.ts"
 import type { LiveMessageDocument } from "./live/messages.ts"
 import { Outbox } from "./live/outbox.ts"
+import { RequestLimits } from "./live/request-limits.ts"
 import { recheck, watchCredentials, watchEndpoints } from "./live/revocation.ts"
 import { SocketLimits } from "./live/socket-limits.ts"
 import type { LiveServer, LiveSocket } from "./live/sockets.ts"
@@ -56,6 +58,8 @@ export interface LiveSocketsDeps {
   /** Origins whose pages may use the polling transport; a WebSocket has no such check, and carries no cookie. */
   readonly corsOrigins: readonly string[]
   readonly rateLimiter: RateLimiter
+  /** Of calls: connections and requests of sockets count as calls. */
+  readonly rateLimits: RateLimits
   readonly addresses?: AddressLimits
   readonly addressOf: (request: AddressedRequest) => string
   /** Carries messages between nodes; this process alone when absent. */
@@ -94,6 +98,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   const trimmer = new Trimmer({ ...deps, keep: deps.keepMessages })
   const changes = watchCredentials(deps, io)
   const limits = new SocketLimits({ rateLimiter: deps.rateLimiter, perAddress: deps.anonymousPerAddress, perKey: deps.socketsPerKey })
+  const requests = new RequestLimits(deps)
   watchEndpoints(deps, io)
   let cancelRecheck = () => {}
   let closeSocketServer = () => {}
@@ -102,8 +107,9 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
     const seen = changes.count()
     const address = deps.addressOf(socket.request)
     handshakeOf(socket)
-      .then((auth) => admit(deps, auth, address))
+      .then((auth) => requests.handshake(auth, address, () => admit(deps, auth, address)))
       .then(async (guest) => {
+        if (guest.kind === "caller") await requests.count(guest, address)
         leavesWith(socket, await limits.enter(guest, address))
         socket.data.guest = guest
         socket.data.seen = seen
@@ -114,7 +120,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   io.on("connection", (socket) => {
     if (changes.since(socket.data.seen, socket.data.guest)) return void socket.disconnect(true)
     endsWithCredential(deps, socket)
-    serve(deps, socket)
+    serve(deps, requests, socket)
   })
   new Gauge({
     name: "millrace_live_sockets",
@@ -174,7 +180,10 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   }
 }
 
-function serve(deps: LiveSocketsDeps, socket: LiveSocket): void {
+/** Refused requests in a row, after which a socket that goes on is disconnected. */
+const maxRefused = 100
+
+function serve(deps: LiveSocketsDeps, requests: RequestLimits, socket: LiveSocket): void {
   const peer: Peer = {
     guest: socket.data.guest,
     get connected() {
@@ -184,7 +193,8 @@ function serve(deps: LiveSocketsDeps, socket: LiveSocket): void {
     leave: (room) => socket.leave(room),
     send: (message) => void socket.emit("message", message),
   }
-  const subscriptions = new Subscriptions(deps, peer)
+  countPackets(deps, requests, socket)
+  const subscriptions = new Subscriptions({ ...deps, requests }, peer)
   const answer = (event: "subscribe" | "unsubscribe") => {
     socket.on(event, (...given: unknown[]) => {
       const [request, respond] = [given[0], given.at(-1)]
@@ -201,6 +211,25 @@ function serve(deps: LiveSocketsDeps, socket: LiveSocket): void {
   }
   answer("subscribe")
   answer("unsubscribe")
+}
+
+/** Counts whatever a socket sends before it is looked at. A request over the limit is acknowledged with the refusal. */
+function countPackets({ addressOf }: LiveSocketsDeps, requests: RequestLimits, socket: LiveSocket): void {
+  const address = addressOf(socket.request)
+  let refused = 0
+  socket.use((packet, next) => {
+    requests.count(socket.data.guest, address).then(
+      () => {
+        refused = 0
+        next()
+      },
+      (cause: unknown) => {
+        const respond: unknown = packet.at(-1)
+        if (typeof respond === "function") respond(asAppError(cause).toBody())
+        if (++refused > maxRefused) socket.disconnect(true)
+      },
+    )
+  })
 }
 
 /** Timers take no longer one; what expires later is found when sockets are checked again. */

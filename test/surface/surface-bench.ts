@@ -21,6 +21,7 @@ import { createStore } from "../../core/storage/store.ts"
 import { AddressLimits } from "../../core/surface/call/address-limits.ts"
 import { AuditLog } from "../../core/surface/call/audit.ts"
 import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
+import { RateLimits } from "../../core/surface/call/rate-limit.ts"
 import { Connections } from "../../core/surface/http/connections.ts"
 import { MetricsPage, type MetricsSettings } from "../../core/surface/http/metrics-page.ts"
 import { createHttpServer } from "../../core/surface/http/server.ts"
@@ -124,6 +125,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
       corsOrigins,
       addresses,
       rateLimiter,
+      rateLimits: new RateLimits(rateLimiter, rateLimits),
       addressOf,
     })
   const live = makeLiveSockets()

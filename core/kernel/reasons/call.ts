@@ -168,6 +168,11 @@ export const callReasons = defineReasons({
     remedy: "Use `details.call_tool`.",
     details: { call_tool: z.string().describe("The call tool of this tool.") },
   },
+  too_many_exports: {
+    code: "resource_exhausted",
+    summary: "Too many exports of the organization are running and waiting.",
+    remedy: "Wait for `Retry-After`, or for an export to end.",
+  },
   rate_limited: {
     code: "resource_exhausted",
     summary: "The rate limit is exceeded; Retry-After says for how long.",

@@ -13,8 +13,10 @@ import { type Guest, mayJoin } from "./admission.ts"
 import { type Backlog, missedSince } from "./backlog.ts"
 import { positionsRoom } from "./delivery.ts"
 import { anyFilterRoom, filterRoom, socketRoom, type WireMessage } from "./messages.ts"
+import type { RequestLimits } from "./request-limits.ts"
 
 export interface SubscriptionDeps {
+  readonly requests: Pick<RequestLimits, "inTurn">
   readonly store: Store
   readonly clock: Clock
   readonly log: Logger
@@ -190,7 +192,10 @@ export class Subscriptions {
     this.#waiting++
     const turn = this.#last.then(async () => {
       try {
-        return this.#peer.connected ? await run() : new AppError("canceled", "The socket is closed.", { reason: "canceled" }).toBody()
+        return await this.#deps.requests.inTurn(this.#peer.guest, async () => {
+          if (this.#peer.connected) return await run()
+          throw new AppError("canceled", "The socket is closed.", { reason: "canceled" })
+        })
       } catch (cause) {
         const error = asAppError(cause)
         if (error.status >= 500) this.#deps.log.error({ err: error.cause ?? error }, "live request failed")

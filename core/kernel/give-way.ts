@@ -1,0 +1,14 @@
+// Long work in one thread gives way to other work between its pieces.
+import { setImmediate as nextTurn } from "node:timers/promises"
+
+/** A stretch of work between two turns of the event loop. */
+const stretchMs = 5
+
+let stretchBegan = 0
+
+/** Resolves at once while a stretch is short. Otherwise other work runs first. */
+export async function giveWay(): Promise<void> {
+  if (performance.now() - stretchBegan < stretchMs) return
+  await nextTurn()
+  stretchBegan = performance.now()
+}

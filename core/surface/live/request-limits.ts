@@ -1,0 +1,63 @@
+// What the requests of sockets cost: each counts against the key or the address before it runs, and the requests that
+// run take turns by organization. A connection counts as a request, and waits in turn by its credential.
+import { createHash } from "node:crypto"
+import { AppError } from "../../kernel/errors.ts"
+import { FairLimiter } from "../../kernel/fair-limiter.ts"
+import { giveWay } from "../../kernel/give-way.ts"
+import type { AddressLimits } from "../call/address-limits.ts"
+import type { RateLimits } from "../call/rate-limit.ts"
+import type { Guest } from "./admission.ts"
+
+export interface RequestLimitsDeps {
+  readonly rateLimits: RateLimits
+  readonly addresses?: AddressLimits
+}
+
+/** Requests and handshakes that run at once; each may read from the store. */
+const slots = 8
+/** A socket has one request here at a time, so the limits of sockets bound them. */
+const maxWaiting = 100_000
+const maxWaitingPerOrganization = 10_000
+
+export class RequestLimits {
+  readonly #deps: RequestLimitsDeps
+  readonly #turns: FairLimiter
+  readonly #handshakes: FairLimiter
+
+  constructor(deps: RequestLimitsDeps) {
+    this.#deps = deps
+    const options = { slots, maxWaiting, maxWaitingPerOrganization, refusal: overloaded }
+    this.#turns = new FairLimiter(options)
+    this.#handshakes = new FairLimiter(options)
+  }
+
+  /** Takes one call. Throws `resource_exhausted` if the key, the organization or the address has none left. */
+  async count(guest: Guest, address: string): Promise<void> {
+    if (guest.kind === "viewer") return await this.#deps.addresses?.take(address)
+    const { refusal } = await this.#deps.rateLimits.take(guest.caller)
+    if (refusal) throw refusal
+  }
+
+  /** Runs a request when the turn of the guest's organization comes. */
+  inTurn<T>(guest: Guest, run: () => Promise<T>): Promise<T> {
+    const organization = guest.kind === "caller" ? guest.caller.organization.id : guest.organization
+    return this.#turns.run({ organization }, async () => {
+      await giveWay()
+      return await run()
+    })
+  }
+
+  /** Runs a handshake when the turn of its credential comes: whose it is shows later. */
+  handshake<T>(auth: Readonly<Record<string, unknown>>, address: string, run: () => Promise<T>): Promise<T> {
+    const given = auth["token"] ?? auth["endpoint_id"]
+    const key = typeof given === "string" ? createHash("sha256").update(given).digest("base64") : ""
+    return this.#handshakes.run({ organization: key === "" ? address : key, key: address }, async () => {
+      await giveWay()
+      return await run()
+    })
+  }
+}
+
+function overloaded(): AppError {
+  return new AppError("unavailable", "Too many requests of sockets are waiting.", { reason: "overloaded" }, { retryAfterS: 1 })
+}
