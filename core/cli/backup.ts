@@ -3,11 +3,18 @@
 import { mkdirSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
+import { Collections } from "../contract/collection.ts"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
+import type { Registry } from "../kernel/registry.ts"
 import { print, type Terminal } from "../kernel/terminal.ts"
 import { backUp, restore } from "../storage/sqlite/backup.ts"
 
-export function addBackupCommands(program: Command, config: () => CoreConfig, terminal: Terminal): void {
+export function addBackupCommands(
+  program: Command,
+  config: () => CoreConfig,
+  terminal: Terminal,
+  declarations: () => Promise<{ readonly registry: Registry }>,
+): void {
   program
     .command("backup")
     .description("Back up the embedded store to a new file, even while the service runs; verified by a checksum of all documents.")
@@ -28,13 +35,29 @@ export function addBackupCommands(program: Command, config: () => CoreConfig, te
 
   program
     .command("restore")
-    .description("Replace the embedded store by a backup; the service must be stopped. The replaced store is kept beside it.")
+    .description(
+      "Replace the embedded store by a backup; the service must be stopped. The replaced store is kept beside it, and its erasures, opt-outs, consents and suppressions are taken over.",
+    )
     .argument("<file>", "file that `millrace backup` wrote")
     .action(async (file: string) => {
       const { data_dir } = embedded(config(), "mongorestore")
-      const { documents, sha256, made_at, aside } = await told(() => restore(resolve(file), dataFile(data_dir), now()))
+      const { registry } = await declarations()
+      const kept = registry.items(Collections).filter(({ outlivesRestore }) => outlivesRestore === true)
+      const report = await told(() => restore(resolve(file), dataFile(data_dir), now(), kept))
+      const { documents, sha256, made_at, aside, carried, replacedAt } = report
       print(terminal, `${dataFile(data_dir)}: ${documents} documents as of ${made_at}, sha256 ${sha256}`)
       if (aside !== undefined) print(terminal, `The replaced store is in ${aside}.`)
+      const span = `from ${made_at} to ${replacedAt ?? now()}`
+      if (carried !== undefined) {
+        print(terminal, `Taken over from the replaced store: ${carried} erasures, opt-outs, consents and suppressions.`)
+        print(terminal, `Data of people who were erased ${span} is there again, and nobody is written to. Repeat these erasures.`)
+      } else {
+        print(
+          terminal,
+          `Warning: the replaced store is missing or cannot be read. Erasures, opt-outs, withdrawn consents and suppressions ${span} are lost.`,
+        )
+        print(terminal, "Repeat them before the service starts to send.")
+      }
     })
 }
 

@@ -93,7 +93,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   addGenerate(program, { root: process.cwd(), declarations, shipped: shippedFiles, terminal, end })
   addDev(program, process.cwd(), end)
   addScaffoldCommands(program, { root: process.cwd(), declarations, refresh: (isFramework) => refresh(isFramework, terminal), terminal })
-  addBackupCommands(program, whole, terminal)
+  addBackupCommands(program, whole, terminal, declarations)
   addRotateMasterKey(program, whole, terminal)
   program.showSuggestionAfterError()
   const context = { config, root: process.cwd(), terminal, end }

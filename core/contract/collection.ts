@@ -57,6 +57,8 @@ export interface CollectionSpec<D extends Document = Document, S extends Collect
   readonly repairsText?: true
   /** Pieces of the JSON of most documents, such as `"subject":"`, in the order in which they stand in it: the embedded store keeps one character for each, of 28 at most. */
   readonly phrases?: readonly string[]
+  /** `millrace restore` keeps documents that are newer than the backup: what forbids something, such as an opt-out. */
+  readonly outlivesRestore?: true
   /** Fills in what writers leave out of a document; called with each that is read, not by filters. */
   restore?(document: D): D
   /** Every secret that a document holds sealed: a changed master key is checked against them, and they are sealed again under it. */

@@ -28,6 +28,7 @@ export interface ConsentEntry extends Document {
 /** Audited by size: what is erased here must not be left in the audit log. */
 export const ConsentCollection = defineCollection<ConsentEntry>()({
   name: "consents",
+  outlivesRestore: true,
   scope: "organization",
   times: ["at", "recorded_at"],
   indexes: [{ fields: ["digest", "-at"] }, { fields: ["-recorded_at"] }],
@@ -47,6 +48,7 @@ export interface Tombstone extends Document {
 
 export const TombstoneCollection = defineCollection<Tombstone>()({
   name: "consent_tombstones",
+  outlivesRestore: true,
   scope: "organization",
   times: ["erased_at"],
   indexes: [{ fields: ["-erased_at"] }],

@@ -14,6 +14,7 @@ const context = "key of the consent ledger"
 
 export const ConsentKeyCollection = defineCollection<ConsentKey>()({
   name: "consent_keys",
+  outlivesRestore: true,
   scope: "global",
   times: [],
   indexes: [],

@@ -76,6 +76,7 @@ function collectionsOf<const N extends string>(prefix: N) {
     }),
     ledger: defineCollection<OptOutEntry>()({
       name: `${prefix}_opt_outs`,
+      outlivesRestore: true,
       scope: "organization",
       times: ["at", "recorded_at"],
       indexes: [{ fields: ["-at"] }, { fields: ["address", "-at"] }],
@@ -83,6 +84,7 @@ function collectionsOf<const N extends string>(prefix: N) {
     }),
     states: defineCollection<OptOutState>()({
       name: `${prefix}_opt_out_states`,
+      outlivesRestore: true,
       scope: "organization",
       audit: "size",
       times: ["created_at", "updated_at"],

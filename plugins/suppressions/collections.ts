@@ -36,6 +36,7 @@ export function suppressionId(digest: string, reason: SuppressionReason): string
 
 export const SuppressionCollection = defineCollection<StoredSuppression>()({
   name: "suppressions",
+  outlivesRestore: true,
   scope: "organization",
   times: ["created_at"],
   indexes: [{ fields: ["-created_at"] }, { fields: ["reason", "-created_at"] }, { fields: ["source", "-created_at"] }],
@@ -51,6 +52,7 @@ export const keySealContext = "key of the suppression list"
 
 export const MailKeyCollection = defineCollection<MailKey>()({
   name: "suppression_keys",
+  outlivesRestore: true,
   scope: "global",
   times: ["created_at"],
   indexes: [],

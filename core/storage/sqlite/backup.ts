@@ -1,8 +1,10 @@
 // A copy of the data file while a service writes it, and putting such a copy in its place. The copy carries a checksum
 // of all documents, taken from the same moment of the original, and is read back and compared before it counts.
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs"
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { backup, DatabaseSync } from "node:sqlite"
+import type { CollectionSpec } from "../../contract/collection.ts"
+import { carryDocuments } from "./carry.ts"
 import { backupTable, type Checksum, checksumOf } from "./checksum.ts"
 import { isDamage } from "./damage.ts"
 import { lockFile } from "./lock.ts"
@@ -14,6 +16,10 @@ export interface BackupReport extends Checksum {
 export interface RestoreReport extends BackupReport {
   /** Where the data file that was there before is now; undefined where there was none. */
   readonly aside: string | undefined
+  /** Documents of `kept` collections in the replaced file; undefined if there was no file or it could not be read. */
+  readonly carried: number | undefined
+  /** RFC 3339. The last change of the replaced file. */
+  readonly replacedAt: string | undefined
 }
 
 /** All in one step: a copy in several would begin again whenever the service writes between them. */
@@ -71,7 +77,7 @@ export function verifyBackup(file: string): BackupReport {
 }
 
 /** Puts the backup where a service looks for its data file. Throws where one is running on it, or the backup is damaged; then nothing has changed. */
-export async function restore(from: string, target: string, now: string): Promise<RestoreReport> {
+export async function restore(from: string, target: string, now: string, kept: readonly CollectionSpec[] = []): Promise<RestoreReport> {
   const report = verifyBackup(from)
   const lock = lockFile(target)
   const draft = `${target}.restoring`
@@ -86,6 +92,9 @@ export async function restore(from: string, target: string, now: string): Promis
     copied.close()
     if (sum.sha256 !== report.sha256)
       throw new Error("The restored copy differs from the backup; the disk may be failing. Nothing was changed.")
+    const replacedAt = lastChange(target)
+    const carried = kept.length > 0 && carryOver(target) ? await carryDocuments(target, draft, kept).catch(() => undefined) : undefined
+    if (kept.length > 0) carryOver(draft)
     flush(draft)
     const aside = existsSync(target) || existsSync(`${target}-wal`) ? setAside(target, now) : undefined
     // The number of the last commit was of the old file.
@@ -93,7 +102,7 @@ export async function restore(from: string, target: string, now: string): Promis
     // Renamed over the old one: at no instant is there no data file.
     renameSync(draft, target)
     flush(dirname(target))
-    return { ...report, aside }
+    return { ...report, aside, carried, replacedAt }
   } finally {
     removeFile(draft)
     lock.release()
@@ -108,6 +117,11 @@ function setAside(target: string, now: string): string {
   if (existsSync(target)) linkSync(target, aside)
   for (const suffix of ["-wal", "-shm"]) rmSync(target + suffix, { force: true })
   return aside
+}
+
+function lastChange(file: string): string | undefined {
+  const times = [file, `${file}-wal`].flatMap((path) => (existsSync(path) ? [statSync(path).mtimeMs] : []))
+  return times.length > 0 ? new Date(Math.max(...times)).toISOString() : undefined
 }
 
 /** Brings what lies in the log into the file; false where that cannot be done. */
@@ -175,5 +189,5 @@ function flush(path: string): void {
 }
 
 function removeFile(path: string): void {
-  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(path + suffix, { force: true })
+  for (const suffix of ["", "-journal", "-wal", "-shm", "-commits"]) rmSync(path + suffix, { force: true })
 }
