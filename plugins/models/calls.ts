@@ -107,8 +107,17 @@ async function paidFor(error: unknown): Promise<Usage | undefined> {
   return NoObjectGeneratedError.isInstance(error) && error.usage ? usageOf(error.usage) : undefined
 }
 
+/** More than any model reads or writes in one call. */
+const maxTokens = 10_000_000
+
+/** Usage as the provider reports it, within bounds: a provider may report anything. */
 export function usageOf({ inputTokens, outputTokens }: { inputTokens: number | undefined; outputTokens: number | undefined }): Usage {
-  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 }
+  return { inputTokens: tokensIn(inputTokens), outputTokens: tokensIn(outputTokens) }
+}
+
+function tokensIn(reported: number | undefined): number {
+  if (reported === undefined || Number.isNaN(reported)) return 0
+  return Math.min(Math.max(0, Math.round(reported)), maxTokens)
 }
 
 function digestOf(parts: readonly string[]): string {

@@ -190,7 +190,7 @@ async function embed(
         abortSignal,
       })
       return {
-        paid: { inputTokens: Number.isFinite(usage.tokens) ? usage.tokens : Math.ceil(bytes / 4), outputTokens: 0 },
+        paid: usageOf({ inputTokens: Number.isNaN(usage.tokens) ? Math.ceil(bytes / 4) : usage.tokens, outputTokens: 0 }),
         value: embeddings,
       }
     },
