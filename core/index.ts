@@ -34,7 +34,7 @@ export { defineRoute, type RouteRequest, type RouteResponse } from "./contract/r
 export { RowResult } from "./contract/row-result.ts"
 export { Scripts } from "./contract/sandbox.ts"
 export { Scheduler } from "./contract/schedule.ts"
-export { type Changes, type Collection, changesOf, type FieldsOf, type Filter, Store } from "./contract/store.ts"
+export { type Changes, type Collection, changesOf, type FieldsOf, type Filter, Store, type Update } from "./contract/store.ts"
 export { containsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
 export { isConflict, type StagedCollection, type UnitOfWork, UnitsOfWork } from "./contract/unit-of-work.ts"
 export { allDone } from "./kernel/all-done.ts"

@@ -11,6 +11,7 @@ import {
   type JobQueue,
   type Json,
   type Live,
+  roleAtLeast,
   type Store,
   sameBytes,
   timestamp,
@@ -30,7 +31,7 @@ import {
   redactSecrets,
 } from "#core/engine"
 import type { AutonomyGates } from "../autonomy/index.ts"
-import type { ApiKeys } from "../organizations/index.ts"
+import type { ApiKeys, Principals, Standing } from "../organizations/index.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection, type ApprovalState, digestKeyContext, type StoredApproval, sealContext } from "./collections.ts"
 import { stageNotice } from "./notice.ts"
@@ -49,6 +50,7 @@ export interface ApprovalServices {
   readonly queue: JobQueue
   readonly gates: AutonomyGates
   readonly apiKeys: ApiKeys
+  readonly principals: Principals
   readonly expireMs: number
   /** From its expiry until an approval is removed, with what it asked for. */
   readonly keepMs: number
@@ -116,10 +118,35 @@ export class Approvals implements Gatekeeper {
         retryable: false,
       })
     }
-    const { credential_id: asked } = approval.requester
-    const standing = asked === null ? undefined : await this.#services.apiKeys.standing(organization, asked)
+    const standing = await this.#standing(organization, approval)
     if (standing && standing.role === undefined) return { state: "revoked", note: standing.lost }
     return { state: "approved", input, digest: approval.digest, ...(standing ? { role: standing.role } : {}) }
+  }
+
+  /** Undefined if a pipeline or the service itself asked. */
+  async #standing(organization: string, { requester, subject }: StoredApproval): Promise<Standing | undefined> {
+    const { apiKeys, principals } = this.#services
+    const asked = requester.credential_id
+    if (asked === null) return undefined
+    const principal = await principals.find(organization, asked)
+    if (!principal) return await apiKeys.standing(organization, asked)
+    if (!principal.mayCall(subject.name))
+      return { role: undefined, lost: `The heartbeat that asked for it may not call ${subject.name} any longer.` }
+    const maker = principal.maker && (await apiKeys.standing(organization, principal.maker.credential_id))
+    if (!maker || (maker.role !== undefined && roleAtLeast(maker.role, principal.role))) return { role: principal.role }
+    return maker
+  }
+
+  /** Returns true if the decider asked: with the same credential or one made with it, as the same member, or by a heartbeat. */
+  async isOwn(organization: string, { requester }: StoredApproval, decider: { credential: string; user: string | null }): Promise<boolean> {
+    const { apiKeys, principals } = this.#services
+    const asked = requester.credential_id
+    const principal = asked === null ? undefined : await principals.find(organization, asked)
+    for (const { credential_id, user_id } of principal?.authors ?? [requester]) {
+      if (user_id !== null && user_id === decider.user) return true
+      if (credential_id !== null && (await apiKeys.stemsFrom(organization, decider.credential, credential_id))) return true
+    }
+    return false
   }
 
   async done(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void> {

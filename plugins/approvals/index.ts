@@ -3,7 +3,7 @@ import { z } from "zod"
 import { Clock, definePlugin, JobQueue, Live, PublicUrl, Store, Vault } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { AutonomyGates } from "../autonomy/index.ts"
-import { ApiKeys } from "../organizations/index.ts"
+import { ApiKeys, Principals } from "../organizations/index.ts"
 import { Approvals, ApprovalsToken } from "./approvals.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection } from "./collections.ts"
@@ -36,7 +36,16 @@ export default definePlugin({
     registrar.jobs(expireJob, noticeJob)
     registrar.operations(listApprovals, getApproval, decideApproval)
     registrar.provide(ApprovalsToken, {
-      inject: { store: Store, clock: Clock, vault: Vault, live: Live, queue: JobQueue, gates: AutonomyGates, apiKeys: ApiKeys },
+      inject: {
+        store: Store,
+        clock: Clock,
+        vault: Vault,
+        live: Live,
+        queue: JobQueue,
+        gates: AutonomyGates,
+        apiKeys: ApiKeys,
+        principals: Principals,
+      },
       create: (deps) => new Approvals({ ...deps, expireMs: config.expire_days * dayMs, keepMs: config.keep_days * dayMs }),
     })
     registrar.provide(ApprovalLinks, { inject: { publicUrl: PublicUrl }, create: createApprovalLinks })

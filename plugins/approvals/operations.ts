@@ -2,7 +2,6 @@
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { Actions, Declarations, fieldProblems, Jobs, literalConfig, Operations, risks } from "#core/engine"
-import { ApiKeys } from "../organizations/index.ts"
 import { ApprovalsToken } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
 import { restored } from "./restore.ts"
@@ -118,7 +117,7 @@ export const decideApproval = defineOperation({
   name: "approvals.decide",
   summary: "Approve, reject or edit what waits.",
   description:
-    "Never by who asked: neither by the credential, nor by another of the same member. What is approved is carried out exactly as `digest` says, once, as a job. `edit` approves another `input` in place of the one that was asked for; values shown as [redacted] keep what they were.",
+    "Never by who asked: neither by the credential, nor by another of the same member, nor by an author of the heartbeat that asked. What is approved is carried out exactly as `digest` says, once, as a job. `edit` approves another `input` in place of the one that was asked for; values shown as [redacted] keep what they were.",
   http: { method: "POST", path: "/v1/approvals/{id}/decide" },
   access: { scope: "approvals:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },
@@ -139,14 +138,12 @@ export const decideApproval = defineOperation({
   examples: [{ ...thatOne, input: { ...thatOne.input, decision: "approve", note: "Go ahead." } }],
   mcp: { absent: "An agent cannot approve what agents ask for." },
   auditSize: ["input"],
-  inject: { approvals: ApprovalsToken, declarations: Declarations, keys: ApiKeys },
+  inject: { approvals: ApprovalsToken, declarations: Declarations },
   async handle({ input: { id, decision, note, digest, input }, caller, deps, work }) {
     const organization = caller.organization.id
     const { approvals, declarations } = deps
     const approval = await approvals.require(organization, id)
-    const { credential_id: credential, user_id: member } = approval.requester
-    const own = credential !== null && (await deps.keys.stemsFrom(organization, caller.credential.id, credential))
-    if (own || (member !== null && member === caller.user?.id))
+    if (await approvals.isOwn(organization, approval, { credential: caller.credential.id, user: caller.user?.id ?? null }))
       throw new AppError("permission_denied", "The one who asked cannot decide, with any key or one made with it; another admin has to.", {
         reason: "own_request",
       })

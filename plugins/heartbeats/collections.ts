@@ -1,5 +1,6 @@
 // Heartbeats, and the record of their runs.
 import { type Document, defineCollection, type Json, type LogLine } from "#core"
+import type { Author } from "../organizations/index.ts"
 import type { HeartbeatTimes } from "./next-run.ts"
 
 export const heartbeatKinds = ["script", "instructions"] as const
@@ -51,6 +52,10 @@ export interface StoredHeartbeat extends Document, HeartbeatTimes {
   max_steps: number
   budget_millicents: number
 
+  /** The last caller who decided what it does. It does nothing that this author may not. Absent in older heartbeats. */
+  made_by?: Author | null
+  /** Everybody who decided some of what it does. */
+  authors?: Author[]
   /** The run that has not ended; one at a time. */
   current_run_id: string | null
   latest_run_id: string | null

@@ -50,6 +50,8 @@ export type HeartbeatFields = Pick<
   | "budget_millicents"
 >
 
+type Made = Pick<StoredHeartbeat, "made_by" | "authors">
+
 const dayMs = 86_400_000
 const maxPutOffMs = 3_600_000
 const whenFields = ["interval_minutes", "active_days", "active_window_start", "active_window_end", "timezone"] as const
@@ -77,7 +79,7 @@ export class Heartbeats {
   }
 
   /** Stages a heartbeat; its first run is an interval from now. Throws `resource_exhausted` where there are as many as may be. */
-  async create(work: UnitOfWork, organization: string, fields: HeartbeatFields, isPaused: boolean): Promise<StoredHeartbeat> {
+  async create(work: UnitOfWork, organization: string, fields: HeartbeatFields & Made, isPaused: boolean): Promise<StoredHeartbeat> {
     const { clock, ids, store, settings } = this.#deps
     const most = settings.max_per_organization
     if ((await store.open(HeartbeatCollection, organization).count({}, { limit: most })) >= most)
@@ -97,7 +99,7 @@ export class Heartbeats {
   }
 
   /** Stages a change made for the heartbeat as read; one made meanwhile has the commit `aborted`. New times count from now. */
-  update(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, change: Partial<HeartbeatFields>): StoredHeartbeat {
+  update(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, change: Partial<HeartbeatFields> & Made): StoredHeartbeat {
     const isTimed = whenFields.some((field) => change[field] !== undefined) && heartbeat.state === "active"
     const changed = { ...heartbeat, ...change }
     const beat = isTimed ? this.#beatAt(work, organization, heartbeat.id, nextRun(changed, this.#deps.clock.now())) : {}
@@ -112,10 +114,10 @@ export class Heartbeats {
   }
 
   /** Stages that it runs again, an interval from now, its failures forgotten. */
-  resume(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat): StoredHeartbeat {
+  resume(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, made: Made): StoredHeartbeat {
     if (heartbeat.state === "active") return heartbeat
     const beat = this.#beatAt(work, organization, heartbeat.id, nextRun(heartbeat, this.#deps.clock.now()))
-    return this.#changed(work, organization, heartbeat, { state: "active", paused_reason: "", failures: 0, ...beat })
+    return this.#changed(work, organization, heartbeat, { state: "active", paused_reason: "", failures: 0, ...made, ...beat })
   }
 
   /** Stages that it goes; records of its runs go when they expire. */

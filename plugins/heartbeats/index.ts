@@ -3,12 +3,13 @@ import { Clock, ClockCorrections, definePlugin, Ids, JobQueue, Live, Scripts, St
 import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
 import { Models } from "../models/index.ts"
-import { Organizations } from "../organizations/index.ts"
+import { ApiKeys, Organizations, Principals } from "../organizations/index.ts"
 import { heartbeatsChannel } from "./channel.ts"
 import { HeartbeatCollection, RunCollection } from "./collections.ts"
 import { correctHeartbeats } from "./corrections.ts"
 import { Heartbeats, HeartbeatsToken } from "./heartbeats.ts"
 import { beat, runHeartbeat } from "./jobs.ts"
+import { declarePrincipals } from "./makers.ts"
 import { createHeartbeat, deleteHeartbeat, getHeartbeat, listHeartbeats, updateHeartbeat } from "./operations/heartbeats.ts"
 import { getHeartbeatRun, listHeartbeatRuns, pauseHeartbeat, resumeHeartbeat, runHeartbeatNow } from "./operations/running.ts"
 import { reasons } from "./reasons.ts"
@@ -40,6 +41,10 @@ export default definePlugin({
       },
       create: ({ corrections, ...deps }) => corrections.use("heartbeats", (correction) => correctHeartbeats(deps, correction)),
     })
+    registrar.run("principals of heartbeats", {
+      inject: { principals: Principals, heartbeats: HeartbeatsToken, tools: OperationTools },
+      create: ({ principals, heartbeats, tools }) => declarePrincipals(principals, heartbeats, tools),
+    })
     registrar.provide(RunsToken, {
       inject: {
         store: Store,
@@ -55,8 +60,9 @@ export default definePlugin({
         tools: OperationTools,
         organizations: Organizations,
         heartbeats: HeartbeatsToken,
+        keys: ApiKeys,
       },
-      create: (deps) => new Runs(deps),
+      create: (deps) => new Runs({ ...deps, maxCallsPerTurn: settings.max_calls_per_turn }),
     })
   },
 })

@@ -36,6 +36,8 @@ export interface ApiKeys {
   get(organization: string, id: string): Promise<StoredKey>
   /** What a key that was valid once may do in the organization now. Its expiry does not count: what it asked for was asked in time. */
   standing(organization: string, id: string): Promise<Standing>
+  /** Returns the key behind a credential: of a session the key that signed in. Undefined for an unknown credential. */
+  keyBehind(organization: string, id: string): Promise<string | undefined>
   /** Whether the credential `id` is `origin`, or was made with it, directly or by others; a session counts as the key that signed in. */
   stemsFrom(organization: string, id: string, origin: string): Promise<boolean>
   /** Stages the end of a key, effective on every node when the work's caller is answered. Repeating it changes nothing. */
@@ -104,6 +106,11 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations }
         return role ? { role } : { role: undefined, lost: "The member whose key asked for it is not a member any longer." }
       }
       return { role: undefined, lost: "The key that asked for it has no access to the organization any longer." }
+    },
+    async keyBehind(id, credential) {
+      const organization = await organizations.byId(id)
+      const key = organization && (await usedIn(organization, credential))?.key
+      return key && ((key.kind === "session" && key.created_by) || key.id)
     },
     async stemsFrom(id, keyId, origin) {
       const organization = await organizations.byId(id)

@@ -33,16 +33,18 @@ import {
 import { getOrganization, updateOrganization } from "./operations/organization.ts"
 import { setStaff } from "./operations/staff.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
+import { createPrincipals, Principals } from "./principals.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
 import { createSessions, Sessions } from "./sessions.ts"
 import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 
-export { ApiKeys } from "./api-keys.ts"
+export { ApiKeys, type Standing } from "./api-keys.ts"
 export type { Organization, User } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
 export { generateKey, parseKey } from "./key-format.ts"
+export { type Author, Principals } from "./principals.ts"
 export { Sessions } from "./sessions.ts"
 export { ViewerSessions } from "./viewer-sessions.ts"
 
@@ -91,6 +93,7 @@ export default definePlugin({
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, organizations: Directory },
       create: createApiKeys,
     })
+    reg.provide(Principals, { inject: {}, create: createPrincipals })
     reg.provide(Bootstrap, {
       inject: { settings: Settings, store: Store, works: UnitsOfWork, log: Log, organizations: Directory, apiKeys: ApiKeys },
       create: (deps): Bootstrap => new FirstStart(deps, production),

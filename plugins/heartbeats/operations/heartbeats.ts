@@ -16,9 +16,11 @@ import {
 import { OperationTools, PipelineSource } from "#core/engine"
 import { Datasets } from "../../datasets/index.ts"
 import { Models } from "../../models/index.ts"
+import { ApiKeys } from "../../organizations/index.ts"
 import { HeartbeatCollection, heartbeatKinds, heartbeatStates } from "../collections.ts"
 import { requireFitting } from "../fitting.ts"
 import { type HeartbeatFields, HeartbeatsToken } from "../heartbeats.ts"
+import { changesActing, madeBy } from "../makers.ts"
 import {
   HeartbeatId,
   HeartbeatName,
@@ -32,7 +34,7 @@ import {
 const path = "/v1/heartbeats"
 const reading = { scope: "heartbeats:read", role: "member" } as const
 const writing = { scope: "heartbeats:write", role: "member" } as const
-const fitting = { scripts: Scripts, datasets: Datasets, source: PipelineSource, tools: OperationTools, models: Models }
+const fitting = { scripts: Scripts, datasets: Datasets, source: PipelineSource, tools: OperationTools, models: Models, keys: ApiKeys }
 const thatHeartbeat = { id: resultOf("heartbeat.id") }
 
 export const createHeartbeat = defineOperation({
@@ -84,7 +86,9 @@ export const createHeartbeat = defineOperation({
   inject: { heartbeats: HeartbeatsToken, ...fitting },
   async handle({ input: { state, ...fields }, caller, deps, work }) {
     await requireFitting(deps, caller, fields)
-    return shownHeartbeat(await deps.heartbeats.create(work, caller.organization.id, fields, state === "paused"))
+    return shownHeartbeat(
+      await deps.heartbeats.create(work, caller.organization.id, { ...fields, ...(await madeBy(deps.keys, caller)) }, state === "paused"),
+    )
   },
 })
 
@@ -191,7 +195,8 @@ export const updateHeartbeat = defineOperation({
     if (wanted.length === 0) return shownHeartbeat(stored)
     const change = Object.fromEntries(wanted) as Partial<HeartbeatFields>
     await requireFitting(deps, caller, { ...stored, ...change })
-    return shownHeartbeat(deps.heartbeats.update(work, organization, stored, change))
+    const made = changesActing(change) ? await madeBy(deps.keys, caller, stored) : {}
+    return shownHeartbeat(deps.heartbeats.update(work, organization, stored, { ...change, ...made }))
   },
 })
 

@@ -97,6 +97,8 @@ export function shownHeartbeat(stored: StoredHeartbeat): z.input<typeof Heartbea
   const {
     organization_id: _organization,
     beat_id: _beat,
+    made_by: _maker,
+    authors: _authors,
     current_run_id: _current,
     latest_run_at: _at,
     previous: _previous,

@@ -1,8 +1,11 @@
 // Pausing and resuming heartbeats, running one now, and what became of runs.
 import { z } from "zod"
 import { AppError, defineList, defineOperation, resultOf, Store, Uuid } from "#core"
+import { OperationTools } from "#core/engine"
+import { ApiKeys } from "../../organizations/index.ts"
 import { RunCollection, runStates } from "../collections.ts"
 import { HeartbeatsToken } from "../heartbeats.ts"
+import { madeBy, requireRights } from "../makers.ts"
 import { HeartbeatId, HeartbeatResource, madeHeartbeat, RunResource, shownHeartbeat, shownRun } from "./resource.ts"
 
 const path = "/v1/heartbeats/{id}"
@@ -31,34 +34,40 @@ export const pauseHeartbeat = defineOperation({
 export const resumeHeartbeat = defineOperation({
   name: "heartbeats.resume",
   summary: "Resume a paused heartbeat: it runs an interval from now, its failures forgotten.",
+  description: "The caller must be allowed all that it does, and answers for it from now on.",
   http: { method: "POST", path: `${path}/resume` },
   access: writing,
   hints: { readOnly: false, destructive: false, idempotent: true },
   input,
   output: HeartbeatResource,
-  errors: ["not_found", "aborted"],
+  errors: ["not_found", "permission_denied", "aborted"],
   examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
-  inject: { heartbeats: HeartbeatsToken },
+  inject: { heartbeats: HeartbeatsToken, tools: OperationTools, keys: ApiKeys },
   async handle({ input: { id }, caller, deps, work }) {
     const organization = caller.organization.id
-    return shownHeartbeat(deps.heartbeats.resume(work, organization, await deps.heartbeats.require(organization, id)))
+    const stored = await deps.heartbeats.require(organization, id)
+    requireRights(deps.tools, caller, stored)
+    return shownHeartbeat(deps.heartbeats.resume(work, organization, stored, await madeBy(deps.keys, caller, stored)))
   },
 })
 
 export const runHeartbeatNow = defineOperation({
   name: "heartbeats.run",
   summary: "Run a heartbeat now, beside its schedule; a paused one too.",
+  description: "The caller must be allowed all that it does.",
   http: { method: "POST", path: `${path}/run` },
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   input,
   output: RunResource,
-  errors: ["not_found", "failed_precondition", "aborted"],
+  errors: ["not_found", "permission_denied", "failed_precondition", "aborted"],
   examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
-  inject: { heartbeats: HeartbeatsToken },
+  inject: { heartbeats: HeartbeatsToken, tools: OperationTools },
   async handle({ input: { id }, caller, deps, work }) {
     const organization = caller.organization.id
-    return shownRun(deps.heartbeats.runNow(work, organization, await deps.heartbeats.require(organization, id)))
+    const stored = await deps.heartbeats.require(organization, id)
+    requireRights(deps.tools, caller, stored)
+    return shownRun(deps.heartbeats.runNow(work, organization, stored))
   },
 })
 

@@ -1,6 +1,6 @@
 // A run of the kind `instructions`: a model follows them with the operations that the heartbeat lists as its tools, within its
 // steps and its budget. Calls are made by a principal of the heartbeat's own role, with the scopes of its tools and no others.
-import { AppError, type Json, type Logger } from "#core"
+import { AppError, type Json, type Logger, type Update } from "#core"
 import { type OperationTool, type OperationTools, redactSecrets } from "#core/engine"
 import type { Models, PastTurn } from "../../models/index.ts"
 import type { Organizations } from "../../organizations/index.ts"
@@ -11,13 +11,14 @@ export interface InstructionsDeps {
   readonly models: Models
   readonly tools: OperationTools
   readonly organizations: Organizations
+  readonly maxCallsPerTurn: number
 }
 
 export interface RunContext {
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Keeps the steps so far, so that what a lost run did is known. */
-  record(steps: RunStep[], cost: number): Promise<void>
+  /** Stores a step before and after its call, so that a lost run shows its steps. */
+  record(update: Update): Promise<void>
 }
 
 const maxAnswer = 20_000
@@ -42,11 +43,10 @@ export async function runInstructions(
   const tools = offered.map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }))
   const named = heartbeat.model === "" ? {} : { model: heartbeat.model }
   const past: PastTurn[] = []
-  const steps: RunStep[] = []
+  let made = 0
   let cost = 0
   const ended = (outcome: { ok: true; result: Json } | { ok: false; reason: string; message: string }): RunOutcome => ({
     ...outcome,
-    steps,
     cost_millicents: cost,
   })
   try {
@@ -59,17 +59,19 @@ export async function runInstructions(
       const taken = await deps.models.turn(organization, question)
       cost += taken.costMillicents
       if (taken.calls.length === 0) return ended({ ok: true, result: taken.text.slice(0, maxResult) })
-      const answered = []
-      for (const call of taken.calls) {
+      const answered: PastTurn["calls"][number][] = []
+      for (const call of taken.calls.slice(0, deps.maxCallsPerTurn + 1)) {
+        const at = `steps.${made++}`
         const step: RunStep = { tool: call.name, input: kept(call.input), ok: null, answer: "" }
-        steps.push(step)
         // Before it happens: where this node dies in it, the record says so.
-        await context.record(steps, cost)
-        const { ok, text } = await called(deps.tools, offered, call, caller, context.signal)
-        Object.assign(step, { ok, answer: text.slice(0, maxKept) })
+        await context.record({ $push: { steps: { ...step } }, $set: { cost_millicents: cost } })
+        const isOver: boolean = answered.length >= deps.maxCallsPerTurn
+        const { ok, text } = isOver
+          ? { ok: false, text: tooMany(taken.calls.length, deps.maxCallsPerTurn) }
+          : await called(deps.tools, offered, call, caller, context.signal)
+        await context.record({ $set: { [`${at}.ok`]: ok, [`${at}.answer`]: text.slice(0, maxKept) } })
         answered.push({ ...call, answer: text })
       }
-      await context.record(steps, cost)
       past.push({ text: taken.text, calls: answered })
     }
     return ended({ ok: false, reason: "out_of_steps", message: `It was not done after ${heartbeat.max_steps} steps.` })
@@ -77,6 +79,10 @@ export async function runInstructions(
     if (context.signal.aborted || !(error instanceof AppError)) throw error
     return ended({ ok: false, reason: error.details.reason ?? error.code, message: error.message })
   }
+}
+
+function tooMany(asked: number, most: number): string {
+  return `Not called: a turn may make ${most} calls, and this turn asked for ${asked}. The first ${most} were made. Ask for the others again.`
 }
 
 type Caller = Parameters<OperationTools["call"]>[2]

@@ -1,6 +1,5 @@
 // What came of a run.
 import type { Json, LogLine } from "#core"
-import type { RunStep } from "../collections.ts"
 
 export type RunOutcome = RunEnd & { readonly logs?: readonly LogLine[] }
 
@@ -9,7 +8,6 @@ type RunEnd =
       readonly ok: true
       readonly result: Json
       readonly execution_id?: string
-      readonly steps?: RunStep[]
       readonly cost_millicents?: number
     }
   | {
@@ -18,6 +16,5 @@ type RunEnd =
       readonly reason: string
       readonly message: string
       readonly execution_id?: string
-      readonly steps?: RunStep[]
       readonly cost_millicents?: number
     }

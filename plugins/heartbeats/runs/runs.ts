@@ -6,7 +6,6 @@ import {
   type Changes,
   type Clock,
   type Ids,
-  type Json,
   type Live,
   type Logger,
   Postponed,
@@ -15,10 +14,13 @@ import {
   token,
   type UnitOfWork,
   type UnitsOfWork,
+  type Update,
 } from "#core"
+import type { ApiKeys } from "../../organizations/index.ts"
 import { heartbeatsChannel } from "../channel.ts"
-import { HeartbeatCollection, RunCollection, type RunState, type RunStep, type StoredHeartbeat, type StoredRun } from "../collections.ts"
+import { HeartbeatCollection, RunCollection, type RunState, type StoredHeartbeat, type StoredRun } from "../collections.ts"
 import type { Heartbeats } from "../heartbeats.ts"
+import { standingOf } from "../makers.ts"
 import { type InstructionsDeps, runInstructions } from "./instructions.ts"
 import type { RunOutcome } from "./outcome.ts"
 import { runScript, type ScriptDeps } from "./script.ts"
@@ -30,6 +32,7 @@ export interface RunsDeps extends ScriptDeps, InstructionsDeps {
   readonly works: UnitsOfWork
   readonly live: Live
   readonly heartbeats: Heartbeats
+  readonly keys: ApiKeys
 }
 
 export interface Try {
@@ -40,6 +43,9 @@ export interface Try {
 /** Failures in a row after which a heartbeat is paused. */
 const maxFailures = 5
 const maxBackoffMinutes = 60
+
+/** Reason of a run whose maker has no access any longer. */
+const makerRevoked = "maker_revoked"
 
 const interrupted: RunOutcome = {
   ok: false,
@@ -90,9 +96,11 @@ export class Runs {
 
   async #outcome(organization: string, heartbeat: StoredHeartbeat, run: StoredRun, { signal, log }: Try): Promise<RunOutcome> {
     try {
+      const standing = await standingOf(this.#deps.keys, organization, heartbeat)
+      if (standing.role === undefined) return { ok: false, reason: makerRevoked, message: standing.lost }
       if (heartbeat.kind === "script") return await runScript(this.#deps, organization, heartbeat, run)
-      const record = (steps: RunStep[], cost: number) => this.#record(organization, run, steps, cost)
-      return await runInstructions(this.#deps, organization, heartbeat, run, { signal, log, record })
+      const record = (update: Update) => this.#record(organization, run, update)
+      return await runInstructions(this.#deps, organization, { ...heartbeat, role: standing.role }, run, { signal, log, record })
     } catch (error) {
       // The node is stopping: the node that takes the job over reports it.
       if (signal.reason instanceof Postponed) throw error
@@ -103,8 +111,7 @@ export class Runs {
     }
   }
 
-  async #record(organization: string, { id, begun_by }: StoredRun, steps: RunStep[], cost_millicents: number): Promise<void> {
-    const update = { $set: { steps: structuredClone(steps) as unknown as Json, cost_millicents } }
+  async #record(organization: string, { id, begun_by }: StoredRun, update: Update): Promise<void> {
     await this.#deps.works.run((work) => work.in(RunCollection, organization).update(id, update, { where: { state: "running", begun_by } }))
   }
 
@@ -121,12 +128,11 @@ export class Runs {
   }
 
   #endRun(work: UnitOfWork, organization: string, run: StoredRun, state: RunState, outcome: RunOutcome): void {
-    const { steps, logs, cost_millicents, execution_id } = outcome
+    const { logs, cost_millicents, execution_id } = outcome
     const $set: Changes = {
       state,
       finished_at: timestamp(this.#deps.clock.now()),
       ...(outcome.ok ? { result: outcome.result } : { reason: outcome.reason, message: outcome.message.slice(0, 2_000) }),
-      ...(steps ? { steps: structuredClone(steps) as unknown as Json } : {}),
       ...(logs ? { logs: logs.map((line) => ({ ...line })) } : {}),
       ...(cost_millicents === undefined ? {} : { cost_millicents }),
       ...(execution_id === undefined ? {} : { execution_id }),
@@ -140,8 +146,13 @@ export class Runs {
     const { id, name, beat_id } = heartbeat
     const failures = outcome.ok ? 0 : heartbeat.failures + 1
     const reason = outcome.ok ? "" : outcome.reason
-    const pauses = failures >= maxFailures && heartbeat.state === "active"
-    const paused_reason = outcome.ok ? "" : `${failures} runs in a row failed, the last one: ${outcome.message}`.slice(0, 500)
+    const isRevoked = reason === makerRevoked
+    const pauses = (isRevoked || failures >= maxFailures) && heartbeat.state === "active"
+    const why =
+      outcome.ok || !isRevoked
+        ? ""
+        : `It stopped, because its maker lost access. ${outcome.message} Resume it with a key that may do what it does.`
+    const paused_reason = outcome.ok ? "" : why || `${failures} runs in a row failed, the last one: ${outcome.message}`.slice(0, 500)
     const backoffMs = Math.min(2 ** failures, maxBackoffMinutes) * 60_000
     const $set: Changes = {
       ...{ latest_status: state, latest_reason: reason, latest_run_id: run.id, current_run_id: null, failures },

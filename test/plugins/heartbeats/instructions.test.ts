@@ -48,6 +48,13 @@ describe("heartbeats of instructions", () => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body.id
   }
+  /** Is deleted with the next, as an organization may have six. */
+  let last = ""
+  const once = async (given: object) => {
+    if (last !== "") await host.api("DELETE", `/v1/heartbeats/${last}`)
+    last = await made(given)
+    return last
+  }
   const run = async (id: string): Promise<Run> => {
     const started = (await host.api<Run>("POST", `/v1/heartbeats/${id}/run`)).body
     const read = async () => (await host.api<Run>("GET", `/v1/heartbeats/${id}/runs/${started.id}`)).body
@@ -112,6 +119,29 @@ describe("heartbeats of instructions", () => {
     expect(await run(await made())).to.include({ status: "failed", reason: "model_unavailable", cost_millicents: 0 })
   })
 
+  it("makes at most twenty calls in a turn, and tells the model", async () => {
+    const call = { name: "datasets_list_rows", input: { slug: "leads", limit: 1 } }
+    server.answer(({ answers }) => (answers.length === 0 ? { calls: Array.from({ length: 2_000 }, () => call) } : "Done."))
+    const ended = await run(await once({}))
+    expect(ended).to.include({ status: "succeeded", result: "Done." })
+    expect(ended.steps.map(({ ok }) => ok)).to.deep.equal([...Array.from({ length: 20 }, () => true), false])
+    expect(server.asked[1]?.answers).to.have.length(21)
+    expect(server.asked[1]?.answers[20]).to.include("may make 20 calls, and this turn asked for 2000")
+  })
+
+  it("books usage that a provider reports wrongly, within bounds", async () => {
+    const cases: [object, number][] = [
+      [{}, 0],
+      [{ prompt_tokens: -5_000, completion_tokens: -1 }, 0],
+      [{ prompt_tokens: 1e308, completion_tokens: 1e308 }, 10_000_000],
+    ]
+    for (const [usage, cost] of cases) {
+      server.answer(() => ({ text: "Done.", usage: { total_tokens: 1, ...usage } }))
+      const ended = await run(await once({ tools: ["datasets.list_rows"] }))
+      expect(ended, JSON.stringify(usage)).to.include({ status: "succeeded", result: "Done.", cost_millicents: cost })
+    }
+  })
+
   it("offers no operation that its maker or its role may not call, nor heartbeats and secrets", async () => {
     const cases: [object, string, string][] = [
       [{ tools: ["datasets.vanish"] }, "heartbeat_refused", "tools.0"],
@@ -139,6 +169,7 @@ describe("heartbeats of instructions", () => {
       const refused = await host.api<Refused>("POST", "/v1/heartbeats", body(given), { key })
       expect([refused.status, refused.body.details.reason], JSON.stringify(given)).to.deep.equal([403, "heartbeat_beyond_caller"])
     }
+    await host.api("DELETE", `/v1/heartbeats/${last}`)
     expect((await host.api("POST", "/v1/heartbeats", body({ tools: ["datasets.list_rows"] }), { key })).status).to.equal(200)
     const { status, body: refused } = await host.api<Refused>("POST", "/v1/heartbeats", body({}))
     expect([status, refused.details.reason]).to.deep.equal([429, "too_many_heartbeats"])

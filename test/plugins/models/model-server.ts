@@ -32,6 +32,8 @@ export type Said =
   | string
   | { readonly calls: readonly { readonly name: string; readonly input: unknown }[] }
   | { readonly json: unknown }
+  /** The usage as it is on the wire, by the OpenAI protocol. */
+  | { readonly text: string; readonly usage: object }
   | { readonly declines: string }
   | { readonly status: number; readonly retryAfterMs?: number }
   | "silent"
@@ -176,7 +178,7 @@ function answer(response: ServerResponse, { protocol, model }: Asked, said: Said
   }
   const calls = typeof said === "object" && "calls" in said ? said.calls : undefined
   const declines = typeof said === "object" && "declines" in said ? said.declines : undefined
-  const text = declines ?? (typeof said === "string" ? said : JSON.stringify((said as { json: unknown }).json))
+  const text = declines ?? textOf(said)
   if (protocol === "anthropic") {
     send(response, {
       id: "msg_1",
@@ -206,8 +208,18 @@ function answer(response: ServerResponse, { protocol, model }: Asked, said: Said
     created: 1,
     model,
     choices: [{ index: 0, message, finish_reason: tool_calls ? "tool_calls" : "stop" }],
-    usage: { prompt_tokens: tokensIn, completion_tokens: tokensOut, total_tokens: tokensIn + tokensOut },
+    usage: usageOf(said),
   })
+}
+
+function textOf(said: Said): string {
+  if (typeof said === "string") return said
+  return typeof said === "object" && "text" in said ? said.text : JSON.stringify((said as { json: unknown }).json)
+}
+
+function usageOf(said: Said): object {
+  if (typeof said === "object" && "usage" in said) return said.usage
+  return { prompt_tokens: tokensIn, completion_tokens: tokensOut, total_tokens: tokensIn + tokensOut }
 }
 
 function send(response: ServerResponse, body: unknown): void {
