@@ -57,10 +57,12 @@ function collectionsOf<const N extends string>(prefix: N) {
       name: `${prefix}_messages`,
       scope: "organization",
       audit: "size",
-      times: ["at", "changed_at"],
+      times: ["at", "sent_at", "changed_at"],
       indexes: [
         { fields: ["conversation_id", "-at", "-arrival"] },
         { fields: ["conversation_id", "direction", "-at", "-arrival"] },
+        { fields: ["conversation_id", "direction", "-sent_at", "-at", "-arrival"] },
+        { fields: ["conversation_id", "state"] },
         { fields: ["provider_id"] },
       ],
       repairsText: true,

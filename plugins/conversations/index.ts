@@ -124,7 +124,7 @@ export default definePlugin({
       create: (deps) => new Folds({ ...deps, idleMs: settings.idle_minutes * 60_000 }),
     })
     registrar.provide(SettlementsToken, {
-      inject: { store: Store, clock: Clock, optOuts: OptOutsToken, announcements: AnnouncementsToken },
+      inject: { store: Store, clock: Clock, queue: JobQueue, optOuts: OptOutsToken, announcements: AnnouncementsToken },
       create: (deps) => new Settlements(deps),
     })
     registrar.provide(ReceiverToken, {

@@ -70,6 +70,8 @@ export interface StoredMessage extends Document {
   direction: "in" | "out"
   /** When the person sent it, or when it was asked to be sent. */
   at: string
+  /** When the provider accepted a message of the organization, or may have done so. Absent in received messages and in those of older versions. */
+  sent_at?: string | null
   /** Orders messages of one time by their arrival: time, event and place in the delivery. Absent in messages of older versions. */
   arrival?: string
   /** The provider's id; null until it has given one. */
@@ -90,6 +92,25 @@ export interface StoredMessage extends Document {
   changed_at: string
 }
 
+/** Matches messages of the organization that no provider accepted. */
+export const unsent = {
+  state: { $in: ["queued", "sending", "refused", "failed"] },
+  $or: [{ state: { $ne: "failed" } }, { provider_id: null }],
+} as const
+
+/** Matches messages of the organization that a provider accepted, or may have accepted. */
+export const accepted = {
+  state: { $in: ["unknown", "accepted", "sent", "failed", "delivered", "read"] },
+  $or: [{ state: { $ne: "failed" } }, { provider_id: { $ne: null } }],
+} as const
+
+/** Returns when a message of the organization was sent. Returns undefined if no provider accepted the message. */
+export function sentTime({ state, provider_id, sent_at, at }: StoredMessage): string | undefined {
+  const isUnsent = state === "failed" ? provider_id === null : (unsent.state.$in as readonly string[]).includes(state)
+  return isUnsent ? undefined : (sent_at ?? at)
+}
+
 /** Newest first. A chat app gives times in seconds, so the arrival decides within one. */
 export const newestFirst = { at: -1, arrival: -1 } as const
+export const newestSentFirst = { sent_at: -1, ...newestFirst } as const
 export const oldestFirst = { at: 1, arrival: 1 } as const

@@ -4,7 +4,7 @@ import { z } from "zod"
 import { AppError } from "#core"
 import type { Models } from "../../models/index.ts"
 import type { Contact, StoredConversation } from "../channels.ts"
-import type { StoredMessage } from "../messages.ts"
+import { type StoredMessage, sentTime } from "../messages.ts"
 import { givenIn } from "./given.ts"
 
 export type Digest = Pick<StoredConversation, "contact" | "summary" | "topics">
@@ -39,7 +39,8 @@ export interface DigestArgs {
 }
 
 /** Throws where the model may answer later. */
-export async function digestOf({ organization, models, conversation, messages, signal, last, usesModel }: DigestArgs): Promise<Digest> {
+export async function digestOf({ organization, models, conversation, signal, last, usesModel, ...args }: DigestArgs): Promise<Digest> {
+  const messages = args.messages.filter((message) => message.direction === "in" || sentTime(message) !== undefined)
   const written = messages.filter(({ direction, text }) => direction === "in" && text !== "").map(({ text }) => text)
   const plain = { contact: givenIn(written, conversation.address), summary: countsOf(conversation, messages), topics: null }
   if (written.length === 0 || !usesModel) return plain

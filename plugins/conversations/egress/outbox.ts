@@ -52,6 +52,7 @@ export class Outbox {
         conversation_id,
         direction: "out",
         at,
+        sent_at: null,
         arrival: `${at} ${id}`,
         provider_id: null,
         kind: template ? "template" : "text",

@@ -17,7 +17,7 @@ import {
 import type { Integrations } from "../../integrations/index.ts"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
-import { settleJob } from "../fold-jobs.ts"
+import { foldJob, settleJob } from "../fold-jobs.ts"
 import type { StoredMessage } from "../messages.ts"
 import type { PhoneNumbers } from "../numbers/numbers.ts"
 import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
@@ -66,7 +66,12 @@ export class Sender {
   async send(organization: string, channel: Channel, messageId: string, signal: AbortSignal): Promise<void> {
     const message = await this.#services.store.open(collections[channel].messages, organization).get(messageId)
     if (message?.state === "sending")
-      return this.#mark({ organization, channel, message }, "unknown", "The service ended while the message was being sent.")
+      return this.#mark(
+        { organization, channel, message },
+        "unknown",
+        "The service ended while the message was being sent.",
+        message.changed_at,
+      )
     if (message?.state !== "queued") return
     const asked = await this.#asked(organization, channel, message)
     if (!asked) return this.#mark({ organization, channel, message }, "failed", "Its number or its conversation was removed.")
@@ -76,7 +81,8 @@ export class Sender {
     await this.#change(sending, { state: "sending", error: null }, ["queued"])
     // An opt-out that was acknowledged meanwhile.
     if (await this.#refused(sending, () => this.#services.gate.refuseUnwanted(organization, asked))) return
-    await this.#settle(sending, await this.#call(sending, signal))
+    const calledAt = timestamp(this.#services.clock.now())
+    await this.#settle(sending, await this.#call(sending, signal), calledAt)
   }
 
   /** Stages that nothing more is tried. */
@@ -138,21 +144,22 @@ export class Sender {
     }
   }
 
-  async #settle(sending: Sending, outcome: Outcome): Promise<void> {
+  async #settle(sending: Sending, outcome: Outcome, calledAt: string): Promise<void> {
     const { organization, channel, message, asked } = sending
     const { queue, optOuts } = this.#services
     switch (outcome.kind) {
       case "accepted": {
         const { provider_id } = outcome
         // Reports may have come before this; a message that was given up as unknown is known again.
-        const set = { state: "accepted", provider_id, error: null } as const
+        const set = { state: "accepted", provider_id, error: null, sent_at: calledAt } as const
         return this.#change(sending, set, ["sending", "unknown"], (work) => {
           queue.enqueue(work, settleJob, { channel, provider_id, message_id: message.id }, { organization })
         })
       }
       case "failed": {
         const { code, message: text } = outcome
-        return this.#change(sending, { state: "failed", error: { code, message: text } }, ["sending", "unknown"], (work) => {
+        const set = { state: "failed", error: { code, message: text }, sent_at: null } as const
+        return this.#change(sending, set, ["sending", "unknown"], (work) => {
           if (!isCarrierOptOut(channel, code)) return
           const evidence = {
             source: "carrier_error",
@@ -160,7 +167,7 @@ export class Sender {
             wording: `${code} ${text}`.trim(),
             recorded_by: null,
           } as const
-          const entry = { address: asked.address, kind: "opt_out", at: message.at, identity: message.id, ...evidence } as const
+          const entry = { address: asked.address, kind: "opt_out", at: calledAt, identity: message.id, ...evidence } as const
           optOuts.stage(work, organization, channel, entry)
         })
       }
@@ -169,26 +176,28 @@ export class Sender {
         if (outcome.afterMs !== undefined) throw new Postponed(outcome.afterMs)
         throw new Error(`the provider did not take the message (${outcome.code})`)
       case "unknown":
-        return this.#mark(sending, "unknown", outcome.message)
+        return this.#mark(sending, "unknown", outcome.message, calledAt)
     }
   }
 
-  #mark(of: Omit<Sending, "asked">, state: "unknown" | "failed", message: string): Promise<void> {
-    return this.#change(of, { state, error: { code: state, message } }, ["queued", "sending"])
+  #mark(of: Omit<Sending, "asked">, state: "unknown" | "failed", message: string, sentAt: string | null = null): Promise<void> {
+    return this.#change(of, { state, error: { code: state, message }, sent_at: sentAt }, ["queued", "sending"])
   }
 
   /** Commits a change of the message while it is in one of these states; `aborted` where another job changed it first. */
   async #change(
     { organization, channel, message }: Omit<Sending, "asked">,
-    change: { state: DeliveryState; error?: StoredMessage["error"]; provider_id?: string },
+    change: Partial<Pick<StoredMessage, "error" | "sent_at">> & { state: DeliveryState; provider_id?: string },
     from: DeliveryState[],
     more: (work: UnitOfWork) => void = () => undefined,
   ): Promise<void> {
-    const { works, clock } = this.#services
+    const { works, clock, queue } = this.#services
+    const { conversation_id } = message
     await works.run((work) => {
       this.#announce(work, { organization, channel, message }, change.state)
       const set = changesOf({ ...change, changed_at: timestamp(clock.now()) })
       work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where: { state: { $in: from } } })
+      if (change.sent_at !== undefined) queue.enqueue(work, foldJob, { channel, conversation_id }, { organization })
       more(work)
     })
   }

@@ -7,7 +7,7 @@ import { type Channel, collections, type StoredConversation } from "../channels.
 import { closeJob } from "../digest/job-ref.ts"
 import { foldJob } from "../fold-jobs.ts"
 import type { SeenPerson } from "../leads.ts"
-import { newestFirst, oldestFirst, type StoredMessage } from "../messages.ts"
+import { accepted, newestFirst, newestSentFirst, oldestFirst, type StoredMessage, sentTime, unsent } from "../messages.ts"
 import type { Removals } from "../removal/removals.ts"
 
 type Folded = Pick<
@@ -24,12 +24,14 @@ type Folded = Pick<
 
 /** The conversation that a message begins, unless it is there. */
 export function foldedFrom(message: StoredMessage, { number, address }: Ends): StoredConversation {
-  const ends = message.direction === "in" ? { newestIn: message, newestOut: undefined } : { newestIn: undefined, newestOut: message }
+  const isOut = message.direction === "out"
+  const isUnsent = isOut && sentTime(message) === undefined
+  const ends = { newestIn: isOut ? undefined : message, newestOut: isOut && !isUnsent ? message : undefined }
   return {
     id: message.conversation_id,
     number,
     address,
-    ...foldOf({ count: 1, oldest: message, ...ends }),
+    ...foldOf({ count: isUnsent ? 0 : 1, oldest: message, ...ends }),
     idle_closed_at: null,
     contact: {},
     summary: "",
@@ -39,6 +41,7 @@ export function foldedFrom(message: StoredMessage, { number, address }: Ends): S
 }
 
 interface Found {
+  /** Received and sent messages. */
   readonly count: number
   readonly oldest: StoredMessage
   readonly newestIn: StoredMessage | undefined
@@ -47,20 +50,25 @@ interface Found {
 
 function foldOf({ count, oldest, newestIn, newestOut }: Found): Folded {
   const isInNewer = orderOf(newestIn) >= orderOf(newestOut)
+  const newest = isInNewer ? newestIn : newestOut
   return {
     created_at: oldest.at,
-    activity_at: (isInNewer ? newestIn : newestOut)?.at ?? oldest.at,
+    activity_at: newest ? timeOf(newest) : oldest.at,
     message_count: count,
     last_inbound_at: newestIn?.at ?? null,
     last_inbound_message_id: newestIn?.id ?? null,
-    last_outbound_at: newestOut?.at ?? null,
+    last_outbound_at: newestOut ? timeOf(newestOut) : null,
     last_outbound_message_id: newestOut?.id ?? null,
-    sender_kind: isInNewer ? "person" : "organization",
+    sender_kind: newest ? (isInNewer ? "person" : "organization") : "",
   }
 }
 
+function timeOf(message: StoredMessage): string {
+  return sentTime(message) ?? message.at
+}
+
 function orderOf(message: StoredMessage | undefined): string {
-  return message ? `${message.at} ${message.arrival ?? ""}` : ""
+  return message ? `${timeOf(message)} ${message.arrival ?? ""}` : ""
 }
 
 interface FoldDeps {
@@ -97,10 +105,20 @@ export class Folds {
     if (removed !== undefined && (await messages.first({ conversation_id: id, at: { $lte: removed } })))
       this.#removals.stagePurge(work, organization, channel, id, removed)
     const of = { conversation_id: id, ...(removed === undefined ? {} : { at: { $gt: removed } }) }
-    const newest = (direction: StoredMessage["direction"]) => messages.first({ ...of, direction }, { sort: newestFirst })
+    const newestSent = async () => {
+      const out = { ...of, direction: "out" }
+      const dated = await messages.first({ ...out, sent_at: { $ne: null } }, { sort: newestSentFirst })
+      // Older versions stored no time of sending.
+      const undated = await messages.first({ ...out, sent_at: null, ...accepted }, { sort: newestFirst })
+      return orderOf(undated) > orderOf(dated) ? undated : dated
+    }
     // Counted first, so that a message that comes meanwhile is not counted before it is seen.
-    const count = await messages.count(of)
-    const [oldest, newestIn, newestOut] = await Promise.all([messages.first(of, { sort: oldestFirst }), newest("in"), newest("out")])
+    const [all, notSent] = await Promise.all([messages.count(of), messages.count({ ...of, ...unsent })])
+    const [oldest, newestIn, newestOut] = await Promise.all([
+      messages.first(of, { sort: oldestFirst }),
+      messages.first({ ...of, direction: "in" }, { sort: newestFirst }),
+      newestSent(),
+    ])
     const conversations = work.in(collections[channel].conversations, organization)
     const announce = (state: "open" | "idle" | "removed") =>
       this.#announcements.stage(work, { organization, channel }, "conversation", { session_id: id, state })
@@ -110,7 +128,7 @@ export class Folds {
       announce("removed")
       return
     }
-    const folded = foldOf({ count, oldest, newestIn, newestOut })
+    const folded = foldOf({ count: all - notSent, oldest, newestIn, newestOut })
     if (!stored) {
       if (!ends) return
       conversations.insert({ ...foldedFrom(oldest, ends), ...folded }, { ifPresent: "keep" })

@@ -1,9 +1,10 @@
 // A sent message as the reports about it make it, whichever arrived first: also those that came before the provider's answer
 // to the call that sent it was stored.
-import { type Changes, type Clock, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { type Changes, type Clock, type JobQueue, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
 import type { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
-import type { StoredMessage } from "../messages.ts"
+import { foldJob } from "../fold-jobs.ts"
+import { type StoredMessage, sentTime } from "../messages.ts"
 import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import { joined } from "../receipts.ts"
@@ -11,6 +12,7 @@ import { joined } from "../receipts.ts"
 interface Services {
   readonly store: Store
   readonly clock: Clock
+  readonly queue: JobQueue
   readonly optOuts: OptOuts
   readonly announcements: Announcements
 }
@@ -30,18 +32,28 @@ export class Settlements {
 
   /** Stages what the reports make of a message; nothing where it is not one of this service's, or not known yet. */
   async stage(work: UnitOfWork, organization: string, channel: Channel, { provider_id, message_id }: Settled): Promise<void> {
-    const { store, clock, optOuts, announcements } = this.#services
+    const { store, clock, queue, optOuts, announcements } = this.#services
     const messages = store.open(collections[channel].messages, organization)
     const message = (message_id === null ? undefined : await messages.get(message_id)) ?? (await messages.first({ provider_id }))
     if (message?.direction !== "out" || (message.provider_id !== null && message.provider_id !== provider_id)) return
     const reports = await store.open(collections[channel].receipts, organization).find({ provider_id })
     const { state, error } = joined(message, reports)
     if (message.provider_id === null || state !== message.state || JSON.stringify(error) !== JSON.stringify(message.error)) {
-      const set: Changes = { provider_id, state, error: error as Json, changed_at: timestamp(clock.now()) }
+      const now = timestamp(clock.now())
+      // A report may come before the answer of the call, or after the end of the node that made the call.
+      const wasSent = sentTime(message) !== undefined
+      const set: Changes = {
+        provider_id,
+        state,
+        error: error as Json,
+        changed_at: now,
+        ...(wasSent ? {} : { sent_at: message.state === "sending" ? message.changed_at : now }),
+      }
       const where = { state: message.state, provider_id: message.provider_id }
       work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where })
       const { id: message_id, conversation_id: session_id } = message
       announcements.stage(work, { organization, channel }, "message", { session_id, message_id, state })
+      if (!wasSent) queue.enqueue(work, foldJob, { channel, conversation_id: session_id }, { organization })
     }
     for (const report of reports) {
       if (!report.error || !isCarrierOptOut(channel, report.error.code)) continue
@@ -64,7 +76,7 @@ export class Settlements {
     optOuts.stage(work, organization, channel, {
       address,
       kind: "opt_out",
-      at: message.at,
+      at: sentTime(message) ?? message.at,
       identity: `${message.id} ${wording}`,
       ...evidence,
     })

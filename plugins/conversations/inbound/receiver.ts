@@ -198,6 +198,7 @@ export class Receiver {
       id: messageId(organization, channel, received.provider_id),
       conversation_id: conversationId(organization, channel, { number, address }),
       arrival,
+      ...(received.direction === "out" ? { sent_at: received.at } : {}),
       media: media.map((one) => ({ ...one, state: "pending", problem: "", size: 0, key: "" })),
       template: null,
       error: null,

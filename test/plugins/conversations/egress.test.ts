@@ -96,6 +96,16 @@ describe("writing to people", () => {
       const [newest] = (await messagesOf(host, kind, to)).filter(({ direction }) => direction === "out")
       return newest?.state === state ? newest : undefined
     })
+  const counted = (kind: Kind, to: string, count: number) =>
+    until(`the conversation with ${count} messages`, async () => {
+      const found = await conversationOf(host, kind, to)
+      return found?.message_count === count ? found : undefined
+    })
+  const lastSent = (kind: Kind, to: string, id: string) =>
+    until(`the conversation with ${id}`, async () => {
+      const found = await conversationOf(host, kind, to)
+      return found?.last_outbound_message_id === id ? found : undefined
+    })
   const sentTo = (to: string) => providers.sent.filter((sent) => sent.to === to)
   const status = (sent: Sent, word: string, more: object = {}) =>
     postMeta(urls.meta, {
@@ -336,6 +346,60 @@ describe("writing to people", () => {
     answer()
     const message: Message = await inState("chatapp", to, "delivered")
     expect(message.provider_message_id).to.equal(sent.provider_id)
+  })
+
+  it("change the conversation when they are sent, on both channels", async () => {
+    host.clock.set(noon + 72 * hour)
+    const american = "+14155550128"
+    await text(american, "Hello?")
+    await counted("text", american, 1)
+    host.clock.move(2 * hour)
+    const { message_id } = await accepted(american, { channel: "sms" })
+    await inState("text", american, "queued")
+    await text(american, "Anybody?")
+    const nothing = { sender_kind: "person", last_outbound_at: null, last_outbound_message_id: "" }
+    expect(await counted("text", american, 2)).to.include(nothing)
+    host.clock.set(noon + 77 * hour)
+    await inState("text", american, "accepted")
+    const sent = await counted("text", american, 3)
+    expect(sent).to.include({ last_outbound_message_id: message_id, sender_kind: "organization" })
+    expect(Date.parse(sent.last_outbound_at ?? "")).to.be.at.least(noon + 77 * hour)
+
+    // A message that nobody received, to a person who has not written.
+    const stranger = person()
+    providers.instead = (_, response) => {
+      json(response, 400, { code: 21211, message: "Invalid To" })
+      return true
+    }
+    await accepted(stranger, { channel: "sms" })
+    await inState("text", stranger, "failed")
+    expect(await conversationOf(host, "text", stranger)).to.include({ ...nothing, message_count: 0, sender_kind: "" })
+    await text(stranger, "Hi")
+    expect(await counted("text", stranger, 1)).to.include(nothing)
+    const chat = await writing()
+    providers.instead = (_, response) => {
+      json(response, 400, { error: { code: 131026, message: "Message undeliverable" } })
+      return true
+    }
+    await accepted(chat)
+    await inState("chatapp", chat, "failed")
+    await writing({}, chat)
+    expect(await counted("chatapp", chat, 2)).to.include(nothing)
+
+    // The provider may have sent a message that it did not answer, and reports the failure of one that it accepted.
+    providers.instead = (_, response) => {
+      response.destroy()
+      return true
+    }
+    const unknown = await accepted(chat)
+    await inState("chatapp", chat, "unknown")
+    await lastSent("chatapp", chat, unknown.message_id)
+    providers.instead = () => false
+    const later = await accepted(chat)
+    await inState("chatapp", chat, "accepted")
+    await status(sentTo(chat)[0] as Sent, "failed", { errors: [{ code: 131026, title: "Message undeliverable" }] })
+    await inState("chatapp", chat, "failed")
+    expect(await lastSent("chatapp", chat, later.message_id)).to.include({ message_count: 4 })
   })
 
   it("wait for a person's approval where the organization asks for it", async () => {

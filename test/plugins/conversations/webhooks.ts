@@ -101,6 +101,7 @@ export interface Conversation {
   readonly last_inbound_at: string | null
   readonly last_outbound_at: string | null
   readonly last_outbound_message_id: string
+  readonly sender_kind: string
   readonly idle_closed_at: string | null
   readonly contact: Readonly<Record<string, string>>
   readonly summary: string
