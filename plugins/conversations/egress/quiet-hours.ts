@@ -5,16 +5,22 @@ import { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { countryOfUserId } from "../phone.ts"
 import type { ConversationSettings } from "../settings.ts"
 
-const quarterMs = 900_000
-const daysQuarters = 96
+const minuteMs = 60_000
+const quarterMs = 15 * minuteMs
+/** Two days, since a time of day may be absent from the day of a clock change. */
+const searchMs = 2 * 24 * 60 * minuteMs
 
 /** The next time at which it is not quiet; the time itself where it is not. Milliseconds since the epoch. */
 export function loudAt(zones: readonly string[], now: number, settings: Pick<ConversationSettings, "quiet_from" | "quiet_until">): number {
   const isQuiet = (at: number, zone: string) => isWithin(timeIn(zone, at), settings.quiet_from, settings.quiet_until)
   const next = (among: readonly string[]) => {
     if (!among.some((zone) => isQuiet(now, zone))) return now
-    const first = now - (now % quarterMs) + quarterMs
-    return Array.from({ length: daysQuarters }, (_, n) => first + n * quarterMs).find((at) => !among.some((zone) => isQuiet(at, zone)))
+    return firstLoud(now, quarterMs, among) ?? firstLoud(now, minuteMs, among)
+  }
+  const firstLoud = (after: number, stepMs: number, among: readonly string[]) => {
+    const until = after + searchMs
+    for (let at = after - (after % stepMs) + stepMs; at <= until; at += stepMs) if (!among.some((zone) => isQuiet(at, zone))) return at
+    return undefined
   }
   // Where no time of day is loud in all of them, one zone is as good as another.
   return next(zones) ?? next(zones.slice(0, 1)) ?? now

@@ -46,6 +46,20 @@ describe("quiet hours", () => {
     expect(loudAt(zonesOf("+79161234567"), at("12:00"), rare)).to.be.greaterThan(at("12:00"))
   })
 
+  it("wait for the loud minute if no quarter of an hour is loud", () => {
+    for (const [address, quiet_from, quiet_until, now, then] of [
+      ["+493012345678", "00:00", "23:59", "12:00", "22:59"],
+      ["+493012345678", "00:00", "23:59", "22:59", "22:59"],
+      ["+919876543210", "21:02", "21:01", "03:00", "15:31"],
+      ["+14155550123", "08:14", "08:01", "03:00", "16:01"],
+    ] as const)
+      expect(loudAt(zonesOf(address), at(now), { quiet_from, quiet_until }), `${address} ${quiet_from} ${now}`).to.equal(at(then))
+    // The clock change of 28 March skips 02:30 in Berlin.
+    const before = Date.parse("2027-03-27T02:00:00Z")
+    const skipped = { quiet_from: "02:31", quiet_until: "02:30" }
+    expect(loudAt(["Europe/Berlin"], before, skipped)).to.equal(Date.parse("2027-03-29T00:30:00Z"))
+  })
+
   it("are over at the next quarter of an hour that is loud, in every zone and through changes of the clock", () => {
     const time = fc.tuple(fc.nat(23), fc.nat(59)).map((parts) => parts.map((part) => String(part).padStart(2, "0")).join(":"))
     const zone = fc.constantFrom(...Intl.supportedValuesOf("timeZone"))
