@@ -2,6 +2,7 @@
 import type { Json } from "#core"
 import { withBlanks } from "./blank-columns.ts"
 import type { Row } from "./collections.ts"
+import { nameOfColumn, ownFields } from "./own-fields.ts"
 
 const chunkLength = 64 * 1_024
 
@@ -17,9 +18,13 @@ export async function* ndjson(rows: AsyncIterable<Row>, blanks: ReadonlyMap<stri
   if (chunk) yield chunk
 }
 
-/** A header, then a line a row: its id and times, then the columns. */
-export async function* csv(rows: AsyncIterable<Row>, columns: readonly string[]): AsyncIterable<string> {
-  let chunk = `${["id", "created_at", "updated_at", ...columns].map((name) => cell(name)).join(",")}\r\n`
+/** Excel reads a CSV file as UTF-8 if it starts with this mark. */
+export const byteOrderMark = "\uFEFF"
+
+/** A header, then a line a row: its id and times, then the columns. `opening` stands before the header. */
+export async function* csv(rows: AsyncIterable<Row>, columns: readonly string[], opening: string): AsyncIterable<string> {
+  const header = [...ownFields, ...columns.map(nameOfColumn)]
+  let chunk = `${opening}${header.map((name) => cell(name)).join(",")}\r\n`
   for await (const { id, values, created_at, updated_at } of rows) {
     const cells = columns.map((name) => cell(Object.hasOwn(values, name) ? values[name] : undefined))
     chunk += `${[id, created_at, updated_at, ...cells].join(",")}\r\n`

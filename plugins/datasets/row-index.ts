@@ -3,6 +3,7 @@
 import type { Filter, Json } from "#core"
 import type { Sort } from "#core/engine"
 import type { Dataset } from "./collections.ts"
+import { nameOfColumn } from "./own-fields.ts"
 import { rowIdOf } from "./row-identity.ts"
 import { columnOf } from "./row-query.ts"
 
@@ -60,8 +61,9 @@ function byKeyWithin(found: readonly Found[], keyPath: string | undefined): bool
 
 /** Columns to filter by in a dataset of any size. */
 export function indexedColumns(dataset: Dataset, scope?: string): string[] {
-  const key = hasKeyedIds(dataset) && dataset.key !== null ? [scope === undefined ? dataset.key : `${scope} with ${dataset.key}`] : []
-  return ["created_at", "id", ...key]
+  const key = dataset.key === null ? "" : nameOfColumn(dataset.key)
+  const keys = hasKeyedIds(dataset) ? [scope === undefined ? key : `${nameOfColumn(scope)} with ${key}`] : []
+  return ["created_at", "id", ...keys]
 }
 
 function hasKeyedIds({ key, unkeyed }: Dataset): boolean {

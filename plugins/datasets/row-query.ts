@@ -3,10 +3,9 @@
 import { AppError, type Filter, type Json } from "#core"
 import { roundedInteger, type Sort } from "#core/engine"
 import type { Row } from "./collections.ts"
+import { isOwnField, isQualified } from "./own-fields.ts"
 import { problemOfName } from "./row-values.ts"
 
-/** Rows' own fields, which stand beside their columns. */
-const ownFields = new Set(["id", "created_at", "updated_at"])
 const columnPrefix = "values."
 
 /** `{"budget":{"$gte":1000}}` and so on, over documents; empty text is not a filter. Throws `invalid_argument`. */
@@ -49,7 +48,7 @@ function isOrdered(value: unknown, [step, ...rest]: readonly string[]): boolean 
 
 /** The name that callers know a path of a row by. */
 export function columnOf(path: string): string {
-  return path.startsWith(columnPrefix) ? path.slice(columnPrefix.length) : path
+  return path.startsWith(columnPrefix) && !isQualified(path) ? path.slice(columnPrefix.length) : path
 }
 
 function columnsOnly(given: Json | undefined, level: number): Filter {
@@ -69,14 +68,14 @@ function columnsOnly(given: Json | undefined, level: number): Filter {
   return filter
 }
 
-/** A column, or a dotted path into one. */
+/** An own field, a column, or a dotted path into a column. `id` is the own field, `values.id` the column. */
 function pathOf(name: string, field: string): string {
-  if (ownFields.has(name)) return name
+  if (isOwnField(name)) return name
   for (const part of name.split(".")) {
     const problem = problemOfName(part)
     if (problem) throw refusal(field, `the column name ${JSON.stringify(name)} ${problem}`)
   }
-  return columnPrefix + name
+  return isQualified(name) ? name : columnPrefix + name
 }
 
 function refusal(field: string, message: string): AppError {

@@ -22,18 +22,26 @@ export interface Row {
 /** A number of 17 digits is whole: cut, it would look like another. */
 const widths: Readonly<Record<string, string>> = { number: "11.5rem", boolean: "6rem", "date-time": "12rem", json: "18rem" }
 
+const ownFields = new Set(["id", "created_at", "updated_at"])
+
+/** As filters, sorts and CSV name it: `id` is the row's own, `values.id` the column. */
+export function nameOfColumn(column: string): string {
+  return ownFields.has(column) ? `values.${column}` : column
+}
+
 export function columnsOf({ columns }: Dataset, sort: string): Column<Row>[] {
   const own = columns.map(
     ({ name, type }): Column<Row> => ({
-      name,
-      title: <Sorting name={name} type={type} sort={sort} />,
+      name: nameOfColumn(name),
+      title: <Sorting name={nameOfColumn(name)} type={type} sort={sort} />,
       show: ({ values }) => cellOf(values[name], type),
       isNumber: type === "number",
       width: widths[type] ?? "14rem",
     }),
   )
   const opening: Column<Row> = {
-    name: "row",
+    // No column has a dot in its name.
+    name: ".row",
     title: "row",
     show: ({ id }) => <a href={hrefWith({ row: id })}>{id.slice(-6)}</a>,
     width: "6rem",

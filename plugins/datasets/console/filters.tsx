@@ -1,6 +1,6 @@
 // A filter by one column, or any that the API takes, as the address has it.
 import { hrefWith, query, setQuery } from "#console"
-import type { Dataset } from "./columns.tsx"
+import { type Dataset, nameOfColumn } from "./columns.tsx"
 
 const comparisons = [
   ["", "is"],
@@ -17,7 +17,7 @@ export function Filters({ dataset: { columns } }: { readonly dataset: Dataset })
     event.preventDefault()
     const form = event.currentTarget as HTMLFormElement
     const { column = "", comparison = "", value = "" } = Object.fromEntries(new FormData(form)) as Record<string, string>
-    const type = columns.find(({ name }) => name === column)?.type
+    const type = columns.find(({ name }) => nameOfColumn(name) === column)?.type
     const typed = typedValue(value, type)
     const condition = { [column]: comparison === "" ? typed : { [comparison]: typed } }
     setQuery({ filter: joined(filter, condition), row: "" }, { isStep: true })
@@ -29,7 +29,7 @@ export function Filters({ dataset: { columns } }: { readonly dataset: Dataset })
         <div>
           <label for="column">column</label>
           <select id="column" name="column">
-            {[...columns.map(({ name }) => name), "created_at", "id"].map((name) => (
+            {[...columns.map(({ name }) => nameOfColumn(name)), "created_at", "id"].map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>

@@ -66,8 +66,8 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
   const one = loaded ?? (isApart ? apart.answer?.rows[0] : undefined)
   const isRefused = problem !== "" && rows.length === 0
   const input = { slug, ...(filter && { filter }), ...(sort && { sort }) }
-  const hrefOfExport = (format: string) =>
-    `/v1/datasets/${encodeURIComponent(slug)}/export?${new URLSearchParams({ format, ...(filter && { filter }) })}`
+  const hrefOfExport = (asked: Readonly<Record<string, string>>) =>
+    `/v1/datasets/${encodeURIComponent(slug)}/export?${new URLSearchParams({ ...asked, ...(filter && { filter }) })}`
   return (
     <>
       <Filters dataset={dataset} />
@@ -75,10 +75,10 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
       <p class="about" role="status">
         {!isRefused &&
           `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}${isComplete ? "" : ", more as you scroll"}. `}
-        <a href={hrefOfExport("csv")} download>
+        <a href={hrefOfExport({ format: "csv", bom: "true" })} download>
           Export as CSV
         </a>{" "}
-        <a href={hrefOfExport("ndjson")} download>
+        <a href={hrefOfExport({ format: "ndjson" })} download>
           as NDJSON
         </a>{" "}
         <button type="button" onClick={reload}>

@@ -4,7 +4,7 @@ import { AnyJson, AppError, Clock, defineOperation, Pager, pageInput, resultOf, 
 import type { Streamed } from "#core/engine"
 import { blanksOf, withBlanks } from "../blank-columns.ts"
 import { Datasets } from "../datasets.ts"
-import { csv, ndjson } from "../export.ts"
+import { byteOrderMark, csv, ndjson } from "../export.ts"
 import { batchRowId } from "../row-identity.ts"
 import { refuseUnordered } from "../row-query.ts"
 import { DatasetSlug, RowResource } from "./dataset-resource.ts"
@@ -14,7 +14,7 @@ const FilterText = z
   .max(10_000)
   .default("")
   .describe(
-    'JSON over columns, such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}; $and and $or take lists. A row that lacks a column of text is found by "", as it is read. Where it would leave more than 100,000 rows to go through, an indexed column must narrow them: created_at, id, or the key where every row has one.',
+    'JSON over columns, such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}; $and and $or take lists. `id`, `created_at` and `updated_at` are those of the row; write `values.id` for a column of that name. A row that lacks a column of text is found by "", as it is read. Where it would leave more than 100,000 rows to go through, an indexed column must narrow them: created_at, id, or the key where every row has one.',
   )
 
 const leads = [
@@ -43,7 +43,7 @@ export const listRows = defineOperation({
       .max(300)
       .default("")
       .describe(
-        "A column, `created_at` or `updated_at`; prefix `-` for descending order. More than 100,000 rows can be sorted by `created_at` only.",
+        "A column, `id`, `created_at` or `updated_at` of the row; `values.id` is a column `id`; prefix `-` for descending order. More than 100,000 rows can be sorted by `created_at` only.",
       ),
     ...pageInput,
   }),
@@ -133,11 +133,16 @@ export const exportRows = defineOperation({
   name: "datasets.export",
   summary: "Export a dataset's rows as CSV or NDJSON, oldest first, streamed.",
   description:
-    "Every row has the columns known at the start, blank where it lacks one. In CSV, text that a spreadsheet would run as a formula is prefixed with '; NDJSON has the unchanged values, and columns that were not known yet as well.",
+    "Every row has the columns known at the start, blank where it lacks one. In CSV, a column with the name of a row's own field is `values.id`, `values.created_at` or `values.updated_at`, and text that a spreadsheet would run as a formula is prefixed with '; NDJSON has the unchanged values, and columns that were not known yet as well.",
   http: { method: "GET", path: "/v1/datasets/{slug}/export" },
   access: { scope: "datasets:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ slug: DatasetSlug, format: z.enum(["csv", "ndjson"]).default("csv"), filter: FilterText }),
+  input: z.strictObject({
+    slug: DatasetSlug,
+    format: z.enum(["csv", "ndjson"]).default("csv"),
+    filter: FilterText,
+    bom: z.boolean().default(false).describe("Start CSV with a byte order mark. Excel then reads letters such as ü. NDJSON has no mark."),
+  }),
   output: z.custom<Streamed>(),
   errors: ["invalid_argument", "not_found"],
   examples: [{ given, input: { slug: resultOf("dataset.slug"), format: "ndjson" } }],
@@ -150,8 +155,14 @@ export const exportRows = defineOperation({
     const { filter, sort } = await deps.datasets.query(organization, dataset, { filter: input.filter, sort: "created_at" })
     const rows = deps.datasets.rows(organization).stream(filter, { sort })
     const blanks = blanksOf(dataset)
+    const opening = input.bom ? byteOrderMark : ""
+    const columns = [...blanks.keys()]
     return input.format === "csv"
-      ? { contentType: "text/csv; charset=utf-8; header=present", fileName: `${dataset.slug}.csv`, chunks: csv(rows, [...blanks.keys()]) }
+      ? {
+          contentType: "text/csv; charset=utf-8; header=present",
+          fileName: `${dataset.slug}.csv`,
+          chunks: csv(rows, columns, opening),
+        }
       : { contentType: "application/x-ndjson", fileName: `${dataset.slug}.ndjson`, chunks: ndjson(rows, blanks) }
   },
 })
