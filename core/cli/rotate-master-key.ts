@@ -37,7 +37,10 @@ export async function rotateMasterKey(config: CoreConfig): Promise<string> {
   const vault = inFile ? createVault(nextMasterKey(keys.file), [keys.current, ...keys.retired]) : createVault(keys.current, keys.retired)
   const store = runtime.container.get(Opened)
   try {
-    await store.start()
+    await store.start().catch((error: unknown) => {
+      // A running service holds the embedded file. Its message names the file and the remedy.
+      throw error instanceof BootError ? error : new BootError([error instanceof Error ? error.message : String(error)])
+    })
     await checkMasterKey(store, { vault, source: inFile ? keys.file : "MILLRACE_MASTER_KEY", file: keys.file })
     const { resealed, secrets } = await resealAll(store, vault)
     if (inFile) adoptNextMasterKey(keys.file)

@@ -31,7 +31,8 @@ export default definePlugin({
     })
     registrar.run("console greeting", {
       inject: { bootstrap: Bootstrap, listening: Listening, sessions: Sessions },
-      create: ({ bootstrap, listening, sessions }) => listening.onListening((baseUrl) => greeting(bootstrap, sessions, baseUrl)),
+      create: ({ bootstrap, listening, sessions }) =>
+        listening.onListening((baseUrl) => greeting(bootstrap, sessions, baseUrl, process.stdout.isTTY === true)),
     })
   },
 })

@@ -1,7 +1,8 @@
 // What the start prints: the address, the organization, and the key, the one time it is shown.
 import type { Bootstrap } from "./first-start.ts"
 
-export function greeting(bootstrap: Bootstrap, baseUrl: string): string {
+/** Only a terminal shows the key if a file has it: logs keep what is written to them. */
+export function greeting(bootstrap: Bootstrap, baseUrl: string, isTerminal: boolean): string {
   bootstrap.listening(baseUrl)
   const { organization, adminKey, file } = bootstrap
   const lines = [
@@ -10,7 +11,8 @@ export function greeting(bootstrap: Bootstrap, baseUrl: string): string {
     `  base address   ${baseUrl}`,
     `  organization   ${organization?.slug ?? ""} (${organization?.id ?? ""})`,
   ]
-  if (adminKey !== null) lines.push(`  admin key      ${adminKey}`, `                 shown this once${file ? `; also in ${file}` : ""}`)
+  if (adminKey !== null && (isTerminal || !file))
+    lines.push(`  admin key      ${adminKey}`, `                 shown this once${file ? `; also in ${file}` : ""}`)
   else if (file) lines.push(`  admin key      in ${file}`)
   return lines.join("\n")
 }

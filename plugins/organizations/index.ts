@@ -101,7 +101,7 @@ export default definePlugin({
     })
     reg.run("greeting", {
       inject: { bootstrap: Bootstrap, listening: Listening },
-      create: ({ bootstrap, listening }) => listening.onListening((baseUrl) => greeting(bootstrap, baseUrl)),
+      create: ({ bootstrap, listening }) => listening.onListening((baseUrl) => greeting(bootstrap, baseUrl, process.stdout.isTTY === true)),
     })
     // Services that inject Organizations start after the first start, and so find one.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })

@@ -175,6 +175,24 @@ describe("storage: sqlite file", () => {
     await insert("at-work-again", { text: "x".repeat(20_000) })
   })
 
+  it("is not ready after many commits that found no room, until there is room for as many", async () => {
+    opened = await openFile([events], { maxBytes: 8_000_000 })
+    const { store } = opened
+    const text = "x".repeat(20_000)
+    let big = 0
+    for (let refused = 0; refused < 24; big++) await insert(`big-${big}`, { text }).catch(() => refused++)
+    const free = (ids: number[]) =>
+      store.commit({
+        id: `free-${ids[0]}`,
+        writes: ids.map((n) => ({ kind: "remove", collection: events, id: `big-${n}`, optional: true }) as const),
+      })
+    const numbers = Array.from({ length: 200 }, (_, n) => n)
+    await free(numbers.slice(0, 80))
+    for (let look = 0; look < 3; look++) expect((await refusalOf(store.ready())).details.reason).to.equal("storage_full")
+    await free(numbers.slice(80))
+    for (let look = 0; look < 3; look++) await store.ready()
+  })
+
   it("is not ready while a commit is in progress for longer than any should be", async () => {
     const clock = new ShiftedClock()
     clock.stand()

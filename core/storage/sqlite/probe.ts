@@ -4,13 +4,20 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 
 const minBytes = 1 << 20
+const maxOwedBytes = 8 << 20
+/** A group counts as at least this many. */
+const groupBytes = 128 << 10
 
 export class Probe {
   readonly #small: StatementSync
   readonly #large: StatementSync
   readonly #takeBack: StatementSync
-  /** What must fit before it is said again that a commit could be made; 0 while none was refused. */
-  #bytes = 0
+  /** Whether a group was refused since the last probe that found room. */
+  #isFull = false
+  /** Bytes of the largest group refused since then. */
+  #largest = 0
+  /** Bytes of groups refused, less those of groups written. A disk that refused many groups must have room for as many. */
+  #owed = 0
 
   constructor(database: DatabaseSync) {
     this.#small = database.prepare("INSERT INTO _probe(n,at) VALUES(1,1) ON CONFLICT(n) DO UPDATE SET at=at+1")
@@ -20,16 +27,24 @@ export class Probe {
 
   /** To be told of each group that could not be written. */
   refused(bytes: number): void {
-    // Its pages of indexes come on top.
-    this.#bytes = Math.max(this.#bytes, minBytes, 2 * bytes)
+    this.#isFull = true
+    this.#largest = Math.max(this.#largest, bytes)
+    this.#owed = Math.min(maxOwedBytes, this.#owed + Math.max(bytes, groupBytes))
+  }
+
+  /** To be told of each group that was written. */
+  wrote(bytes: number): void {
+    if (this.#owed > 0) this.#owed = Math.max(0, this.#owed - Math.max(bytes, groupBytes))
   }
 
   /** Throws what refused it. */
   write(): void {
-    if (this.#bytes > 0) {
-      this.#large.run(this.#bytes)
+    if (this.#isFull) {
+      // The pages of its indexes come on top.
+      this.#large.run(Math.max(minBytes, this.#owed, 2 * this.#largest))
       this.#takeBack.run()
-      this.#bytes = 0
+      this.#isFull = false
+      this.#largest = 0
     }
     this.#small.run()
   }

@@ -41,6 +41,7 @@ serve<WriterData, SentRequest, WriterReply>(({ collections, ...settings }) => {
       case "group": {
         const results = groups.write(unpacked(request.group))
         counter.note(groups.last)
+        probe.wrote(request.group.length)
         return { results }
       }
       case "expire":

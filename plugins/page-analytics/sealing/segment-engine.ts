@@ -6,10 +6,21 @@ import type { SegmentReply, SegmentResults, SegmentTask } from "./segment-tasks.
 
 const main = fileURLToPath(new URL("./segment-main.ts", import.meta.url))
 const memoryMb = 512
+/** The allocator of the engine keeps pages between tasks, so that the process grows with each task. */
+const maxTasks = 1_000
+const maxIdleBytes = 320 << 20
 
 interface Waiting {
   readonly resolve: (result: SegmentResults[keyof SegmentResults]) => void
   readonly reject: (error: Error) => void
+}
+
+export interface SegmentEngineOptions {
+  readonly codeCache?: string
+  /** Tasks after which the process is replaced. */
+  readonly maxTasks?: number
+  /** Resident memory after a task beyond which the process is replaced. */
+  readonly maxIdleBytes?: number
 }
 
 export class SegmentEngine {
@@ -17,11 +28,19 @@ export class SegmentEngine {
   #child: ChildProcess | undefined
   #waiting = new Map<number, Waiting>()
   #asked = 0
+  /** Answered by the present process. */
+  #answered = 0
   #stopped = false
 
+  readonly #maxTasks: number
+  readonly #maxIdleBytes: number
+
   /** `codeCache`: the folder where compiled code is kept, for a start in half the time; absent: nowhere. */
-  constructor({ codeCache }: { readonly codeCache?: string } = {}) {
+  constructor(options: SegmentEngineOptions = {}) {
+    const { codeCache } = options
     this.#env = { TZ: "UTC", ...(codeCache === undefined ? {} : { NODE_COMPILE_CACHE: codeCache }) }
+    this.#maxTasks = options.maxTasks ?? maxTasks
+    this.#maxIdleBytes = options.maxIdleBytes ?? maxIdleBytes
   }
 
   run<K extends SegmentTask["kind"]>(task: Extract<SegmentTask, { kind: K }>): Promise<SegmentResults[K]> {
@@ -32,6 +51,11 @@ export class SegmentEngine {
       this.#waiting.set(id, { resolve, reject })
       child.send({ id, task }, (error) => error && this.#settle(id)?.reject(error))
     }) as Promise<SegmentResults[K]>
+  }
+
+  /** Of the present process. */
+  get pid(): number | undefined {
+    return this.#child?.pid
   }
 
   async stop(): Promise<void> {
@@ -52,6 +76,13 @@ export class SegmentEngine {
     })
     child.on("message", (reply: SegmentReply) => {
       const waiting = this.#settle(reply.id)
+      this.#answered++
+      const isLarge = "residentBytes" in reply && reply.residentBytes > this.#maxIdleBytes
+      if ((isLarge || this.#answered >= this.#maxTasks) && this.#waiting.size === 0 && this.#child === child) {
+        // The next task starts another one.
+        this.#child = undefined
+        child.kill("SIGKILL")
+      }
       if ("failed" in reply) waiting?.reject(new Error(reply.failed))
       else waiting?.resolve(reply.result)
     })
@@ -65,6 +96,7 @@ export class SegmentEngine {
     child.once("exit", () => lost())
     child.once("error", lost)
     this.#child = child
+    this.#answered = 0
     return child
   }
 

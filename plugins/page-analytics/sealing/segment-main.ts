@@ -83,7 +83,9 @@ const instance = await DuckDBInstance.create(":memory:", {
   autoload_known_extensions: "false",
 })
 const connection = await instance.connect()
-await connection.run("SET TimeZone = 'UTC'; SET preserve_insertion_order = true; SET temp_directory = ''")
+await connection.run(
+  "SET TimeZone = 'UTC'; SET preserve_insertion_order = true; SET temp_directory = ''; SET enable_external_file_cache = false",
+)
 
 // It is killed, and would keep nothing for the next process at its end.
 flushCompileCache()
@@ -93,7 +95,7 @@ process.on("message", ({ id, task }: SegmentRequest) => {
   last = last.then(async () => {
     let reply: SegmentReply
     try {
-      reply = { id, result: await run(connection, task) }
+      reply = { id, result: await run(connection, task), residentBytes: process.memoryUsage.rss() }
     } catch (error) {
       reply = { id, failed: error instanceof Error ? error.message : String(error) }
     }

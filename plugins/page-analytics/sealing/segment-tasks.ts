@@ -31,5 +31,5 @@ export interface SegmentRequest {
 }
 
 export type SegmentReply =
-  | { readonly id: number; readonly result: SegmentResults[keyof SegmentResults] }
+  | { readonly id: number; readonly result: SegmentResults[keyof SegmentResults]; readonly residentBytes: number }
   | { readonly id: number; readonly failed: string }

@@ -110,9 +110,11 @@ describe("the console over HTTP", () => {
   })
 
   it("is signed in to once by the link that the first start prints, within ten minutes", async () => {
-    const printed = greeting({ ...host.get(Bootstrap), adminKey: host.adminKey } as Bootstrap, host.get(Sessions), host.url)
+    const printed = greeting({ ...host.get(Bootstrap), adminKey: host.adminKey } as Bootstrap, host.get(Sessions), host.url, true)
     const code = /console#code=([\w-]+)/.exec(printed)?.[1]
     expect(printed).to.not.include(host.adminKey)
+    const logged = greeting({ ...host.get(Bootstrap), adminKey: host.adminKey } as Bootstrap, host.get(Sessions), host.url, false)
+    expect(logged).to.equal(`  console        ${host.url}/console`)
     const redeem = () =>
       fetch(`${host.url}/console-session`, {
         method: "POST",
@@ -124,6 +126,6 @@ describe("the console over HTTP", () => {
     const late = host.get(Sessions).code(host.adminKey)
     host.clock.move(600_000)
     expect(host.get(Sessions).redeem(late)).to.equal(undefined)
-    expect(greeting({ ...host.get(Bootstrap), adminKey: null } as Bootstrap, host.get(Sessions), host.url)).to.not.include("#")
+    expect(greeting({ ...host.get(Bootstrap), adminKey: null } as Bootstrap, host.get(Sessions), host.url, true)).to.not.include("#")
   })
 })
