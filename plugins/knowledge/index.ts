@@ -13,6 +13,7 @@ import {
   UploadCollection,
   VersionCollection,
 } from "./collections.ts"
+import { IndexWorker, IndexWorkerToken } from "./indexing/index-worker.ts"
 import { Indexer, IndexerToken } from "./indexing/indexer.ts"
 import { Segments } from "./indexing/segments.ts"
 import { dropUpload, indexKnowledge, readVersion } from "./jobs.ts"
@@ -45,8 +46,18 @@ export default definePlugin({
       inject: { store: Store },
       create: ({ store }) => new Segments(store, settings.index_memory_mb * 2 ** 20),
     })
+    registrar.provide(IndexWorkerToken, { create: () => new IndexWorker(), stop: (thread) => thread.stop() })
     registrar.provide(IndexerToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, works: UnitsOfWork, queue: JobQueue, models: Models, segments: SegmentsToken },
+      inject: {
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        works: UnitsOfWork,
+        queue: JobQueue,
+        models: Models,
+        segments: SegmentsToken,
+        thread: IndexWorkerToken,
+      },
       create: (deps) => new Indexer(deps),
     })
     registrar.provide(UploadsToken, {

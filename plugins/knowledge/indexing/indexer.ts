@@ -4,6 +4,7 @@
 import {
   AppError,
   type Clock,
+  giveWay,
   type Ids,
   type JobQueue,
   type Json,
@@ -24,9 +25,9 @@ import {
   versionId,
 } from "../collections.ts"
 import { indexRef } from "../job-refs.ts"
-import { type IndexedItem, Segment } from "./segment.ts"
+import type { IndexWorker, ItemToIndex } from "./index-worker.ts"
+import type { Segment } from "./segment.ts"
 import type { Segments } from "./segments.ts"
-import { words } from "./tokens.ts"
 
 export interface IndexerDeps {
   readonly store: Store
@@ -36,6 +37,12 @@ export interface IndexerDeps {
   readonly queue: JobQueue
   readonly models: Models
   readonly segments: Segments
+  readonly thread: IndexWorker
+}
+
+interface Fresh {
+  readonly stored: StoredItem
+  readonly item: ItemToIndex
 }
 
 const maxItems = 512
@@ -44,8 +51,6 @@ const maxCharacters = 8_000_000
 const mergedAtOnce = 8
 /** One of this many items is not merged further. */
 const maxMerged = 4_096
-/** A word of the title counts as so many. */
-const titleWeight = 3
 const embeddedCharacters = 6_000
 const embeddedAtOnce = 64
 const vectorRetryMs = 300_000
@@ -86,26 +91,20 @@ export class Indexer {
   }
 
   async #step(organization: string, due: readonly StoredItem[], removed: ReadonlySet<string>, log: Logger): Promise<void> {
-    const { ids, works, segments, queue, clock } = this.#deps
+    const { ids, works, segments, queue, clock, thread } = this.#deps
     const index = await segments.index(organization)
     const made: { listed: Listed; segment: Segment }[] = []
     const gone: Listed[] = []
-    const fresh = await this.#indexed(organization, due, index.revision + 1)
+    const fresh = await this.#texts(organization, due, index.revision + 1)
     const embedded = await this.#embedded(organization, fresh, log)
     let kept = [...index.segments]
     const replace = async (which: readonly Listed[]) => {
-      // An entry that was replaced stays in one of them alone.
-      const items = new Map<string, IndexedItem>()
-      for (const segment of await segments.some(organization, [...which]))
-        for (const item of await segment.items((id) => !removed.has(id), pause)) {
-          if ((items.get(item.id)?.entry ?? -1) < item.entry) items.set(item.id, item)
-        }
+      const merged = await thread.merge(await segments.some(organization, [...which]), [...removed])
       kept = kept.filter((one) => !which.includes(one))
       gone.push(...which)
-      if (items.size > 0) await add([...items.values()])
+      if (merged) add(merged)
     }
-    const add = async (items: readonly IndexedItem[]) => {
-      const segment = await Segment.make(items, pause)
+    const add = (segment: Segment) => {
       const listed = { id: ids.uuid(), count: segment.count, parts: 0 }
       made.push({ listed, segment })
     }
@@ -113,7 +112,8 @@ export class Indexer {
       const open = await segments.open(organization, index)
       for (const listed of index.segments) if (holds(open.get(listed.id), removed)) await replace([listed])
     }
-    if (embedded.length > 0) await add(embedded.map(({ item }) => item))
+    const indexed = embedded.length > 0 ? await thread.index(embedded.map(({ item }) => item)) : undefined
+    if (indexed) add(indexed)
     const merged = mergeable([...kept, ...made.map(({ listed }) => listed)])
     const mergedStored = merged.filter((one) => kept.includes(one))
     // Those that were made just now are merged the next time.
@@ -146,41 +146,26 @@ export class Indexer {
     })
   }
 
-  async #indexed(
-    organization: string,
-    items: readonly StoredItem[],
-    entry: number,
-  ): Promise<{ stored: StoredItem; text: string; item: IndexedItem }[]> {
+  async #texts(organization: string, items: readonly StoredItem[], entry: number): Promise<Fresh[]> {
     const versions = this.#deps.store.open(VersionCollection, organization)
-    const found = []
+    const found: Fresh[] = []
     for (const stored of items) {
       const text = (await versions.get(versionId(stored.id, stored.content_version)))?.text ?? ""
-      const counts = new Map<string, number>()
-      const count = (part: string, weight: number) => {
-        for (const word of words(part)) counts.set(word, (counts.get(word) ?? 0) + weight)
-      }
-      count(stored.title, titleWeight)
-      count(stored.description, 1)
-      count(text, 1)
-      const { id, category, type } = stored
-      found.push({ stored, text, item: { id, entry, category, type, words: counts } })
-      await pause()
+      const { id, category, type, title, description } = stored
+      found.push({ stored, item: { id, entry, category, type, title, description, text } })
+      await giveWay()
     }
     return found
   }
 
   /** With vectors, where there is a model and it answers. */
-  async #embedded(
-    organization: string,
-    indexed: readonly { stored: StoredItem; text: string; item: IndexedItem }[],
-    log: Logger,
-  ): Promise<{ stored: StoredItem; item: IndexedItem; hasVector: boolean }[]> {
+  async #embedded(organization: string, fresh: readonly Fresh[], log: Logger): Promise<(Fresh & { readonly hasVector: boolean })[]> {
     const { models } = this.#deps
     const vectors: (Float32Array | undefined)[] = []
     if (models.embedding()) {
-      for (let at = 0; at < indexed.length; at += embeddedAtOnce) {
-        const part = indexed.slice(at, at + embeddedAtOnce)
-        const texts = part.map(({ stored, text }) => `${stored.title}\n${stored.description}\n${text}`.slice(0, embeddedCharacters))
+      for (let at = 0; at < fresh.length; at += embeddedAtOnce) {
+        const part = fresh.slice(at, at + embeddedAtOnce)
+        const texts = part.map(({ item }) => `${item.title}\n${item.description}\n${item.text}`.slice(0, embeddedCharacters))
         try {
           const { value } = await models.embed(organization, texts, { kept: false })
           vectors.push(...value.map(unit))
@@ -191,7 +176,7 @@ export class Indexer {
         }
       }
     }
-    return indexed.map(({ stored, item }, at) => ({ stored, item: { ...item, vector: vectors[at] }, hasVector: vectors[at] !== undefined }))
+    return fresh.map(({ stored, item }, at) => ({ stored, item: { ...item, vector: vectors[at] }, hasVector: vectors[at] !== undefined }))
   }
 }
 
@@ -215,13 +200,4 @@ function mergeable(segments: readonly Listed[]): Listed[] {
 function holds(segment: Segment | undefined, removed: ReadonlySet<string>): boolean {
   for (let at = 0; at < (segment?.count ?? 0); at++) if (segment && removed.has(segment.idAt(at))) return true
   return false
-}
-
-let last = 0
-
-/** Lets others run, every few milliseconds. */
-export async function pause(): Promise<void> {
-  if (performance.now() - last < 5) return
-  await new Promise((resolve) => setImmediate(resolve))
-  last = performance.now()
 }

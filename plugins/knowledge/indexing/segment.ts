@@ -54,8 +54,8 @@ export class Segment {
     return new Segment(deserialize(bytes) as Packed)
   }
 
-  /** Gives way to other work now and then. */
-  static async make(items: readonly IndexedItem[], pause: () => Promise<void>): Promise<Segment> {
+  /** Takes long for long texts: runs in the index thread. */
+  static make(items: readonly IndexedItem[]): Segment {
     const lists = new Map<string, number[]>()
     const count = items.length
     const [ids, entries, lengths] = [new Uint8Array(16 * count), new Uint32Array(count), new Uint32Array(count)]
@@ -76,9 +76,8 @@ export class Segment {
       }
       if (item.vector?.length === dimensions)
         for (const [place, value] of item.vector.entries()) vectors[at * dimensions + place] = Math.round(value * 127)
-      if (at % 64 === 63) await pause()
     }
-    const inverted = await invertedOf(lists, pause)
+    const inverted = invertedOf(lists)
     return new Segment({
       ...{ version: 1, count, ids, entries, lengths, categoryOf, typeOf, dimensions, vectors },
       ...{ categories: [...categories.keys()], types: [...types.keys()] },
@@ -199,7 +198,7 @@ export class Segment {
   }
 
   /** The items that are kept, as they were given. */
-  async items(keeps: (id: string, entry: number) => boolean, pause: () => Promise<void>): Promise<IndexedItem[]> {
+  items(keeps: (id: string, entry: number) => boolean): IndexedItem[] {
     const { count, categories, categoryOf, types, typeOf, words, wordEnds, dimensions, vectors } = this.#packed
     const kept: (IndexedItem & { readonly words: Map<string, number> })[] = []
     const byPlace: ((typeof kept)[number] | undefined)[] = []
@@ -221,7 +220,6 @@ export class Segment {
       const word = Buffer.from(words.subarray(begin, end)).toString("utf8")
       begin = end
       this.each(place, (at, frequency) => byPlace[at]?.words.set(word, frequency))
-      if (place % 1_024 === 1_023) await pause()
     }
     return kept
   }
@@ -230,7 +228,7 @@ export class Segment {
 type Inverted = Pick<Packed, "words" | "wordEnds" | "wordItems" | "postings" | "postingEnds">
 
 /** `lists`: of each word, its items and how often each has it, in turn. */
-async function invertedOf(lists: ReadonlyMap<string, readonly number[]>, pause: () => Promise<void>): Promise<Inverted> {
+function invertedOf(lists: ReadonlyMap<string, readonly number[]>): Inverted {
   const sorted = [...lists.keys()].map((word) => ({ word, bytes: Buffer.from(word) })).sort((a, b) => a.bytes.compare(b.bytes))
   const [wordEnds, wordItems, postingEnds] = [0, 0, 0].map(() => new Uint32Array(sorted.length)) as [Uint32Array, Uint32Array, Uint32Array]
   const out = new Bytes()
@@ -248,7 +246,6 @@ async function invertedOf(lists: ReadonlyMap<string, readonly number[]>, pause: 
       before = item
     }
     postingEnds[place] = out.length
-    if (place % 2_048 === 2_047) await pause()
   }
   const text = new Uint8Array(Buffer.concat(sorted.map(({ bytes }) => bytes)))
   return { words: text, wordEnds, wordItems, postings: out.taken(), postingEnds }

@@ -14,6 +14,8 @@ const ascii = /^[a-z0-9_'’]+$/
 
 const segmenter = new Intl.Segmenter("ja", { granularity: "word" })
 const maxWord = 64
+/** Characters of a run without spaces that are read at once. A longer run is cut. */
+const maxRun = 4_096
 
 /** A word where it stands in the text. */
 export interface Place {
@@ -51,6 +53,22 @@ export function placesOf(text: string, asked: ReadonlySet<string>): Place[] {
 }
 
 function unspacedWords(run: string, from: number): Place[] {
+  const found: Place[] = []
+  for (let at = 0; at < run.length; ) {
+    const end = endOfPiece(run, at)
+    for (const place of wordsOfRun(run.slice(at, end), from + at)) found.push(place)
+    at = end
+  }
+  return found
+}
+
+/** Not between the two halves of one character. */
+function endOfPiece(run: string, at: number): number {
+  const end = Math.min(run.length, at + maxRun)
+  return end < run.length && (run.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end
+}
+
+function wordsOfRun(run: string, from: number): Place[] {
   const found: Place[] = []
   const normal = run.normalize("NFKC")
   // Where normalisation moves characters, places would not fit.

@@ -1,6 +1,6 @@
 // Searching knowledge (specification 4.14).
 import { z } from "zod"
-import { defineOperation, Pager, pageInput } from "#core"
+import { defineOperation, giveWay, Pager, pageInput } from "#core"
 import { itemTypes } from "../collections.ts"
 import { KnowledgeToken } from "../knowledge.ts"
 import { highlights } from "../searching/highlight.ts"
@@ -72,12 +72,16 @@ export const searchKnowledge = defineOperation({
       organization,
       page.items.map(({ item }) => item),
     )
-    const items = page.items.map((found, at) => ({
-      ...shownItem(found.item),
-      score: found.score,
-      highlights: highlights(texts[at] ?? "", search.asked).map(({ text, marks }) => ({ text, marks: [...marks] })),
-      ...(explain ? { explanation: explanationOf(search.explain(found)) } : {}),
-    }))
+    const items = []
+    for (const [at, found] of page.items.entries()) {
+      await giveWay()
+      items.push({
+        ...shownItem(found.item),
+        score: found.score,
+        highlights: highlights(texts[at] ?? "", search.asked).map(({ text, marks }) => ({ text, marks: [...marks] })),
+        ...(explain ? { explanation: explanationOf(search.explain(found)) } : {}),
+      })
+    }
     return { items, next_cursor: page.next_cursor }
   },
 })

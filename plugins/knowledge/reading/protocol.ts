@@ -1,8 +1,10 @@
-// What the service and its reading process say to each other: a frame is a length of four bytes, little-endian, and JSON.
+// What the service and its reading process say to each other, in frames: a length of four bytes, little-endian, and as
+// many bytes. A task is a frame of JSON and one of the document. An answer is a frame of JSON.
 
 export interface ReadTask {
-  readonly type: "html" | "pdf"
-  readonly base64: string
+  readonly type: "html" | "pdf" | "text"
+  /** Of a text or an HTML document. */
+  readonly charset: string
   readonly maxCharacters: number
   readonly maxPages: number
 }
@@ -15,25 +17,40 @@ export type ReadAnswer =
   | { readonly kind: "text"; readonly title: string; readonly text: string }
   | { readonly kind: "fault"; readonly fault: ReadFault; readonly message: string }
 
+/** What became of a document. */
+export type ReadResult = Exclude<ReadAnswer, { kind: "ready" }>
+
 export function frameOf(value: ReadTask | ReadAnswer): Buffer {
   const body = Buffer.from(JSON.stringify(value))
-  const head = Buffer.alloc(4)
-  head.writeUInt32LE(body.length)
-  return Buffer.concat([head, body])
+  return Buffer.concat([lengthOf(body), body])
 }
 
-/** Hands on each complete frame; throws for one longer than `maxBytes`. */
-export function frameReader(maxBytes: number, take: (value: unknown) => void): (chunk: Buffer) => void {
-  let held = Buffer.alloc(0)
+/** What stands before a document of a frame. */
+export function lengthOf(body: Uint8Array): Buffer {
+  const head = Buffer.alloc(4)
+  head.writeUInt32LE(body.length)
+  return head
+}
+
+/** Hands on the body of each complete frame. Throws for one longer than `maxBytes`. */
+export function frameReader(maxBytes: number, take: (body: Buffer) => void): (chunk: Buffer) => void {
+  let chunks: Buffer[] = []
+  let [held, wanted] = [0, 4]
   return (chunk) => {
-    held = Buffer.concat([held, chunk])
-    while (held.length >= 4) {
-      const length = held.readUInt32LE(0)
+    chunks.push(chunk)
+    held += chunk.length
+    while (held >= wanted) {
+      const all = Buffer.concat(chunks)
+      const length = all.readUInt32LE(0)
       if (length > maxBytes) throw new RangeError(`A frame of ${length} bytes is too long.`)
-      if (held.length < 4 + length) return
-      const body = held.subarray(4, 4 + length)
-      held = held.subarray(4 + length)
-      take(JSON.parse(body.toString("utf8")))
+      wanted = 4 + length
+      chunks = [all]
+      if (held < wanted) return
+      const rest = all.subarray(wanted)
+      chunks = [rest]
+      held = rest.length
+      wanted = 4
+      take(all.subarray(4, 4 + length))
     }
   }
 }

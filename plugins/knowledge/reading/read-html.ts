@@ -1,6 +1,6 @@
 // The text of an HTML document, with headings and list items as Markdown marks them. Runs in the reading process.
 import { type DefaultTreeAdapterTypes, parse } from "parse5"
-import type { ReadAnswer, ReadTask } from "./protocol.ts"
+import type { ReadAnswer, ReadResult, ReadTask } from "./protocol.ts"
 
 type Node = DefaultTreeAdapterTypes.Node
 
@@ -11,8 +11,8 @@ const blocks = new Set(
   ),
 )
 
-export function readHtml(bytes: Uint8Array, { maxCharacters }: ReadTask): ReadAnswer {
-  const { title, text } = written(parse(new TextDecoder("utf-8").decode(bytes)), 2 * maxCharacters)
+export function readHtml(document: string, { maxCharacters }: ReadTask): ReadAnswer {
+  const { title, text } = written(parse(document), 2 * maxCharacters)
   if (text === "") return { kind: "fault", fault: "no_text", message: "The document has no text." }
   if (text.length > maxCharacters) return tooLong(maxCharacters)
   return { kind: "text", title: title.slice(0, 300), text }
@@ -69,7 +69,7 @@ export function tidied(text: string): string {
     .toWellFormed()
 }
 
-export function tooLong(maxCharacters: number): ReadAnswer {
+export function tooLong(maxCharacters: number): ReadResult {
   const message = `The document has more than ${maxCharacters} characters; split it.`
   return { kind: "fault", fault: "too_long", message }
 }

@@ -3,6 +3,7 @@
 import { frameOf, frameReader, type ReadAnswer, type ReadTask } from "./protocol.ts"
 import { readHtml } from "./read-html.ts"
 import { loadPdf, readPdf } from "./read-pdf.ts"
+import { decoded, readText } from "./read-text.ts"
 
 const maxTaskBytes = 64 * 1_048_576
 
@@ -12,13 +13,19 @@ function say(answer: ReadAnswer, then?: () => void): void {
   process.stdout.write(frameOf(answer), then)
 }
 
-async function read(task: ReadTask): Promise<ReadAnswer> {
-  const bytes = new Uint8Array(Buffer.from(task.base64, "base64"))
-  return pdf ? await readPdf(pdf, bytes, task) : readHtml(bytes, task)
+async function read(task: ReadTask, body: Buffer): Promise<ReadAnswer> {
+  if (task.type === "text") return readText(body, task.charset, task.maxCharacters)
+  return pdf ? await readPdf(pdf, new Uint8Array(body), task) : readHtml(decoded(body, task.charset), task)
 }
 
-const take = frameReader(maxTaskBytes, (task) => {
-  read(task as ReadTask).then(
+let task: ReadTask | undefined
+
+const take = frameReader(maxTaskBytes, (body) => {
+  if (task === undefined) {
+    task = JSON.parse(body.toString("utf8")) as ReadTask
+    return
+  }
+  read(task, body).then(
     (answer) => say(answer, () => process.exit(0)),
     (error: Error) => say({ kind: "fault", fault: "malformed", message: error.message.slice(0, 300) }, () => process.exit(0)),
   )

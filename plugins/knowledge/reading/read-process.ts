@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { frameOf, frameReader, type ReadAnswer, type ReadFault, type ReadTask } from "./protocol.ts"
+import { frameOf, frameReader, lengthOf, type ReadAnswer, type ReadFault, type ReadTask } from "./protocol.ts"
 
 export interface ReadLimits {
   readonly memoryMb: number
@@ -24,7 +24,7 @@ const reservedMb = 1_024
 const watchMs = 25
 
 /** Resolves with what the document says, or why it says nothing. Rejects where the process could not be started. */
-export async function readInProcess(task: ReadTask, limits: ReadLimits): Promise<ReadOutcome> {
+export async function readInProcess(task: ReadTask, document: Uint8Array, limits: ReadLimits): Promise<ReadOutcome> {
   const child = start(task.type, limits)
   let why: "memory" | "deadline" | undefined
   let stderr = ""
@@ -42,12 +42,16 @@ export async function readInProcess(task: ReadTask, limits: ReadLimits): Promise
   let isReady = false
   try {
     const answer = await new Promise<ReadAnswer | undefined>((resolve, reject) => {
-      const take = frameReader(maxAnswerBytes, (value) => {
-        const said = value as ReadAnswer
+      const take = frameReader(maxAnswerBytes, (body) => {
+        const said = JSON.parse(body.toString("utf8")) as ReadAnswer
         if (said.kind !== "ready") return resolve(said)
         if (isReady) return kill()
         isReady = true
-        shut(child.pid ?? 0).then(() => child.stdin?.write(frameOf(task)), reject)
+        shut(child.pid ?? 0).then(() => {
+          child.stdin?.write(frameOf(task))
+          child.stdin?.write(lengthOf(document))
+          child.stdin?.write(document)
+        }, reject)
       })
       child.stdout?.on("data", (chunk: Buffer) => {
         try {

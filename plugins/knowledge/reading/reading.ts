@@ -6,6 +6,10 @@ import type { Knowledge, Read } from "../knowledge.ts"
 import type { KnowledgeSettings } from "../settings.ts"
 import type { Uploads } from "../uploads/uploads.ts"
 import { readInProcess } from "./read-process.ts"
+import { maxTextBytes, readText } from "./read-text.ts"
+
+/** A text of at most so many bytes is read at once: less work than to start a process. */
+const maxBytesReadHere = 65_536
 
 export interface ReadingDeps {
   readonly store: Store
@@ -17,7 +21,7 @@ export interface ReadingDeps {
 
 export const ReadingToken = token<Reading>("KnowledgeReading")
 
-type Fetched = { readonly type: ItemType; readonly bytes: Buffer } | Extract<Read, { ok: false }>
+type Fetched = { readonly type: ItemType; readonly bytes: Buffer; readonly charset?: string } | Extract<Read, { ok: false }>
 
 export class Reading {
   readonly #deps: ReadingDeps
@@ -79,40 +83,28 @@ export class Reading {
     if (told === undefined) return { ok: false, reason: "unsupported_type", message: `${source_url} is ${mediaType || "of no type"}.` }
     return {
       type: told === "text" && type === "markdown" ? type : told,
-      bytes: told === "pdf" ? Buffer.from(bytes) : inUtf8(bytes, contentType),
+      bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      charset: charsetOf(contentType),
     }
   }
 
-  async #text({ type, bytes }: { readonly type: ItemType; readonly bytes: Buffer }): Promise<Read> {
+  /** A long text costs as much as HTML and PDF, and goes into a process of its own as they do. */
+  async #text({ type, bytes, charset = "utf-8" }: Exclude<Fetched, { ok: false }>): Promise<Read> {
     const { max_characters, max_pages, read_memory_mb, read_timeout_ms } = this.#deps.settings
-    if (type === "html" || type === "pdf") {
-      const task = { type, base64: bytes.toString("base64"), maxCharacters: max_characters, maxPages: max_pages }
-      const outcome = await readInProcess(task, { memoryMb: read_memory_mb, deadlineMs: read_timeout_ms })
-      if (outcome.kind === "fault") return { ok: false, reason: outcome.fault, message: outcome.message }
-      return { ok: true, type, title: outcome.title, text: outcome.text, bytes: bytes.length }
-    }
-    const text = bytes
-      .toString("utf8")
-      .replace(/^\ufeff/, "")
-      .replace(/\r\n?/g, "\n")
-      .replaceAll("\0", "")
-    if (text.trim() === "") return { ok: false, reason: "no_text", message: "The document has no text." }
-    if (text.length > max_characters)
-      return { ok: false, reason: "too_long", message: `The document has ${text.length} characters; at most ${max_characters} are kept.` }
-    return { ok: true, type, title: "", text, bytes: bytes.length }
+    const isText = type === "text" || type === "markdown"
+    const isShort = bytes.length <= maxBytesReadHere || bytes.length > maxTextBytes(max_characters)
+    const task = { type: isText ? "text" : type, charset, maxCharacters: max_characters, maxPages: max_pages } as const
+    const limits = { memoryMb: read_memory_mb, deadlineMs: read_timeout_ms }
+    const outcome = isText && isShort ? readText(bytes, charset, max_characters) : await readInProcess(task, bytes, limits)
+    if (outcome.kind === "fault") return { ok: false, reason: outcome.fault, message: outcome.message }
+    return { ok: true, type, title: outcome.title, text: outcome.text, bytes: bytes.length }
   }
 }
 
 const passing: ReadonlySet<string> = new Set(["unavailable", "deadline_exceeded", "resource_exhausted", "aborted"])
 
-/** By the charset that the server names; one that is not known counts as UTF-8. */
-function inUtf8(bytes: Uint8Array, contentType: string): Buffer {
-  const [, charset = "utf-8"] = /charset="?([\w-]+)/.exec(contentType) ?? []
-  try {
-    return Buffer.from(new TextDecoder(charset).decode(bytes))
-  } catch {
-    return Buffer.from(bytes)
-  }
+function charsetOf(contentType: string): string {
+  return /charset="?([\w-]+)/.exec(contentType)?.[1] ?? "utf-8"
 }
 
 function typeOf(mediaType: string, path: string): ItemType | undefined {

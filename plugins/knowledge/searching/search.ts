@@ -1,9 +1,9 @@
 // A search of an organization's knowledge: what the query finds by words, and by meaning where an embedding model is configured,
 // as a collection that pages like any other. Entries of the index that their items have outlived are left out.
-import { AppError, type Collection, type Document, type Logger, type Store, token } from "#core"
+import { AppError, type Collection, type Document, giveWay, type Logger, type Store, token } from "#core"
 import type { Models } from "../../models/index.ts"
 import { ItemCollection, type StoredItem } from "../collections.ts"
-import { pause, unit } from "../indexing/indexer.ts"
+import { unit } from "../indexing/indexer.ts"
 import type { Segments } from "../indexing/segments.ts"
 import { words } from "../indexing/tokens.ts"
 import { fused, type Hit, nearest, type Selection, WordQuery, type WordScore } from "./ranking.ts"
@@ -55,7 +55,7 @@ export class Searcher {
     const query = new WordQuery(segments, asked)
     const byWords = query.best(selection)
     const vector = segments.some(({ dimensions }) => dimensions > 0) ? await this.#vector(organization, q, context) : undefined
-    const byMeaning = vector ? await nearest(segments, vector, selection, pause) : []
+    const byMeaning = vector ? await nearest(segments, vector, selection, giveWay) : []
     const hits = vector ? fused([byWords, byMeaning]) : byWords
     const byKey = new Map(hits.map((hit) => [keyOf(hit), hit]))
     return {

@@ -39,8 +39,8 @@ export async function rankCollection(folder: string): Promise<Ranked> {
   let [folded, bare]: [Map<string, number>[], Map<string, number>[]] = [[], []]
   const flush = async () => {
     const first = ids.length - folded.length
-    ours.push(await segmentOf(folded, first))
-    plain.push(await segmentOf(bare, first))
+    ours.push(segmentOf(folded, first))
+    plain.push(segmentOf(bare, first))
     folded = []
     bare = []
   }
@@ -75,12 +75,12 @@ export function ndcg(found: readonly number[], grades: ReadonlyMap<string, numbe
   return gain(found) / gain([...grades.values()].sort((a, b) => b - a))
 }
 
-function segmentOf(counts: readonly Map<string, number>[], first: number): Promise<Segment> {
+function segmentOf(counts: readonly Map<string, number>[], first: number): Segment {
   const items = counts.map((of, at) => {
     const id = `${"0".repeat(8)}-0000-4000-8000-${String(first + at).padStart(12, "0")}`
     return { id, entry: first + at, category: "", type: "text", words: of }
   })
-  return Segment.make(items, () => Promise.resolve())
+  return Segment.make(items)
 }
 
 function counted(list: readonly string[], counts = new Map<string, number>(), weight = 1): Map<string, number> {

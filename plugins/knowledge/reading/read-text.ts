@@ -1,0 +1,32 @@
+// Plain text and Markdown as they are kept: decoded, with line feeds at the ends of lines.
+import type { ReadResult } from "./protocol.ts"
+import { tooLong } from "./read-html.ts"
+
+/** Bytes of UTF-8 of one character, twice: for a line end of two characters one is kept. */
+const bytesPerCharacter = 6
+
+/** A text of so many bytes is too long, whatever is in it. */
+export function maxTextBytes(maxCharacters: number): number {
+  return bytesPerCharacter * maxCharacters
+}
+
+export function readText(bytes: Uint8Array, charset: string, maxCharacters: number): ReadResult {
+  if (bytes.length > maxTextBytes(maxCharacters)) return tooLong(maxCharacters)
+  const text = withLineFeeds(decoded(bytes, charset))
+  if (text.length > maxCharacters) return tooLong(maxCharacters)
+  if (text.trim() === "") return { kind: "fault", fault: "no_text", message: "The document has no text." }
+  return { kind: "text", title: "", text }
+}
+
+/** An unknown charset counts as UTF-8. */
+export function decoded(bytes: Uint8Array, charset: string): string {
+  try {
+    return new TextDecoder(charset).decode(bytes)
+  } catch {
+    return new TextDecoder("utf-8").decode(bytes)
+  }
+}
+
+function withLineFeeds(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll("\r", "\n").replaceAll("\0", "")
+}
