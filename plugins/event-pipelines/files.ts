@@ -91,6 +91,7 @@ export async function applyFile(organization: Organization, file: ReadFile, deps
   }
 }
 
+// A start activates steps without their connection. At the first start no connection exists yet.
 async function make(organization: Organization, file: ReadFile, { pipelines, works, log, amongMany = false }: ApplyDeps): Promise<Applied> {
   warnOfUnset(file, log)
   const auth_config = file.secret === undefined ? file.document.auth_config : { ...file.document.auth_config, secret: file.secret }
@@ -99,7 +100,7 @@ async function make(organization: Organization, file: ReadFile, { pipelines, wor
     file,
     "created",
     log,
-    await works.run((work) => pipelines.create(organization, document, work, file.mark, undefined, { amongMany })),
+    await works.run((work) => pipelines.create(organization, document, work, file.mark, undefined, { amongMany, force: true })),
   )
 }
 
@@ -129,7 +130,7 @@ async function refresh(
     file,
     "updated",
     log,
-    await works.run((work) => pipelines.update(organization, stored.id, change, work, stored.revision, update, { amongMany })),
+    await works.run((work) => pipelines.update(organization, stored.id, change, work, stored.revision, update, { amongMany, force: true })),
   )
 }
 

@@ -4,8 +4,8 @@ import type { Declarations, Finding, Graph, PipelineDocument, PipelineEngine } f
 import type { Datasets } from "../datasets/index.ts"
 import type { Integrations } from "../integrations/index.ts"
 import type { Pages } from "../pages/index.ts"
+import { connectionWarnings, missingConnections, namedConnections } from "./called-connections.ts"
 import type { PipelineRecord } from "./collections.ts"
-import { failingConnections } from "./failing-connections.ts"
 import { invalid, secretNeed } from "./rules.ts"
 import { unpublishedPage } from "./unpublished-page.ts"
 
@@ -78,11 +78,26 @@ export class Needs {
     }
   }
 
+  /** Throws `failed_precondition` if the save would activate steps whose connection is missing or private. */
+  async requireConnections(organization: string, document: PipelineDocument, stored?: PipelineDocument): Promise<void> {
+    if (document.state !== "active") return
+    const before = stored?.state === "active" ? namedConnections(stored) : new Set<string>()
+    if ([...namedConnections(document)].every((connection) => before.has(connection))) return
+    const missing = (await missingConnections(this.#deps.integrations, organization, document)).filter(
+      ({ connection }) => !before.has(connection),
+    )
+    const [first] = missing
+    if (!first) return
+    const message = `The pipeline is not activated. ${first.message} To activate it now, give \`force\`.`
+    const fields = missing.map((finding) => ({ path: finding.pointer.slice(1).replaceAll("/", "."), message: finding.message }))
+    throw new AppError("failed_precondition", message, { reason: "connection_missing", fields })
+  }
+
   /** Of what the document depends on: its page, and the connections that it calls. */
   async dependencyWarnings(organization: string, document: PipelineDocument): Promise<string[]> {
     const found = await unpublishedPage(this.#deps.pages, organization, document)
-    const failing = await failingConnections(this.#deps.integrations, organization, document)
-    return [...(found ? [`${found.rule}: ${found.message}`] : []), ...failing]
+    const warnings = await connectionWarnings(this.#deps.integrations, organization, document)
+    return [...(found ? [`${found.rule}: ${found.message}`] : []), ...warnings]
   }
 }
 

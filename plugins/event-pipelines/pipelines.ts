@@ -50,6 +50,8 @@ export interface SaveOptions {
   /** It is one of many that are saved together: `leadSplits.among` is asked when all are. */
   readonly amongMany?: boolean
   readonly byAgent?: boolean
+  /** Activates steps whose connection is missing or private. */
+  readonly force?: boolean
 }
 
 export type Overlap = "1h" | "24h" | "7d"
@@ -98,7 +100,7 @@ export class EventPipelines extends PipelineRecords {
     work: UnitOfWork,
     file: PipelineRecord["file"] = null,
     reserved?: Reserved,
-    { amongMany = false, byAgent = false }: SaveOptions = {},
+    { amongMany = false, byAgent = false, force = false }: SaveOptions = {},
   ): Promise<Saved> {
     const { ids, clock, declared, engine } = this.#deps
     const { config, secret: givenSecret } = splitSecret(given.auth_config)
@@ -110,6 +112,7 @@ export class EventPipelines extends PipelineRecords {
       ? await checkAgentChange(engine, { organization: organization.id, before: undefined, after: compiled.graph, isActive })
       : []
     const document = reserved ? { ...asked, purpose: reserved.purpose } : asked
+    if (!force) await this.#needs.requireConnections(organization.id, document)
     const purpose = reserved?.purpose ?? purposeOf(asked.purpose, compiled.writesTo)
     const plan = planSecret(declared, document, givenSecret, generateSecret)
     if (!reserved) await this.#needs.checkOwner(organization.id, document)
@@ -166,7 +169,7 @@ export class EventPipelines extends PipelineRecords {
     work: UnitOfWork,
     expectedRevision?: number,
     file?: FileUpdate,
-    { amongMany = false, byAgent = false }: SaveOptions = {},
+    { amongMany = false, byAgent = false, force = false }: SaveOptions = {},
   ): Promise<Saved> {
     const stored = await this.get(organization.id, reference)
     requireRevision("pipeline", stored.revision, expectedRevision, { slug: stored.slug })
@@ -183,6 +186,7 @@ export class EventPipelines extends PipelineRecords {
           isActive: document.state === "active",
         })
       : []
+    if (!force) await this.#needs.requireConnections(organization.id, document, stored.document)
     const purpose = stored.purpose === "page_events" ? stored.purpose : purposeOf(document.purpose, compiled.writesTo)
     if (changes.owner_artifact_id !== undefined) await this.#needs.checkOwner(organization.id, document)
     const datasets =

@@ -25,6 +25,18 @@ export const reasons = defineReasons({
     remedy: "Correct what the findings name.",
     details: { fields: FieldProblems, findings: Findings.describe("What was found, as `validate` gives it.") },
   },
+  connection_missing: {
+    code: "failed_precondition",
+    summary: "The pipeline would be active with a step whose integration is missing or private.",
+    remedy: "Connect or share the integration, or save with `force`.",
+    details: { fields: FieldProblems },
+  },
+  persons_only: {
+    code: "permission_denied",
+    summary: "Only a person may do this, not an agent or a service.",
+    remedy: "Ask a person to do it by REST, command or console.",
+    details: { fields: FieldProblems },
+  },
   event_pipeline_not_found: { code: "not_found", summary: "The event pipeline does not exist.", remedy: "List the pipelines." },
   stale_plan: { code: "aborted", summary: "Pipelines changed between planning and applying; plan again.", remedy: "Apply again." },
   documents_refused: {

@@ -1,7 +1,8 @@
 // Pipelines that the service makes for itself (specification 2.11, page events): callers may rename and disable one;
 // what it does stays as it was made.
-import { AppError } from "#core"
+import { AppError, type Caller, isPerson } from "#core"
 import type { PipelineDocument } from "#core/engine"
+import type { PipelineRecord } from "./collections.ts"
 
 export interface Reserved {
   readonly purpose: "page_events"
@@ -24,6 +25,14 @@ export function refuseReservedChange(stored: PipelineDocument, given: Partial<Pi
     reason: "reserved_pipeline",
     fields: changed.map(([path]) => ({ path, message })),
   })
+}
+
+/** Throws `permission_denied` if an agent or a service changes the state of a disabled page-events pipeline. */
+export function requirePersonToEnable(caller: Caller, stored: PipelineRecord, state: PipelineRecord["state"] | undefined): void {
+  const isReturning = stored.purpose === "page_events" && stored.state !== "active" && state !== undefined && state !== stored.state
+  if (!isReturning || isPerson(caller)) return
+  const message = `state: the page-events pipeline "${stored.slug}" is ${stored.state}, and only a person enables it again. Ask a member to set the state with a key of their own, by REST or command.`
+  throw new AppError("permission_denied", message, { reason: "persons_only", fields: [{ path: "state", message }] })
 }
 
 function same(one: unknown, other: unknown): boolean {

@@ -30,7 +30,7 @@ export async function stagePlan(
   refuse(planned, force)
   const warnings = new Map<string, string[]>()
   for (const one of planned) {
-    const further = await stageOne({ organization, byAgent }, one, pipelines, work)
+    const further = await stageOne({ organization, byAgent }, one, pipelines, work, force)
     if (further) warnings.set(one.change.slug, further)
   }
   return warnings
@@ -53,11 +53,14 @@ async function rehearseOne(
   planned: Planned,
   pipelines: EventPipelines,
   work: UnitOfWork,
+  force = false,
 ): Promise<Partial<Planned["change"]>> {
   try {
-    const warnings = await stageOne(applier, planned, pipelines, work)
+    const warnings = await stageOne(applier, planned, pipelines, work, force)
     return warnings ? { warnings } : {}
   } catch (error) {
+    if (error instanceof AppError && error.details.reason === "connection_missing" && !force)
+      return { ...(await rehearseOne(applier, planned, pipelines, work, true)), needs_force: [error.message] }
     if (!(error instanceof AppError && (error.code === "invalid_argument" || error.details.reason === "person_needed"))) throw error
     return { action: "refused", problems: [error.message] }
   }
@@ -69,12 +72,14 @@ async function stageOne(
   { change, given, stored, standing }: Planned,
   pipelines: EventPipelines,
   work: UnitOfWork,
+  force: boolean,
 ): Promise<string[] | undefined> {
   if (given && !stored) {
     const { document, secret } = given
     const auth_config = secret === undefined ? document.auth_config : { ...document.auth_config, secret }
     const saved = await pipelines.create(organization, { ...wanted(given, undefined), auth_config }, work, given.mark, undefined, {
       byAgent,
+      force,
     })
     return [...saved.warnings, ...unsetWarnings(given, undefined)]
   }
@@ -82,7 +87,7 @@ async function stageOne(
   if (given && stored && (change.action === "change" || isReviewed)) {
     const { slug: _, ...document } = wanted(given, stored)
     const update = { mark: markOf(given, stored, standing), secret: takenSecret(given, standing) }
-    const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update, { byAgent })
+    const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update, { byAgent, force })
     return [...saved.warnings, ...unsetWarnings(given, stored)]
   }
   if (given && stored) {

@@ -24,6 +24,7 @@ export const PlannedChange = z.object({
     })
     .nullable()
     .describe("Set if the pipeline was changed on the server since the last apply; an apply then needs `force`."),
+  needs_force: z.array(z.string()).describe("Why an apply needs `force`, such as a missing integration."),
   problems: z.array(z.string()).describe("Why the document is refused."),
   warnings: z.array(z.string()),
 })
@@ -96,7 +97,7 @@ async function planOne(
     .map(({ rule, pointer, message }) => `${rule} at ${pointer || "/"}: ${message}`)
   const warnings = compilation.findings.filter(({ level }) => level === "warning").map(({ rule, message }) => `${rule}: ${message}`)
   warnings.push(...unsetWarnings(given, stored))
-  const base = { slug, path, drift: null, changes: [] as FieldChange[], problems, warnings }
+  const base = { slug, path, drift: null, changes: [] as FieldChange[], needs_force: [], problems, warnings }
   if (!stored) return { change: { ...base, action: problems.length > 0 ? "refused" : "create" }, given, stored, standing: "missing" }
   if (stored.purpose === "page_events") problems.push("The service itself made this pipeline for a page; give the document another slug.")
   if (deps.drift) warnings.push(...(await deps.drift.notes(organization.id, stored, given.document)))
@@ -123,7 +124,16 @@ function fixedProblems(stored: PipelineDocument, { source_kind, auth_mode, auth_
 async function planDisabled(organization: PlanArgs["organization"], stored: PipelineRecord, { store }: PlanDeps): Promise<Planned> {
   const changes = [{ field: "state", before: stored.state, after: "disabled" }]
   const drift = await driftOf(organization.id, stored, store)
-  const change: PlannedChange = { slug: stored.slug, path: "", action: "disable", changes, drift, problems: [], warnings: [] }
+  const change: PlannedChange = {
+    slug: stored.slug,
+    path: "",
+    action: "disable",
+    changes,
+    drift,
+    needs_force: [],
+    problems: [],
+    warnings: [],
+  }
   return { change, given: undefined, stored, standing: "not given" }
 }
 

@@ -86,7 +86,7 @@ export const pipelineCommands: readonly PluginCommand[] = [
     options: [
       {
         flags: "--force",
-        summary: "overwrite changes made on the server since the last apply; without any file, disable every pipeline",
+        summary: "overwrite changes made on the server, activate steps without their integration; without any file, disable every pipeline",
       },
       { flags: "--json", summary: "print the result as JSON" },
       ...serviceOptions,

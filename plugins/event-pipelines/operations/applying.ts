@@ -21,7 +21,7 @@ const input = {
 }
 const Plan = z.object({
   changes: z.array(PlannedChange),
-  blocked: z.boolean().describe("Whether a document is refused, or a pipeline was changed on the server since the last apply."),
+  blocked: z.boolean().describe("Whether a document is refused, or an apply needs `force`."),
 })
 
 const given = { input: { documents: [{ path: "pipelines/website-lead.yaml", document }] } }
@@ -47,11 +47,17 @@ export const applyPipelines = defineOperation({
   name: "event_pipelines.apply",
   summary: "Create and change pipelines as in the documents, all or none.",
   description:
-    "It fails if a pipeline was changed on the server since the last apply, unless forced. Applying the same documents again changes nothing.",
+    "It fails if a pipeline was changed on the server since the last apply, or a step names a missing or private integration, unless forced. Applying the same documents again changes nothing.",
   http: { method: "POST", path: `${path}/apply` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ ...input, force: z.boolean().default(false).describe("Overwrite changes made on the server.") }),
+  input: z.strictObject({
+    ...input,
+    force: z
+      .boolean()
+      .default(false)
+      .describe("Overwrite changes made on the server, and activate steps whose integration is missing or private."),
+  }),
   output: Plan,
   errors: ["invalid_argument", "permission_denied", "failed_precondition", "aborted"],
   examples: [given],
@@ -71,6 +77,8 @@ function whose(caller: Caller) {
 
 function shown(planned: readonly Planned[]): z.infer<typeof Plan> {
   const changes = planned.map(({ change }) => change)
-  const blocked = changes.some(({ action, drift }) => action === "refused" || (drift !== null && action !== "unchanged"))
+  const blocked = changes.some(
+    ({ action, drift, needs_force }) => action === "refused" || needs_force.length > 0 || (drift !== null && action !== "unchanged"),
+  )
   return { changes, blocked }
 }

@@ -3,11 +3,14 @@ import { z } from "zod"
 import { AnyJson, AppError, defineOperation, isAgent, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
+import { requirePersonToEnable } from "../reserved.ts"
 import { changeFields, createFields, EventPipeline, readOnlyFields, Secret, toWire, Warnings } from "../wire.ts"
 import { madePipeline } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
 const inject = { pipelines: EventPipelinesService }
+
+const ForceActivation = z.boolean().default(false).describe("Activate it even if a step names a missing or private integration.")
 
 const SavedPipeline = EventPipeline.extend({
   created_datasets: z.array(z.string()).describe("Datasets created by this save."),
@@ -23,9 +26,9 @@ export const createPipeline = defineOperation({
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
   mcp: { listed: true },
-  input: z.strictObject({ slug: Slug.optional(), ...createFields }),
+  input: z.strictObject({ slug: Slug.optional(), ...createFields, force: ForceActivation }),
   output: SavedPipeline.extend({ secret: Secret }),
-  errors: ["invalid_argument", "permission_denied", "already_exists"],
+  errors: ["invalid_argument", "permission_denied", "already_exists", "failed_precondition"],
   examples: [
     {
       input: {
@@ -46,9 +49,10 @@ export const createPipeline = defineOperation({
   ],
   secretOutput: ["secret"],
   inject,
-  async handle({ input, caller, deps, work }) {
+  async handle({ input: { force, ...input }, caller, deps, work }) {
     const saved = await deps.pipelines.create(caller.organization, PipelineDocument.parse(input), work, null, undefined, {
       byAgent: isAgent(caller),
+      force,
     })
     const { record, created_datasets, warnings, secret } = saved
     return { ...toWire(record, deps.pipelines.publicUrl), created_datasets, warnings, ...(secret === undefined ? {} : { secret }) }
@@ -67,16 +71,19 @@ export const updatePipeline = defineOperation({
     slug: SlugOrId,
     expected_revision: z.int().min(1).optional(),
     ...changeFields,
+    force: ForceActivation,
     ...readOnlyInput(readOnlyFields),
     warnings: AnyJson.optional().describe("Of a read; ignored."),
   }),
   output: SavedPipeline,
-  errors: ["invalid_argument", "permission_denied", "not_found", "aborted"],
+  errors: ["invalid_argument", "permission_denied", "not_found", "failed_precondition", "aborted"],
   examples: [{ ...madePipeline, input: { ...madePipeline.input, state: "disabled", expected_revision: resultOf("pipeline.revision") } }],
   inject,
   async handle({ input, caller, deps, work }) {
-    const { slug, expected_revision, warnings: _, ...fields } = input
-    const shown = toWire(await deps.pipelines.get(caller.organization.id, slug), deps.pipelines.publicUrl)
+    const { slug, expected_revision, warnings: _, force, ...fields } = input
+    const stored = await deps.pipelines.get(caller.organization.id, slug)
+    requirePersonToEnable(caller, stored, fields.state)
+    const shown = toWire(stored, deps.pipelines.publicUrl)
     const changes = omitReadOnly(fields, shown, readOnlyFields)
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<PipelineDocument>
     if (Object.keys(given).length === 0)
@@ -88,7 +95,7 @@ export const updatePipeline = defineOperation({
       work,
       expected_revision,
       undefined,
-      { byAgent: isAgent(caller) },
+      { byAgent: isAgent(caller), force },
     )
     return { ...toWire(record, deps.pipelines.publicUrl), created_datasets, warnings }
   },
@@ -103,7 +110,7 @@ export const getPipeline = defineOperation({
   mcp: { listed: true },
   input: z.strictObject({ slug: SlugOrId }),
   output: EventPipeline.extend({
-    warnings: z.array(z.string()).describe("Of what it depends on: a page that is not published, connections that fail."),
+    warnings: z.array(z.string()).describe("Of what it depends on: a page that is not published, connections that are missing or fail."),
   }),
   errors: ["not_found"],
   examples: [madePipeline],

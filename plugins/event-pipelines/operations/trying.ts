@@ -2,7 +2,9 @@
 import { z } from "zod"
 import { AnyJson, defineOperation, LogLines, SlugOrId, Uuid } from "#core"
 import { PipelineDocument, PipelineEngine, PipelineSource } from "#core/engine"
+import { Integrations } from "../../integrations/index.ts"
 import { Pages } from "../../pages/index.ts"
+import { missingConnections } from "../called-connections.ts"
 import { Force, refuseForce, requirePipeline } from "../rules.ts"
 import { unpublishedPage } from "../unpublished-page.ts"
 import { document, madePipeline, taken } from "./examples.ts"
@@ -32,12 +34,17 @@ export const validatePipeline = defineOperation({
   output: z.object({ ok: z.boolean(), digest: z.string().nullable(), findings: z.array(FindingWire) }),
   errors: ["invalid_argument"],
   examples: [{ input: { document } }],
-  inject: { engine: PipelineEngine, pages: Pages },
+  inject: { engine: PipelineEngine, pages: Pages, integrations: Integrations },
   async handle({ input, caller, deps }) {
     const compilation = await deps.engine.compile(input.document, caller.organization)
     const read = PipelineDocument.safeParse(input.document)
     const unpublished = read.success && (await unpublishedPage(deps.pages, caller.organization.id, read.data))
-    const findings = [...compilation.findings, ...(unpublished ? [unpublished] : [])]
+    const missing = read.success ? await missingConnections(deps.integrations, caller.organization.id, read.data) : []
+    const findings = [
+      ...compilation.findings,
+      ...(unpublished ? [unpublished] : []),
+      ...missing.map(({ connection: _, ...finding }) => finding),
+    ]
     return {
       ok: compilation.ok,
       digest: compilation.ok ? compilation.graph.digest : null,

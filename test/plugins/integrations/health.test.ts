@@ -264,7 +264,8 @@ describe("tests and health of integrations", () => {
     }
     expect(warnings).to.have.length(2)
     expect(warnings[0]?.[0]).to.match(/^The connection "lent" has been failing since .* \(unauthorized\)/)
-    expect(warnings[1]).to.deep.equal([])
+    expect(warnings[1]).to.have.length(1)
+    expect(warnings[1]?.[0]).to.match(/^missing-connection: The integration "lent" does not exist or is private/)
   })
 
   describe("update", () => {

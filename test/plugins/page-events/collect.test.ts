@@ -3,6 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
+import { UnitsOfWork } from "#core"
+import { ApiKeys } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { desktopChrome, event, iphoneInstagram, Loop, type Published, someone } from "./loop.ts"
 
@@ -347,5 +349,35 @@ describe("page events", () => {
       "/v1/event-pipelines?purpose=page_events",
     )
     expect(event_pipelines.filter(({ owner_artifact_id }) => owner_artifact_id === other.id)).to.have.length(1)
+  })
+
+  it("start again only after a person enables their pipeline", async () => {
+    const other = await loop.publish()
+    const { slug: disabled, inbound_url } = await loop.pipeline(other)
+    const { host } = loop
+    const put = (state: string, key?: string) =>
+      host.api<{ details?: { reason: string } }>("PUT", `/v1/event-pipelines/${disabled}`, { state }, key === undefined ? {} : { key })
+    const tool = async (key: string) => {
+      const call = { name: "event_pipelines_update", arguments: { slug: disabled, state: "active" } }
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", accept: "application/json, text/event-stream" }
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call })
+      return (await fetch(`${host.url}/mcp`, { method: "POST", headers, body })).text()
+    }
+    const keys = host.get(ApiKeys)
+    const service = await host.get(UnitsOfWork).run((work) => {
+      const wanted = { name: "Service", kind: "api_key", role: "admin", scopes: null, manager: false, user: null } as const
+      return keys.mint(work, host.organization.id, wanted).text
+    })
+    const scopes = ["mcp", "event_pipelines:read", "event_pipelines:write"]
+    const made = await loop.call<{ secret: string }>("POST", "/v1/api-keys", { name: "Agent", kind: "token", role: "member", scopes })
+    expect((await put("disabled", service)).status).to.equal(200)
+    for (const state of ["active", "proposed"]) {
+      const refused = await put(state, service)
+      expect([refused.status, refused.body.details?.reason]).to.deep.equal([403, "persons_only"])
+    }
+    for (const key of [made.secret, host.adminKey]) expect(await tool(key)).to.include("persons_only")
+    expect((await loop.send(inbound_url, other, event("pageview"))).status).to.equal(404)
+    expect((await put("active")).status).to.equal(200)
+    expect((await loop.send(inbound_url, other, event("pageview"))).status).to.equal(200)
   })
 })

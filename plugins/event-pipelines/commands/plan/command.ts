@@ -34,7 +34,7 @@ export async function apply(options: PlanOptions, context: CommandContext): Prom
       print(terminal, options.json ? JSON.stringify(plan, null, 2) : planText(plan))
       printError(
         terminal,
-        "Nothing was applied. Merge the server's changes into the files, or overwrite them with --force; correct refused documents.",
+        "Nothing was applied. Merge the server's changes into the files and connect missing integrations, or apply with --force; correct refused documents.",
       )
       return context.end(1)
     }

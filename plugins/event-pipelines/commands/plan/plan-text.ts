@@ -15,6 +15,7 @@ export interface PlannedChange {
   readonly action: "create" | "change" | "disable" | "unchanged" | "refused"
   readonly changes: readonly FieldChange[]
   readonly drift: { readonly message: string; readonly changes: readonly FieldChange[] } | null
+  readonly needs_force: readonly string[]
   readonly problems: readonly string[]
   readonly warnings: readonly string[]
 }
@@ -42,13 +43,17 @@ export function planText({ changes }: Plan, { applied = false }: { applied?: boo
   return [...blocks, counts.length > 0 ? counts.join(", ") : "No pipelines."].join("\n")
 }
 
-function changeText({ slug, path, action, changes, drift, problems, warnings }: PlannedChange, applied: boolean): string {
+function changeText({ slug, path, action, changes, drift, needs_force, problems, warnings }: PlannedChange, applied: boolean): string {
   const origin = path === "" ? "its file was removed" : path
   const head =
     styleText(colours[action], `${signs[action]} ${(applied ? done[action] : action).padEnd(10)} ${slug}`) + styleText("dim", `  ${origin}`)
   const lines = action === "create" ? [] : changes.flatMap(fieldLines)
   const drifted = drift && !applied ? [styleText("red", `! ${drift.message}`), ...drift.changes.flatMap(fieldLines)] : []
-  const more = [...problems.map((text) => styleText("red", text)), ...warnings.map((text) => styleText("yellow", `warning: ${text}`))]
+  const forced = applied ? [] : needs_force
+  const more = [
+    ...[...forced, ...problems].map((text) => styleText("red", text)),
+    ...warnings.map((text) => styleText("yellow", `warning: ${text}`)),
+  ]
   return [head, ...[...lines, ...drifted, ...more].map((line) => line.replace(/^/gm, "    "))].join("\n")
 }
 
