@@ -11,7 +11,9 @@ import { type Filter, type Sort, Store } from "./store.ts"
 const reading = { store: Store, pager: Pager }
 
 type Input<F extends z.ZodRawShape> = z.ZodObject<F & typeof pageInput, z.core.$strict>
-type Output<K extends string, V extends z.ZodType> = z.ZodObject<{ [N in K]: z.ZodArray<V> } & { next_cursor: z.ZodString }>
+type Output<K extends string, V extends z.ZodType, B extends z.ZodRawShape> = z.ZodObject<
+  { [N in K]: z.ZodArray<V> } & B & { next_cursor: z.ZodString }
+>
 
 /** What a call gives of the input: a field that has the value it would have without being given is absent. */
 export type Given<F extends z.ZodRawShape> = {
@@ -25,8 +27,14 @@ export interface ListArgs<R extends TokenRecord> {
 }
 
 /** A list, as `defineList` takes it. */
-export interface List<D extends Document, V extends z.ZodType, K extends string, F extends z.ZodRawShape, R extends TokenRecord>
-  extends Pick<Operation<Input<F>>, "name" | "summary" | "description" | "access" | "columns" | "examples" | "mcp"> {
+export interface List<
+  D extends Document,
+  V extends z.ZodType,
+  K extends string,
+  F extends z.ZodRawShape,
+  R extends TokenRecord,
+  B extends z.ZodRawShape,
+> extends Pick<Operation<Input<F>>, "name" | "summary" | "description" | "access" | "columns" | "examples" | "mcp"> {
   readonly path: string
   readonly collection: CollectionSpec<D, "organization">
   /** Fields of the path, and filters; `limit` and `cursor` come by themselves. */
@@ -39,6 +47,11 @@ export interface List<D extends Document, V extends z.ZodType, K extends string,
   /** The output's field that holds the list, with what is shown of each document. */
   readonly items: { readonly [N in K]: V }
   view(document: D, args: ListArgs<R>): z.input<V>
+  /** Fields of each page beside the list. */
+  readonly beside?: {
+    readonly fields: B
+    read(given: Given<F>, args: ListArgs<R>): Promise<z.input<z.ZodObject<B>>>
+  }
 }
 
 /** Declares an operation that lists documents of a collection: `GET` of the path, by pages. */
@@ -48,8 +61,9 @@ export function defineList<
   K extends string,
   F extends z.ZodRawShape = Record<never, never>,
   const R extends TokenRecord = Record<never, never>,
->(list: List<D, V, K, F, R>): Operation<Input<F>, Output<K, V>> {
-  const { path, collection, input = {}, inject, where = (given) => given, sort = { id: -1 }, items, view, ...described } = list
+  B extends z.ZodRawShape = Record<never, never>,
+>(list: List<D, V, K, F, R, B>): Operation<Input<F>, Output<K, V, B>> {
+  const { path, collection, input = {}, inject, where = (given) => given, sort = { id: -1 }, items, view, beside, ...described } = list
   const [[field, shown]] = Object.entries(items) as [[K, V]]
   const ungiven = Object.fromEntries(
     Object.entries<z.core.$ZodType>(input).map(([name, schema]) => [name, z.safeParse(schema, undefined).data]),
@@ -59,7 +73,7 @@ export function defineList<
     http: { method: "GET", path },
     hints: { readOnly: true, destructive: false, idempotent: true },
     input: z.strictObject({ ...input, ...pageInput }),
-    output: z.object({ [field]: z.array(shown), next_cursor: z.string() }),
+    output: z.object({ [field]: z.array(shown), ...beside?.fields, next_cursor: z.string() }),
     // What a path names may not be there.
     errors: path.includes("{") ? ["invalid_argument", "not_found"] : ["invalid_argument"],
     inject: { ...inject, ...reading },
@@ -77,7 +91,8 @@ export function defineList<
         sort: typeof sort === "function" ? sort(given) : sort,
         request: { limit, cursor },
       })
-      return { [field]: page.items.map((document) => view(document, args)), next_cursor: page.next_cursor }
+      const more = await beside?.read(given, args)
+      return { [field]: page.items.map((document) => view(document, args)), ...more, next_cursor: page.next_cursor }
     },
   }
   return operation

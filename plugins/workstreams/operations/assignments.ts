@@ -10,6 +10,7 @@ import { newAssignment } from "../create.ts"
 import { adoptionMachine, executionMachine, namesOf, responsibilityMachine } from "../transitions.ts"
 import { actorOf, mayDecide, WorkstreamsToken } from "../workstreams.ts"
 import { added, byAssignment, ofAssignment, thatOne } from "./assignment-place.ts"
+import { refsBeside } from "./refs-beside.ts"
 import {
   bySlug,
   ExpectedRevision,
@@ -82,6 +83,7 @@ export const listAssignments = defineList({
   }),
   items: { assignments: OneAssignment },
   view: (part) => oneAssignment(part as StoredAssignment),
+  beside: refsBeside,
 })
 
 export const getAssignment = defineOperation({

@@ -5,6 +5,7 @@ import { Gatekeeper } from "#core/engine"
 import { PartCollection, type StoredDecision, type StoredWorkstream } from "../collections.ts"
 import { decisionExecutionMachine, decisionMachine, namesOf, outcomeMachine } from "../transitions.ts"
 import { actorOf, mayDecide, type Workstreams, WorkstreamsToken } from "../workstreams.ts"
+import { refsBeside } from "./refs-beside.ts"
 import {
   bySlug,
   DecisionResource,
@@ -106,6 +107,7 @@ export const listDecisions = defineList({
   }),
   items: { decisions: DecisionResource },
   view: (part) => shownDecision(part as StoredDecision),
+  beside: refsBeside,
 })
 
 export const getDecision = defineOperation({

@@ -3,6 +3,7 @@ import { z } from "zod"
 import { defineList, defineOperation, resultOf, Uuid } from "#core"
 import { EventCollection, PartCollection, type StoredResource } from "../collections.ts"
 import { actorOf, WorkstreamsToken } from "../workstreams.ts"
+import { refsBeside } from "./refs-beside.ts"
 import {
   bySlug,
   EventResource,
@@ -162,4 +163,5 @@ export const listEvents = defineList({
   where: async ({ slug }, { organization, deps }) => ({ workstream_id: (await deps.workstreams.require(organization, slug)).id }),
   items: { events: EventResource },
   view: (event, { organization }) => shownEvent(event, organization),
+  beside: refsBeside,
 })

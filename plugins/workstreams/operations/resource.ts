@@ -26,7 +26,7 @@ import {
 
 const Time = Timestamp.nullable()
 
-const ExternalRefResource = z.object({
+export const ExternalRefResource = z.object({
   account_id: z.string(),
   external_id: z.string(),
   kind: z.string(),

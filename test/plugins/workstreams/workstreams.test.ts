@@ -235,8 +235,13 @@ describe("workstreams", () => {
     const set = await put([ref])
     expect([set.status, set.body.workstream.revision, set.body.workstream.external_refs]).to.deep.equal([200, 2, [ref]])
     expect(set.body).to.deep.equal(await bench.ok("GET", "/refs"))
-    expect((await put([], 2)).body.workstream.external_refs).to.deep.equal([])
-    expect((await put([ref], 2)).body.details.reason).to.equal("revision_mismatch")
+    await bench.ok("POST", "/refs/decisions", { decision: "channel", what: "Print." })
+    for (const list of ["decisions", "events?limit=1", "assignments"]) {
+      expect((await bench.ok<{ external_refs: unknown }>("GET", `/refs/${list}`)).external_refs, list).to.deep.equal([ref])
+    }
+    const now = (await bench.ok("GET", "/refs")).workstream.revision
+    expect((await put([], now)).body.workstream.external_refs).to.deep.equal([])
+    expect((await put([ref], now)).body.details.reason).to.equal("revision_mismatch")
   })
 
   it("are changed no more once archived, and count nothing meanwhile as open", async () => {
