@@ -13,6 +13,17 @@ const Enabled = z
     "False if no events of pages are collected, because no page is published or every page-events pipeline is disabled. Empty rows then do not mean no traffic; enable analytics by publishing a page.",
   )
 
+const Note = z.string().optional().describe("Set while `as_of` is null: empty rows then do not mean no traffic.")
+
+/** Returns the note of an answer from before the first events were copied. */
+export function noteOf({ as_of, enabled }: { readonly as_of: string | null; readonly enabled: boolean }): { note?: string } {
+  if (as_of !== null) return {}
+  const note = enabled
+    ? "No events have been copied yet, so empty rows do not mean no traffic. Events appear a few seconds after they arrive: ask again."
+    : "No events have been copied yet, and no page collects events. Publish a page to collect them."
+  return { note }
+}
+
 export const Query = z.string().min(1).max(100_000).describe("One SELECT statement in DuckDB SQL.")
 export const SnapshotId = z.string().regex(/^[0-9a-f]{32}$/, "a snapshot as an answer names it")
 
@@ -23,6 +34,7 @@ export const Answer = z.object({
   truncated: z.boolean().describe("Whether rows were cut: more than 50,000, or too large in total."),
   enabled: Enabled,
   as_of: AsOf,
+  note: Note,
   snapshot: SnapshotId.describe("What the answer was made from. The same query with it has the same rows, for `keep_snapshots_days`."),
 })
 
@@ -53,7 +65,7 @@ export const queryAnalytics = defineOperation({
   inject: { analytics: PageAnalytics },
   async handle({ input, caller, deps, signal }) {
     const { snapshot, ...answer } = await deps.analytics.query(caller, input, signal)
-    return { ...answer, snapshot: snapshot.id }
+    return { ...answer, ...noteOf(answer), snapshot: snapshot.id }
   },
 })
 
@@ -87,6 +99,7 @@ export const analyticsSchema = defineOperation({
 const Status = z.object({
   enabled: Enabled,
   as_of: AsOf,
+  note: Note,
   rows: z.int().describe("Number of events in the copy that queries read."),
   segments: z.int().describe("Number of files of the copy."),
   bytes: z.int(),
@@ -103,7 +116,7 @@ export const analyticsStatus = defineOperation({
   output: Status,
   errors: [],
   inject: { analytics: PageAnalytics },
-  handle: ({ caller, deps }) => deps.analytics.status(caller.organization.id),
+  handle: ({ caller, deps }) => statusOf(deps.analytics, caller.organization.id),
 })
 
 export const rebuildAnalytics = defineOperation({
@@ -118,6 +131,11 @@ export const rebuildAnalytics = defineOperation({
   inject: { analytics: PageAnalytics },
   async handle({ caller, deps }) {
     await deps.analytics.rebuild(caller.organization.id)
-    return deps.analytics.status(caller.organization.id)
+    return statusOf(deps.analytics, caller.organization.id)
   },
 })
+
+async function statusOf(analytics: PageAnalytics, organization: string) {
+  const status = await analytics.status(organization)
+  return { ...status, ...noteOf(status) }
+}

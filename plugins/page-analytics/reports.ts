@@ -17,7 +17,7 @@ import {
   Uuid,
 } from "#core"
 import { type Report, ReportsCollection } from "./collections.ts"
-import { Answer, Query, SnapshotId } from "./operations.ts"
+import { Answer, noteOf, Query, SnapshotId } from "./operations.ts"
 import { PageAnalytics } from "./page-analytics.ts"
 import { ReportLimit } from "./settings.ts"
 
@@ -151,7 +151,7 @@ export const runReport = defineOperation({
     const report = await requireReport(deps.store, caller.organization.id, input.slug)
     const asking = { query: report.query, ...(input.fresh ? {} : { snapshot: report.snapshot.id }) }
     const { snapshot, ...answer } = await deps.analytics.query(caller, asking, signal)
-    return { ...answer, snapshot: snapshot.id, report: toWire(report) }
+    return { ...answer, ...noteOf(answer), snapshot: snapshot.id, report: toWire(report) }
   },
 })
 

@@ -8,6 +8,7 @@ export interface Result {
   readonly truncated: boolean
   readonly enabled: boolean
   readonly as_of: string | null
+  readonly note?: string
   readonly snapshot: string
 }
 
@@ -34,13 +35,14 @@ export function Picture({ label, result: { columns, types, rows }, kind, shares 
 
 /** How many rows, of when, drawn where that is possible, and all of them. */
 export function Found({ result }: { readonly result: Result }) {
-  const { rows, truncated, as_of } = result
+  const { rows, truncated, as_of, note } = result
   return (
     <section aria-label="Answer">
       <p class="about" role="status">
         {rows.length === 1 ? "1 row" : `${formatNumber(rows.length)} rows`}
         {truncated ? ", and more that were cut" : ""}, as of <Ago value={as_of} />
       </p>
+      {note && <p className="about">{note}</p>}
       <Picture label="Picture of the result" result={result} kind={/^\d{4}-/.test(String(rows[0]?.[0])) ? "lines" : "bars"} />
       {rows.length > 0 && <Rows result={result} />}
     </section>
