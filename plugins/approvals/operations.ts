@@ -136,7 +136,7 @@ export const decideApproval = defineOperation({
   output: Approval,
   errors: ["not_found", "invalid_argument", "permission_denied", "failed_precondition", "aborted"],
   examples: [{ ...thatOne, input: { ...thatOne.input, decision: "approve", note: "Go ahead." } }],
-  mcp: { absent: "An agent cannot approve what agents ask for." },
+  mcp: { absent: "An agent must not approve the calls of agents." },
   auditSize: ["input"],
   inject: { approvals: ApprovalsToken, declarations: Declarations },
   async handle({ input: { id, decision, note, digest, input }, caller, deps, work }) {

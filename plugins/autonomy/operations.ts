@@ -63,7 +63,7 @@ export const setGates = defineOperation({
   output: Gates,
   errors: ["invalid_argument"],
   examples: [{ input: { gates: ["email.send"] } }, { title: "Everything waits", input: { gates: null } }],
-  mcp: { absent: "An agent cannot lift the gates that hold it back." },
+  mcp: { absent: "An agent must not change its own gates." },
   inject: { store: Store, clock: Clock, declarations: Declarations },
   async handle({ input, caller, deps, work }) {
     const shown = await shownGates(deps, caller.organization.id)

@@ -121,7 +121,7 @@ export const removeSuppression = defineOperation({
   output: z.object({ id: Uuid, removed: z.literal(true) }),
   errors: ["not_found", "aborted"],
   examples: [{ given: added("remove@example.com"), input: thatEntry }],
-  mcp: { absent: "An agent cannot decide that people who refused mail get it again." },
+  mcp: { absent: "An agent must not send mail again to people who refused it." },
   inject: { suppressions: SuppressionsToken },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id

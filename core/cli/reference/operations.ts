@@ -20,7 +20,7 @@ export function operationPages(operations: readonly AnyOperation[]): Record<stri
   const index = pageOf([
     generatedNote("the operations' declarations"),
     "# Operations",
-    "Every call carries `Authorization: Bearer <key>`; `X-Organization-ID` selects an organization other than the key's own. Fields named in the path are path parameters; other fields of GET and DELETE are query parameters, all others are in a JSON body. Each operation is also a command (`millrace <area> <verb>`), an MCP tool and a method of the client. `config/openapi.json` is the same for programs; [errors.md](errors.md) lists the errors.",
+    "Every call carries `Authorization: Bearer <key>`; `X-Organization-ID` selects an organization other than the key's own. Fields named in the path are path parameters; other fields of GET and DELETE are query parameters, all others are in a JSON body. Each operation is also a command (`millrace <area> <verb>`), an MCP tool and a method of the client, unless its section says why not. `config/openapi.json` is the same for programs; [errors.md](errors.md) lists the errors.",
     table(["operation", "", ""], rows),
   ])
   return {
@@ -46,10 +46,22 @@ function section(operation: AnyOperation): string[] {
     `## ${operation.name}`,
     `\`${http.method} ${http.path}\``,
     [operation.summary, operation.description].filter(Boolean).join(" "),
-    rights + errors,
+    rights + errors + absence(operation),
     fieldTable(fieldsOf(operation.input)),
     ...(operation.examples ?? []).flatMap(example),
   ]
+}
+
+/** Returns why agents and scripts do not have the operation. */
+function absence({ mcp, cli, streams }: AnyOperation): string {
+  const tool =
+    mcp && "absent" in mcp ? ` It has no MCP tool: ${sentence(mcp.absent)}` : streams ? " It has no MCP tool: it streams its answer." : ""
+  const command = cli && "absent" in cli ? ` It has no command: ${sentence(cli.absent)}` : ""
+  return tool + command
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
 function example({ title = "Example", given = {}, input }: OperationExample): string[] {

@@ -88,7 +88,7 @@ export const exportConsents = defineOperation({
   errors: ["invalid_argument"],
   examples: [{ input: { email: "ada@example.com" } }],
   streams: ["application/x-ndjson"],
-  mcp: { absent: "An export can exceed the size of a tool result; consents_list reads page by page." },
+  mcp: { absent: "An export hands all consents to an agent at once and exceeds a tool result; consents_list reads page by page." },
   inject: { ledger: LedgerToken, leads: LeadsToken },
   async handle({ input, caller, deps: { ledger, leads } }): Promise<Streamed> {
     const organization = caller.organization.id

@@ -147,7 +147,7 @@ export const exportRows = defineOperation({
   errors: ["invalid_argument", "not_found"],
   examples: [{ given, input: { slug: resultOf("dataset.slug"), format: "ndjson" } }],
   streams: ["text/csv", "application/x-ndjson"],
-  mcp: { absent: "An export can exceed the size of a tool result; datasets_list_rows reads page by page." },
+  mcp: { absent: "An export hands all rows to an agent at once and exceeds a tool result; datasets_list_rows reads page by page." },
   inject: { datasets: Datasets },
   async handle({ input, caller, deps }): Promise<Streamed> {
     const organization = caller.organization.id
