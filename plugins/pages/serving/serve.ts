@@ -1,7 +1,7 @@
 // GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and beacon. A missing
 // page and one that is not public are the same 404.
 import { AppError, type RouteRequest, type RouteResponse } from "#core"
-import type { Authenticator, PageEnvelope } from "#core/engine"
+import { type Authenticator, type PageEnvelope, taggedAsTest } from "#core/engine"
 import type { Organizations } from "../../organizations/index.ts"
 import type { StoredPage, Variant } from "../collections.ts"
 import { KeptBySize } from "../kept-by-size.ts"
@@ -93,9 +93,10 @@ export class PageServing {
     const { visitor_id = "", session_id = "" } = envelope
     const shown = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
     const proved = { ...envelope, visitor_proof: visitors.prove(shown, session?.begins ?? false) }
-    const head =
-      endpoint === undefined ? "" : this.#beacon(endpoint, proved, { isTest: preview !== undefined, singlePage: page.single_page === true })
-    const html = this.#filled(found, variant, { head, form: hiddenFields(proved, preview !== undefined) })
+    // Requests at unload carry no headers of a test runner, so the page itself says that the visit is a test.
+    const isTest = preview !== undefined || taggedAsTest(request.headers)
+    const head = endpoint === undefined ? "" : this.#beacon(endpoint, proved, { isTest, singlePage: page.single_page === true })
+    const html = this.#filled(found, variant, { head, form: hiddenFields(proved, isTest) })
     return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
   }
 
