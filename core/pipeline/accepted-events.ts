@@ -6,6 +6,7 @@ import type { Envelope } from "../contract/envelope.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
 import type { StoredPipeline } from "./source.ts"
+import type { Headers } from "./stamp/headers.ts"
 
 /** An accepted event, about to be committed. */
 export interface AcceptedEvent {
@@ -14,6 +15,8 @@ export interface AcceptedEvent {
   /** RFC 3339; of the first time, where this is a replay. */
   readonly receivedAt: string
   readonly envelope: Envelope
+  /** Names in lower case. A replay has those that were kept of the first time. */
+  readonly rawHeaders: Headers
   readonly stamp: Readonly<Record<string, Json>>
 }
 

@@ -56,6 +56,10 @@ export const views: readonly AnalyticsView[] = [
       number("duration_s", "Duration in seconds."),
       whole("events", "Number of events."),
       whole("pageviews", "Number of page views."),
+      flag(
+        "viewed",
+        "Whether the session has a page view. Without scripts, or with Global Privacy Control, a session may have a lead only.",
+      ),
       whole("clicks", "Number of CTA clicks."),
       number("max_scroll", "Deepest scroll milestone, as a percentage; 0 if none."),
       flag("started_form", "Whether a form was started."),
@@ -71,7 +75,8 @@ export const views: readonly AnalyticsView[] = [
       arg_min(page_url, occurred_at) FILTER (page_url <> '') AS landing_url,
       min(occurred_at) AS started_at, max(occurred_at) AS ended_at,
       date_diff('millisecond', min(occurred_at), max(occurred_at)) / 1000 AS duration_s,
-      count(*) AS events, count_if(event = 'pageview')::BIGINT AS pageviews, count_if(event = 'cta_click')::BIGINT AS clicks,
+      count(*) AS events, count_if(event = 'pageview')::BIGINT AS pageviews, bool_or(event = 'pageview') AS viewed,
+      count_if(event = 'cta_click')::BIGINT AS clicks,
       coalesce(max(scroll_depth) FILTER (event = 'scroll_milestone'), 0) AS max_scroll,
       bool_or(event = 'form_start') AS started_form, bool_or(event = 'lead') AS converted,
       count_if(event = 'rage_click')::BIGINT AS rage_clicks, bool_or(event = 'scroll_bail') AS bailed,
@@ -91,11 +96,13 @@ export const views: readonly AnalyticsView[] = [
       ...eventColumns,
       time("session_started_at", "First event of its session, UTC."),
       number("time_to_lead_s", "Seconds from the first event to the lead."),
+      flag("viewed", "Whether its session has a page view."),
     ],
     sql: `SELECT lead.*, began.at AS session_started_at,
-      date_diff('millisecond', began.at, lead.occurred_at) / 1000 AS time_to_lead_s
+      date_diff('millisecond', began.at, lead.occurred_at) / 1000 AS time_to_lead_s,
+      coalesce(began.viewed, false) AS viewed
       FROM (SELECT * FROM events WHERE event = 'lead' AND NOT coalesce(is_test, false)) AS lead
-      LEFT JOIN (SELECT session_id, min(occurred_at) AS at ${inSession}
+      LEFT JOIN (SELECT session_id, min(occurred_at) AS at, bool_or(event = 'pageview') AS viewed ${inSession}
         AND session_id IN (SELECT session_id FROM events WHERE event = 'lead') GROUP BY session_id) AS began USING (session_id)`,
   },
   {
@@ -105,19 +112,23 @@ export const views: readonly AnalyticsView[] = [
       text("artifact_id", "The page."),
       text("page_url", "Its most recent URL."),
       whole("pageviews", "Page views."),
-      whole("visitors", "Sessions that viewed it, or became a lead on it without a recorded view."),
-      whole("leads", "Sessions that became a lead on it."),
+      whole("visitors", "Sessions that viewed it."),
+      whole("leads", "Sessions that viewed it and became a lead on it."),
+      whole("unviewed_leads", "Sessions that became a lead on it without a page view of it."),
       number("conversion_rate", "leads / visitors; NULL without visitors."),
       time("first_seen_at", "Its first event, UTC."),
       time("last_seen_at", "Its last event, UTC."),
     ],
-    sql: `SELECT artifact_id, arg_max(page_url, occurred_at) FILTER (page_url <> '') AS page_url,
-      count_if(event = 'pageview')::BIGINT AS pageviews,
-      count(DISTINCT session_id) FILTER (event IN ('pageview', 'lead')) AS visitors,
-      count(DISTINCT session_id) FILTER (event = 'lead') AS leads,
-      count(DISTINCT session_id) FILTER (event = 'lead') / nullif(count(DISTINCT session_id) FILTER (event IN ('pageview', 'lead')), 0) AS conversion_rate,
-      min(occurred_at) AS first_seen_at, max(occurred_at) AS last_seen_at
-      ${inSession} GROUP BY artifact_id`,
+    sql: `SELECT artifact_id, arg_max(url, url_at) AS page_url, sum(views)::BIGINT AS pageviews,
+      count_if(views > 0)::BIGINT AS visitors, count_if(views > 0 AND became_lead)::BIGINT AS leads,
+      count_if(views = 0 AND became_lead)::BIGINT AS unviewed_leads,
+      count_if(views > 0 AND became_lead) / nullif(count_if(views > 0), 0) AS conversion_rate,
+      min(first_at) AS first_seen_at, max(last_at) AS last_seen_at
+      FROM (SELECT artifact_id, session_id, arg_max(page_url, occurred_at) FILTER (page_url <> '') AS url,
+        max(occurred_at) FILTER (page_url <> '') AS url_at, count_if(event = 'pageview') AS views,
+        bool_or(event = 'lead') AS became_lead, min(occurred_at) AS first_at, max(occurred_at) AS last_at
+        ${inSession} GROUP BY artifact_id, session_id)
+      GROUP BY artifact_id`,
   },
   {
     name: "web_vitals",
@@ -136,23 +147,30 @@ export const views: readonly AnalyticsView[] = [
   },
   {
     name: "funnel",
-    about: "Five rows per page and variant, without test traffic: sessions that reached each step, with or without the previous ones.",
+    about:
+      "Five rows per page and variant, without test traffic: sessions that viewed the page and reached each step, with or without the previous ones.",
     columns: [
       text("artifact_id", "The page."),
       text("variant", "The variant."),
       { name: "position", type: "INTEGER", about: "1 to 5." },
       text("step", "viewed, scrolled_half, clicked, started_form, became_lead."),
-      whole("sessions", "Sessions that reached the step."),
+      whole("sessions", "Sessions that viewed the page and reached the step."),
+      whole("unviewed_sessions", "Sessions that reached the step without a page view of the page."),
     ],
     sql: `SELECT artifact_id, variant, step.position, step.name AS step,
-      [viewed, scrolled_half, clicked, started_form, became_lead][step.position] AS sessions
-      FROM (SELECT artifact_id, variant,
-        count(DISTINCT session_id) FILTER (event = 'pageview') AS viewed,
-        count(DISTINCT session_id) FILTER (event = 'scroll_milestone' AND scroll_depth >= 50) AS scrolled_half,
-        count(DISTINCT session_id) FILTER (event = 'cta_click') AS clicked,
-        count(DISTINCT session_id) FILTER (event = 'form_start') AS started_form,
-        count(DISTINCT session_id) FILTER (event = 'lead') AS became_lead
-        ${inSession} GROUP BY artifact_id, variant),
+      [viewed, scrolled_half, clicked, started_form, became_lead][step.position] AS sessions,
+      [0, unviewed_half, unviewed_clicked, unviewed_started, unviewed_lead][step.position] AS unviewed_sessions
+      FROM (SELECT artifact_id, variant, count_if(saw)::BIGINT AS viewed,
+        count_if(knows AND half)::BIGINT AS scrolled_half, count_if(NOT knows AND half)::BIGINT AS unviewed_half,
+        count_if(knows AND cta)::BIGINT AS clicked, count_if(NOT knows AND cta)::BIGINT AS unviewed_clicked,
+        count_if(knows AND form)::BIGINT AS started_form, count_if(NOT knows AND form)::BIGINT AS unviewed_started,
+        count_if(knows AND lead)::BIGINT AS became_lead, count_if(NOT knows AND lead)::BIGINT AS unviewed_lead
+        FROM (SELECT *, bool_or(saw) OVER (PARTITION BY artifact_id, session_id) AS knows
+          FROM (SELECT artifact_id, variant, session_id, bool_or(event = 'pageview') AS saw,
+            bool_or(event = 'scroll_milestone' AND scroll_depth >= 50) AS half, bool_or(event = 'cta_click') AS cta,
+            bool_or(event = 'form_start') AS form, bool_or(event = 'lead') AS lead
+            ${inSession} GROUP BY artifact_id, variant, session_id))
+        GROUP BY artifact_id, variant),
       (VALUES (1, 'viewed'), (2, 'scrolled_half'), (3, 'clicked'), (4, 'started_form'), (5, 'became_lead')) AS step(position, name)`,
   },
 ]

@@ -6,7 +6,7 @@ import type { ReservedDataset } from "../datasets/index.ts"
 import { chooseVariant, type Pages, type StoredPage, shownVariant, type Visitors } from "../pages/index.ts"
 import { type AuthoredNames, namesHeld } from "./authored-names.ts"
 import { type Batch, readBatch, timeOf } from "./batch.ts"
-import { isBot } from "./bots.ts"
+import { isBot, userAgentOf } from "./bots.ts"
 import { BatchesCollection, EndedSessionsCollection, type RowContext, SessionsCollection } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
 import { KeyedTurns } from "./keyed-turns.ts"
@@ -60,7 +60,7 @@ export class Collector implements Intake {
     const page = await this.#page(arrival.pipeline)
     const authored = this.#deps.names.of(page)
     const batch = readBatch(arrival.body, authored)
-    const agent = one(arrival.headers["user-agent"])
+    const agent = userAgentOf(arrival.headers)
     // A team's own checks run in browsers that are bots by their agent; what they say is a test is kept as one.
     const bot = isBot(agent) && !arrival.isTest && !batch.isTest
     const judged = judge(arrival, batch, { bot, authored, ids: this.#deps.ids })
@@ -187,8 +187,4 @@ function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, variant: st
     received_at: arrival.receivedAt,
     sent_at: batch.sentAt ?? null,
   }
-}
-
-function one(value: string | readonly string[] | undefined): string {
-  return typeof value === "string" ? value : (value?.[0] ?? "")
 }

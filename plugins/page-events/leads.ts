@@ -5,6 +5,7 @@ import type { AcceptedEvent, AcceptedEvents, RequestStamp, StoredPipeline } from
 import type { ReservedDataset } from "../datasets/index.ts"
 import type { Pages } from "../pages/index.ts"
 import type { AuthoredNames } from "./authored-names.ts"
+import { isBot, userAgentOf } from "./bots.ts"
 import { pageEventsKey } from "./columns.ts"
 import type { EventTargets } from "./event-targets.ts"
 import { baseOf, campaignIn, pageUrl } from "./rows.ts"
@@ -37,6 +38,8 @@ export function connectLeads({ accepted, ...deps }: LeadDeps): void {
     const { artifact_id, session_id: session } = event.envelope
     // A browser that asks not to be followed has no session.
     if (artifact_id !== page || !session || !isUuid(session)) return undefined
+    // As with page events: bots are not counted, except for a team's own checks.
+    if (!event.envelope.is_test && isBot(userAgentOf(event.rawHeaders))) return undefined
     return stageLead(deps, work, pipeline, { page, session, event })
   })
 }

@@ -21,34 +21,38 @@ function spanOf(days: number, page: string, now: number): Span {
   }
 }
 
-/** One row: visitors, leads, conversion, and what three of four visitors had of each vital at most. */
+/** Sessions that became a lead without a page view: no script ran, or the visitor asked not to be followed. They are in no share. */
+const unviewed = `count_if(converted AND NOT viewed) AS "leads without a view"`
+
+/** One row: visitors, leads, conversion, leads without a view, and what three of four visitors had of each vital at most. */
 export function figuresOf(days: number, page: string, now: number): string {
   const { since, ofPage } = spanOf(days, page, now)
   const vital = (name: string) => `quantile_cont(value, 0.75) FILTER (name = '${name}') AS "${name}"`
-  return `SELECT visitors, leads, leads / nullif(visitors, 0) AS conversion, "LCP", "INP", "CLS"
-FROM (SELECT count(*) AS visitors, count_if(converted) AS leads FROM sessions\nWHERE started_at >= ${since}${ofPage}),
+  return `SELECT visitors, leads, leads / nullif(visitors, 0) AS conversion, "leads without a view", "LCP", "INP", "CLS"
+FROM (SELECT count_if(viewed) AS visitors, count_if(viewed AND converted) AS leads, ${unviewed} FROM sessions\nWHERE started_at >= ${since}${ofPage}),
   (SELECT ${["LCP", "INP", "CLS"].map(vital).join(", ")} FROM web_vitals\nWHERE occurred_at >= ${since}${ofPage})`
 }
 
 export function questionsOf(days: number, page: string, now: number): Question[] {
   const { since, ofPage } = spanOf(days, page, now)
   const sessions = `FROM sessions\nWHERE started_at >= ${since}${ofPage}`
+  const viewed = `${sessions} AND viewed`
   return [
     {
       title: "Visitors a day",
       kind: "lines",
-      sql: `SELECT CAST(CAST(started_at AS DATE) AS VARCHAR) AS day, count(*) AS visitors, count_if(converted) AS leads\n${sessions}\nGROUP BY day ORDER BY day`,
+      sql: `SELECT CAST(CAST(started_at AS DATE) AS VARCHAR) AS day, count_if(viewed) AS visitors, count_if(viewed AND converted) AS leads,\n  ${unviewed}\n${sessions}\nGROUP BY day ORDER BY day`,
     },
     {
       title: "Funnel",
       kind: "bars",
-      sql: `SELECT step, CAST(sum(sessions) AS BIGINT) AS sessions\nFROM funnel\nWHERE true${ofPage}\nGROUP BY step, position ORDER BY position`,
+      sql: `SELECT step, CAST(sum(sessions) AS BIGINT) AS sessions, CAST(sum(unviewed_sessions) AS BIGINT) AS "without a view"\nFROM funnel\nWHERE true${ofPage}\nGROUP BY step, position ORDER BY position`,
     },
     {
       title: "Conversion by variant",
       kind: "bars",
       shares: ["conversion"],
-      sql: `SELECT coalesce(variant, 'none') AS variant, count_if(converted) / count(*) AS conversion\n${sessions}\nGROUP BY variant ORDER BY variant LIMIT 40`,
+      sql: `SELECT coalesce(variant, 'none') AS variant, count_if(converted) / count(*) AS conversion\n${viewed}\nGROUP BY variant ORDER BY variant LIMIT 40`,
     },
     {
       title: "Web vitals, 75th percentile",
@@ -59,12 +63,12 @@ export function questionsOf(days: number, page: string, now: number): Question[]
       title: "Friction by device, share of visitors",
       kind: "bars",
       shares: ["rage clicks", "bailed", "abandoned a form"],
-      sql: `SELECT device_type, count_if(rage_clicks > 0) / count(*) AS "rage clicks", count_if(bailed) / count(*) AS bailed,\n  count_if(abandoned_form) / count(*) AS "abandoned a form"\n${sessions}\nGROUP BY device_type ORDER BY device_type LIMIT 20`,
+      sql: `SELECT device_type, count_if(rage_clicks > 0) / count(*) AS "rage clicks", count_if(bailed) / count(*) AS bailed,\n  count_if(abandoned_form) / count(*) AS "abandoned a form"\n${viewed}\nGROUP BY device_type ORDER BY device_type LIMIT 20`,
     },
     {
       title: "Where visitors come from",
       kind: "bars",
-      sql: `SELECT coalesce(utm_source, 'direct') AS source, count(*) AS visitors\n${sessions}\nGROUP BY source ORDER BY visitors DESC LIMIT 12`,
+      sql: `SELECT coalesce(utm_source, 'direct') AS source, count_if(viewed) AS visitors,\n  ${unviewed}\n${sessions}\nGROUP BY source ORDER BY visitors DESC LIMIT 12`,
     },
   ]
 }

@@ -5,6 +5,7 @@ import { type AppError, CacheInvalidation, UnitsOfWork } from "#core"
 import { Authenticator } from "#core/engine"
 import { MembershipsCollection } from "../../../plugins/organizations/collections.ts"
 import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/organizations/index.ts"
+import { figuresOf, questionsOf } from "../../../plugins/page-analytics/console/questions.ts"
 import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
@@ -79,6 +80,57 @@ describe("page analytics query", () => {
       ["started_form", 1],
       ["became_lead", 1],
     ])
+  })
+
+  it("counts sessions without a page view apart", async () => {
+    const other = await service.another()
+    const page = { page_url: "https://acme.test/apart", artifact_id: "apart", is_test: false }
+    const said = (event: string, session_id: string, variant = "a") => ({
+      event_id: `${session_id}-${event}`,
+      event,
+      session_id,
+      variant,
+      ...page,
+    })
+    await other.write([
+      ...["seen", "won"].map((session) => said("pageview", session)),
+      ...["won", "unseen"].map((session) => said("lead", session)),
+      said("cta_click", "won"),
+      said("cta_click", "unseen"),
+      said("form_start", "half-seen", "b"),
+    ])
+    await other.caughtUp()
+    const rows = (sql: string) => other.rows(sql)
+    expect(await rows("SELECT session_id, viewed, converted FROM sessions ORDER BY session_id")).to.deep.equal([
+      ["half-seen", false, false],
+      ["seen", true, false],
+      ["unseen", false, true],
+      ["won", true, true],
+    ])
+    expect(await rows("SELECT pageviews, visitors, leads, unviewed_leads, conversion_rate FROM pages")).to.deep.equal([[2, 2, 1, 1, 0.5]])
+    expect(await rows("SELECT session_id, viewed FROM leads ORDER BY session_id")).to.deep.equal([
+      ["unseen", false],
+      ["won", true],
+    ])
+    expect(await rows("SELECT variant, step, sessions, unviewed_sessions FROM funnel ORDER BY variant, position")).to.deep.equal([
+      ["a", "viewed", 2, 0],
+      ["a", "scrolled_half", 0, 0],
+      ["a", "clicked", 1, 1],
+      ["a", "started_form", 0, 0],
+      ["a", "became_lead", 1, 1],
+      ["b", "viewed", 0, 0],
+      ["b", "scrolled_half", 0, 0],
+      ["b", "clicked", 0, 0],
+      ["b", "started_form", 0, 1],
+      ["b", "became_lead", 0, 0],
+    ])
+    const now = Date.now()
+    const named = (title: string) => questionsOf(30, "apart", now).find((question) => question.title === title)?.sql ?? ""
+    expect((await rows(figuresOf(30, "apart", now)))[0]?.slice(0, 4)).to.deep.equal([2, 1, 0.5, 1])
+    expect((await rows(named("Visitors a day"))).map(([, ...counts]) => counts)).to.deep.equal([[2, 1, 1]])
+    expect(await rows(named("Conversion by variant"))).to.deep.equal([["a", 0.5]])
+    expect(await rows(named("Where visitors come from"))).to.deep.equal([["direct", 2, 1]])
+    expect((await rows(named("Funnel"))).at(-1)).to.deep.equal(["became_lead", 1, 1])
   })
 
   it("documents every column that the tables have, and only those, one by one with its type", async () => {

@@ -38,6 +38,7 @@ describe("leads of a page", () => {
       source_kind: "browser_form",
       auth_mode,
       owner_artifact_id: of.id,
+      accept_files: false,
       request_schema: { type: "object", required: ["email"], properties: { email: { type: "string", format: "email" } } },
       transform_js: 'function transform(event) { return event.email === "dropped@acme.test" ? null : event }',
       pipeline: [
@@ -176,6 +177,52 @@ describe("leads of a page", () => {
     await post(inbound, JSON.stringify({ email: "odd@acme.test", _envelope: { artifact_id: page.id, session_id: "not-a-session" } }), json)
     expect(await leads()).to.have.length(before)
     expect((await kept()).map((row) => row["email"])).to.include.members(["quiet@acme.test", "odd@acme.test"])
+  })
+
+  it("ignore the forms of bots, which are kept, and count a bot that says it is a test", async () => {
+    const googlebot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+    const bots: Record<string, [agent: string, way: string]> = {
+      form: [googlebot, "a form"],
+      script: ["Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "fetch with FormData"],
+      program: ["python-requests/2.32.3", "fetch to the pipeline itself"],
+    }
+    for (const [name, [agent, way]] of Object.entries(bots)) {
+      const visitor = await visit(page, "", { "user-agent": `${agent} ${name}` })
+      expect((await ways[way]?.(visitor, `${name}-bot@acme.test`))?.status, name).to.be.oneOf([200, 303])
+      expect(await leadsOf(visitor.session), name).to.deep.equal([])
+    }
+    expect((await kept()).map((row) => row["email"])).to.include.members(Object.keys(bots).map((name) => `${name}-bot@acme.test`))
+    const { executions } = await loop.call<{ executions: { id: string }[] }>(
+      "GET",
+      `/v1/event-pipelines/${pipeline}/executions?status=accepted&limit=1`,
+    )
+    const before = (await leads()).length
+    await loop.call("POST", `/v1/event-pipelines/${pipeline}/executions/${executions[0]?.id}/replay`)
+    expect(await leads()).to.have.length(before)
+    const check = { "user-agent": `${googlebot} check`, "x-service-test": "1" }
+    const tried = await visit(page, "", check)
+    await ways["a form"]?.(tried, "check-bot@acme.test")
+    expect((await leadsOf(tried.session))[0]).to.include({ is_test: true })
+  })
+
+  it("are tests in a page that was opened as a test, whatever the later requests say", async () => {
+    for (const marked of ["1", "true"]) {
+      const headers = someone()
+      const html = await (await fetch(loop.host.url + page.path, { headers: { ...headers, "x-service-test": marked } })).text()
+      const given = JSON.parse((/data-mr="([^"]+)"/.exec(html)?.[1] ?? "").replaceAll("&quot;", '"')) as { e: object; t?: number }
+      expect(given.t).to.equal(1)
+      const unload = event("web_vital", { vital_name: "CLS", vital_value: 0 })
+      await loop.send(url, page, { _envelope: given.e, is_test: !!given.t, events: [unload] }, headers)
+      expect(await loop.rowOf(unload)).to.include({ is_test: true })
+      const fields = [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(
+        ([, name = "", value = ""]): [string, string] => [name, value],
+      )
+      await post(loop.host.url + page.path, new URLSearchParams([...fields, ["email", `marked-${marked}@acme.test`]]), headers)
+    }
+    const tests = (await leads()).filter((row) => row["is_test"] === true)
+    expect(tests).to.have.length.of.at.least(2)
+    const plain = await (await fetch(loop.host.url + page.path, { headers: { ...someone(), "x-service-test": "0" } })).text()
+    expect(plain).not.to.include("&quot;t&quot;:1")
   })
 
   it("are of their traffic: a team's own lead ends no visitor's form", async () => {
