@@ -54,7 +54,10 @@ export const rowColumns: readonly EventColumn[] = [
   flag("autoplay", "Whether it started automatically, muted; of video_play."),
   text("view", "View of a single-page application, of pageview."),
   whole("click_count", "Clicks in the burst, of rage_click."),
-  number("max_scroll_depth", "Deepest scroll of the session as a percentage, of scroll_bail."),
+  number(
+    "max_scroll_depth",
+    "Deepest scroll as an exact percentage: of scroll_bail, in the session; of pageview, on the page in the session, in the row of its first view.",
+  ),
   whole("duration_ms", "Milliseconds from the first to the last event: scroll_bail of the session, form_abandon on the form's page."),
   whole("field_count", "Number of touched fields, of form_abandon."),
   text("fields_touched", "Names of the touched fields, comma-separated, in order of first touch."),

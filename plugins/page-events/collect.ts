@@ -126,6 +126,15 @@ export class Collector implements Intake {
     const work = new StagedWork(attempt === 1 ? id : `${id}:${attempt}`)
     const rows: Json[] = []
     const envelope = envelopeOf(context)
+    const derived = hear(session.state, {
+      artifact: page.id,
+      base: baseOf(context),
+      events,
+      batch,
+      receivedAt,
+      timeOf: (at) => timeOf(at, batch.sentAt, receivedAt),
+    })
+    const { deeper } = derived
     for (const { index, event, entry } of judged) {
       entry.envelope = { batch_id: id, index, ...envelope }
       if (!event) continue
@@ -135,14 +144,11 @@ export class Collector implements Intake {
       entry.rows = [{ step: stepId, dataset: pageEventsDataset, row_id: written.row_id }]
       rows.push(values)
     }
-    const derived = hear(session.state, {
-      artifact: page.id,
-      base: baseOf(context),
-      events,
-      batch,
-      receivedAt,
-      timeOf: (at) => timeOf(at, batch.sentAt, receivedAt),
-    })
+    if (deeper) {
+      const { writtenAt, ...values } = deeper
+      const origin = { executionId: id, stepId: "scroll", itemIndex: 0, receivedAt: timestamp(writtenAt) }
+      await dataset.write(work, { organization, key: pageEventsKey, values: { ...values, artifact_id: page.id }, origin })
+    }
     await sessions.stage(work, organization, visitor, session, derived)
     this.#stageBatch(work, arrival, judged, context)
     await journal.commit(work)

@@ -55,7 +55,7 @@ const kindColumns = {
   vital_rating: "string",
   /** `rage_click`: clicks in the burst. */
   click_count: "number",
-  /** `scroll_bail`: deepest scroll on any page, in percent of what could be scrolled. */
+  /** In percent of what could be scrolled. `scroll_bail`: on any page; `pageview`: of this page in the session, first view only. */
   max_scroll_depth: "number",
   /** Milliseconds from the first to the last event: `scroll_bail` of the session, `form_abandon` on the form's page. */
   duration_ms: "number",

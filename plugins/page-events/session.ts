@@ -22,6 +22,8 @@ export interface PageVisit extends PageClicks {
   clicked: boolean
   lead: boolean
   depth: number
+  /** The row of the first view, with the depth that it has and the time of its last writing; absent before the first view. */
+  view?: { event_id: string; depth: number; written: number }
   /** Forms that were started, with their fields' names in the order of the first touch. */
   forms: { form: string; fields: string[] }[]
 }
@@ -57,6 +59,15 @@ export interface WithdrawnRow extends Pick<DerivedRow, "kind" | "number" | "base
 export interface Derived {
   readonly rows: readonly DerivedRow[]
   readonly withdrawn: readonly WithdrawnRow[]
+  /** The view's row, if the page was scrolled deeper since its last writing. */
+  readonly deeper?: DeeperView | undefined
+}
+
+export interface DeeperView {
+  readonly event_id: string
+  readonly max_scroll_depth: number
+  /** Milliseconds since the epoch, later for each writing. */
+  readonly writtenAt: number
 }
 
 /** When the session is over unless something more comes. */
@@ -106,7 +117,18 @@ export function hear(state: SessionState, heard: Heard): Derived {
   for (const event of events) note(state, page, event)
   for (const { form, field } of batch.touched) touch(state, page, form, field)
   for (const other of Object.values(state.pages)) settle(other, receivedAt)
-  return bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard)
+  return { ...bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard), deeper: deeperView(page, heard) }
+}
+
+/** Notes the depth that the row of the page's view is to have. Senders that report no depth have milestones only. */
+function deeperView(page: PageVisit, { events, batch, receivedAt }: Heard): DeeperView | undefined {
+  const viewed = events.find(({ kind }) => kind === "pageview")
+  if (viewed) page.view ??= { event_id: viewed.event_id, depth: -1, written: 0 }
+  const { view, depth } = page
+  if (!view || depth <= view.depth || (depth === 0 && batch.depth === undefined)) return undefined
+  view.depth = depth
+  view.written = Math.max(receivedAt, view.written + 1)
+  return { event_id: view.event_id, max_scroll_depth: depth, writtenAt: view.written }
 }
 
 /**

@@ -4,7 +4,7 @@ import { testHost } from "#core/testing"
 import { runningMs } from "../../slowness.ts"
 import { expectWithin } from "../../tier.ts"
 import { pluginSettings } from "../buckets/stores.ts"
-import { eventId, iphoneInstagram, Loop, type Published } from "../page-events/loop.ts"
+import { event, eventId, iphoneInstagram, Loop, type Published, someone } from "../page-events/loop.ts"
 import { AnalyticsHost } from "./host.ts"
 
 describe("page analytics of real visits", () => {
@@ -47,6 +47,44 @@ describe("page analytics of real visits", () => {
     expect((await service.rows("SELECT count(*) FROM events"))[0]).to.deep.equal([stored.length])
   })
 
+  it("have the exact depth of the scrolling, however it came", async () => {
+    const scrolled = await loop.publish()
+    const { inbound_url } = await loop.pipeline(scrolled)
+    const visit = async (bodies: object[]) => {
+      const headers = someone()
+      for (const body of bodies) expect((await loop.send(inbound_url, scrolled, body, headers)).status).to.equal(200)
+    }
+    const view = () => event("pageview")
+    const milestone = (scroll_depth: number) => event("scroll_milestone", { scroll_depth })
+    const repeated = view()
+    // Between two milestones, and below the first.
+    await visit([{ events: [view(), milestone(25)], depth: 28 }])
+    await visit([{ events: [view()], depth: 15 }])
+    // Told when the page was left, with no event; a batch that comes again takes nothing back.
+    await visit([
+      { events: [repeated], depth: 0 },
+      { clicks: [], events: [milestone(50)], depth: 63 },
+      { events: [repeated], depth: 5 },
+    ])
+    // By milestones alone, and by nothing.
+    await visit([{ events: [view(), milestone(75)] }])
+    await visit([{ events: [view()] }])
+    await service.caughtUp()
+    const where = `WHERE viewed AND artifact_id = '${scrolled.id}'`
+    expect(await service.rows(`SELECT scroll_depth, max_scroll FROM sessions ${where} ORDER BY scroll_depth NULLS LAST`)).to.deep.equal([
+      [15, 0],
+      [28, 25],
+      [63, 50],
+      [75, 75],
+      [null, 0],
+    ])
+    expect(await service.rows(`SELECT avg(scroll_depth) FROM sessions ${where}`)).to.deep.equal([[45.25]])
+    expect(await service.rows(`SELECT count(*) FROM events WHERE event = 'pageview' AND artifact_id = '${scrolled.id}'`)).to.deep.equal([
+      [5],
+    ])
+    await loop.call("PATCH", `/v1/pages/${scrolled.slug}`, { status: "archived" })
+  })
+
   it("are not enabled while no page is published, and again when one is", async () => {
     const enabled = async () => [
       (await service.query("SELECT 1")).enabled,
@@ -66,6 +104,6 @@ describe("page analytics of real visits", () => {
     const { slug } = await loop.pipeline(page)
     await loop.call("PUT", `/v1/event-pipelines/${slug}`, { state: "disabled" })
     const answer = await service.query("SELECT count(*) FROM events")
-    expect(answer).to.deep.include({ enabled: false, rows: [[3]] })
+    expect(answer).to.deep.include({ enabled: false, rows: [[11]] })
   })
 })
