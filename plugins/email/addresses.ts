@@ -81,12 +81,13 @@ export function isMailAddress(text: string): boolean {
 }
 
 /**
- * One spelling of an address: lower case, NFC, the domain in punycode. What stands behind a plus and between dots stays: only the recipient's own
+ * One spelling of an address: lower case, NFC, the domain in punycode, no hidden characters. What stands behind a plus and between dots stays: only the recipient's own
  * server knows whether it means anything.
  */
 export function normalAddress(address: string): string {
-  const at = address.lastIndexOf("@")
-  return `${address.slice(0, at).normalize("NFC").toLowerCase()}@${domainToASCII(address.slice(at + 1)).replace(/\.$/, "")}`
+  const visible = visibleText(address)
+  const at = visible.lastIndexOf("@")
+  return `${visible.slice(0, at).normalize("NFC").toLowerCase()}@${domainToASCII(visible.slice(at + 1)).replace(/\.$/, "")}`
 }
 
 /** Exactly one address; for values that an event supplies, which must not become a list. */

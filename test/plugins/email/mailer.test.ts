@@ -65,6 +65,18 @@ describe("email: smtp", () => {
     expect(mail.headers.find(({ key }) => key === "auto-submitted")?.value).to.equal("auto-generated")
   })
 
+  it("sends to addresses without hidden characters", async () => {
+    await mailer.send({
+      ...message,
+      to: "a\u200Bda@example.com",
+      cc: "Bob <\u202Abob@exam\u00ADple.com\u202C>",
+      reply_to: "\uFEFFeve@example.com",
+    })
+    const { recipients, mail } = only()
+    expect(recipients).to.deep.equal(["ada@example.com", "bob@example.com"])
+    expect(mail.replyTo?.[0]?.address).to.equal("eve@example.com")
+  })
+
   it("keeps one id over retries and gives another message another", async () => {
     const first = await mailer.send(message)
     const again = await mailer.send(message)

@@ -37,6 +37,7 @@ describe("addresses on the suppression list", () => {
       ["ÅDA@example.com", "åda@example.com"],
       ["ada+news@example.com", "ada+news@example.com"],
       ["a.d.a@gmail.com", "a.d.a@gmail.com"],
+      ["a\u200Bda@exam\u00ADple.com\u200E", "ada@example.com"],
     ] as const)
       expect(normalAddress(given)).to.equal(normal)
   })
