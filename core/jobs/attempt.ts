@@ -1,6 +1,7 @@
 // One try of a job. What it staged is committed together with its end; what failed leaves it to be retried, or dead.
 import { withReason } from "../contract/gate.ts"
 import { type AnyJob, type EarlyTurn, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
+import { commitOutcome, roomForOutcome } from "../contract/receipts.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
 import { timestamp } from "../kernel/clock.ts"
@@ -45,6 +46,7 @@ type HandedOn = Handed & { readonly approved: Done | undefined }
 /** Never rejects. Resolves to undefined where the job has ended, or where its outcome could not be kept and its lease will run out. */
 export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortController): Promise<Next | undefined> {
   const { clock, log, jobs, observe } = queue
+  await roomForOutcome({ store: queue.store, clock, signal: stop.signal })
   const started = clock.monotonic()
   const known = jobs.get(doc.type)
   const lost = Math.max(0, (doc.takeovers ?? 0) - freeTakeovers)
@@ -92,7 +94,9 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
     await fromHeaders(doc.trace ?? {}, () => inSpan("job", { attributes }, run))
     await approved?.(work, { ok: true, result: null })
     work.in(JobCollection).remove(doc.id, { optional: true })
-    await work.commitTo(queue.store)
+    // What it did is done: its time limit does not end the wait for room.
+    cancel()
+    await commitOutcome(work, { store: queue.store, clock, signal: stop.signal })
     told("done")
     return undefined
   } catch (error) {

@@ -4,6 +4,7 @@ import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import { type Receipt, withReason } from "../../contract/gate.ts"
 import { JobFailed, type JobProgress, Postponed } from "../../contract/job.ts"
+import { commitOutcome, roomForOutcome } from "../../contract/receipts.ts"
 import type { Changes, Store } from "../../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
@@ -188,10 +189,11 @@ export class DeferredRun {
       this.#rests.push(rest)
       return undefined
     }
-    const outcome = await services.slots.run(step.action, caller, () => {
+    const outcome = await services.slots.run(step.action, caller, async () => {
+      await roomForOutcome({ store: this.#args.store, clock: services.clock, signal })
       started = services.clock.monotonic()
       const attempt = (stop: AbortSignal) => attemptStep(this.#execution, step, attempts, services, work, stop, { ...options, rendered })
-      return withDeadline(step, signal, services.clock, attempt)
+      return await withDeadline(step, signal, services.clock, attempt)
     })
     return { outcome, started }
   }
@@ -238,7 +240,7 @@ export class DeferredRun {
 
   /** The step's outcome and what it staged, in one commit: that of the job's end, where nothing else is left to be done. */
   async #keep(step: Step, work: StagedWork, handler?: Step): Promise<void> {
-    const { payload, store } = this.#args
+    const { payload, store, services, signal } = this.#args
     const { executionId } = this.#execution.input
     const entries = work.in(EntryCollection, payload.organization)
     const $set: Changes = Object.fromEntries(
@@ -248,7 +250,7 @@ export class DeferredRun {
     if (warnings.length > 0) $set["warnings"] = [...this.#args.entry.warnings, ...warnings] as unknown as Json
     entries.update(executionId, { $set }, { optional: true })
     if (this.#endsWell()) work.moveTo(this.#args.work)
-    else await work.commitTo(store)
+    else await commitOutcome(work, { store, clock: services.clock, signal })
   }
 
   /** Whether every step has its outcome, and none is such that the execution fails or is mended by it. */

@@ -1,0 +1,99 @@
+// A disk that is full while calls and mails are on their way: their outcomes wait for room, and nothing is sent twice.
+import { expect } from "chai"
+import { AppError, Store } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { listen, type Peer } from "../../plugins/outgoing-http/loopback-peer.ts"
+import { until } from "../../waiting.ts"
+
+describe("outcomes of deferred steps on a full disk", () => {
+  let host: TestHost
+  let peer: Peer
+  const asked: { key: string; answer: () => void }[] = []
+  let isFull = false
+  let refused = 0
+  before(async () => {
+    peer = await listen((request, response) => {
+      asked.push({ key: String(request.headers["idempotency-key"]), answer: () => response.end("{}") })
+    })
+    host = await testHost({
+      capture: false,
+      env: {
+        MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}`,
+        MILLRACE_JOBS_CONCURRENCY: "1",
+        MILLRACE_JOBS_POLL_MS: "50",
+      },
+    })
+    const store = host.get(Store)
+    const { commit, ready } = { commit: store.commit.bind(store), ready: store.ready.bind(store) }
+    const full = () => {
+      refused++
+      return Promise.reject(new AppError("unavailable", "The disk is full.", { reason: "storage_full" }))
+    }
+    Object.assign(store, {
+      commit: (given: Parameters<Store["commit"]>[0]) => (isFull ? full() : commit(given)),
+      ready: () => (isFull ? full() : ready()),
+    })
+  })
+  after(async () => {
+    isFull = false
+    await host.stop()
+    await peer.close()
+  })
+
+  const call = { id: "call", type: "http.request", url: "", method: "POST", retry: { max_attempts: 5, initial_delay_ms: 10 } }
+  const make = (name: string, pipeline: object[]) =>
+    host.invoke("event_pipelines.create", { name, state: "active", source_kind: "internal", pipeline })
+  const send = async (slug: string) =>
+    (await host.invoke<{ execution_id: string }>("event_pipelines.send_event", { slug, payload: { n: 1 } })).execution_id
+  const stateOf = async (slug: string, id: string) =>
+    (await host.invoke<{ steps: Record<string, { state: string; attempts: number }> }>("event_pipelines.get_execution", { slug, id })).steps
+  const fill = async () => {
+    isFull = true
+    refused = 0
+  }
+  const waitForRefusals = (count: number) => until("commits being refused", () => refused >= count)
+
+  it("are kept once there is room, without another call", async () => {
+    await make("Single", [{ ...call, url: `${peer.origin}/single` }])
+    const ids = [await send("single"), await send("single"), await send("single")]
+    await until("the first call", () => asked.length === 1)
+    await fill()
+    asked[0]?.answer()
+    await waitForRefusals(3)
+    // One call may start before the first refusal. No further call starts.
+    expect(asked.length).to.be.at.most(2)
+    const whileFull = asked.length
+    asked[1]?.answer()
+    await waitForRefusals(refused + 4)
+    expect(asked.length).to.equal(whileFull)
+    isFull = false
+    let answered = whileFull
+    for (const id of ids)
+      await until("the step being done", async () => {
+        for (; answered < asked.length; answered++) asked[answered]?.answer()
+        return (await stateOf("single", id))["call"]?.state === "done"
+      })
+    expect(asked).to.have.length(3)
+    expect(new Set(asked.map(({ key }) => key)).size).to.equal(3)
+  })
+
+  it("are kept in an execution of several steps, which goes on after that", async () => {
+    asked.splice(0)
+    const second = { ...call, id: "second", url: `${peer.origin}/second`, needs: ["call"] }
+    await make("Several", [{ ...call, url: `${peer.origin}/first` }, second])
+    const id = await send("several")
+    await until("the first call", () => asked.length === 1)
+    await fill()
+    asked[0]?.answer()
+    await waitForRefusals(4)
+    expect(asked).to.have.length(1)
+    isFull = false
+    await until("the second call", () => asked.length === 2)
+    asked[1]?.answer()
+    const steps = await until("both steps being done", async () => {
+      const found = await stateOf("several", id)
+      return found["second"]?.state === "done" && found
+    })
+    expect([steps["call"]?.attempts, steps["second"]?.attempts, asked.length]).to.deep.equal([1, 1, 2])
+  })
+})
