@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import type { TestHost } from "#core/testing"
 import { patiently } from "../../waiting.ts"
 
-const appSecret = "meta-app-secret"
+const appSecret = "meta-app-secret-1"
 const authToken = "twilio-auth-token"
 export const phoneNumberId = "106540352242922"
 /** The service's own number, and as Meta writes it. */
