@@ -12,6 +12,9 @@ const maxWaiting = 100
 const w = globalThis as unknown as Browser
 const d = w.document
 
+/** The element that was used, in an open shadow tree too: the event's own target is then the tree's host. */
+const innermost = (event: PageEvent) => event.composedPath()[0] as Element
+
 /** No error leaves this function. */
 const safe =
   <A extends unknown[]>(run: (...args: A) => unknown) =>
@@ -143,12 +146,17 @@ safe(() => {
     if (d.readyState === "complete" && scroller().way <= 0) depth = 100
     flush(true)
   }
-  const touch = ({ target }: PageEvent) => {
+  const touch = (event: PageEvent) => {
+    const target = innermost(event)
     const { form } = target
     const field = attribute(target, "name") || attribute(target, "id")
     if (!form || !isOwn(form, page)) return
     const name = named(form)
-    if (first(form)) tell("form_start", { form: name, field })
+    if (first(form)) {
+      tell("form_start", { form: name, field })
+      // The event of a form in a shadow tree does not leave the tree.
+      on(form, "submit", flush)
+    }
     if (first(target)) {
       touched.push([name, field])
       soon()
@@ -170,26 +178,28 @@ safe(() => {
   let field: Element | null | undefined
   let point = ""
   let last: Element | null | undefined
-  done("click", ({ target, clientX, clientY }) => {
+  done("click", (event) => {
+    const { clientX, clientY } = event
+    const target = innermost(event)
+    const within = (selector: string) => event.composedPath().find((element) => element.matches?.(selector))
     const here = `${clientX} ${clientY}`
     // The browser clicks a label's field as well, at the same point.
     const again = target === field && here === point
-    const label = target.closest("label")
-    const control = label?.control
+    const control = within("label")?.control
     field = again || control === target ? null : control
     point = here
     if (again) return
     const x = Math.round(clientX + w.scrollX)
     const y = Math.round(clientY + w.scrollY)
-    const cta = target.closest("a,button,summary,[role=button],[type=submit],[data-cta]")
-    const used = control ?? target.closest("input,select,textarea")
+    const cta = within("a,button,summary,[role=button],[type=submit],[data-cta]")
+    const used = control ?? within("input,select,textarea")
     // One control after another is use of them, and two or three clicks select text.
     const selection = w.getSelection()
     const selects = selection && !selection.isCollapsed && selection.containsNode(target, true)
     const how = used && used !== last ? 2 : selects ? 1 : 0
     last = used
     if (cta) tell("cta_click", { element: named(cta), x, y })
-    else if (clicks.push([Date.now(), x, y, named(target.closest("[id],[name]") ?? target), how])) soon()
+    else if (clicks.push([Date.now(), x, y, named(within("[id],[name]") ?? target), how])) soon()
   })
   done("input", touch)
   // What a form sends is told of by the service, which knows whether it was kept; what was done before comes first.

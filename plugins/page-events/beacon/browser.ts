@@ -16,12 +16,15 @@ export interface Element extends Target {
   readonly scrollHeight: number
   readonly clientHeight: number
   readonly scrollTop: number
-  closest(selector: string): Element | null
+  /** Absent in the document, the window and the roots of shadow trees. */
+  matches?(selector: string): boolean
   getAttribute(name: string): string | null
 }
 
 export interface PageEvent {
   readonly target: Element
+  /** From the element that was used to the window, through open shadow trees. */
+  composedPath(): Element[]
   /** Done by a person or the browser, not by a script. */
   readonly isTrusted: boolean
   readonly clientX: number

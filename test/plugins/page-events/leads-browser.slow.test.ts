@@ -103,12 +103,23 @@ describe("leads of a page in a real browser", () => {
         ({ values }) => values["session_id"],
       )
     const leads = async () => (await loop.rows({ event: "lead" })).map((row) => row["session_id"])
+    const pages = new Map<string, Published>()
     let sent = 0
     for (const [way, { html, send }] of Object.entries(ways)) {
-      await visit(await published(html), (tab) => send(tab, "ada@acme.test"))
+      const page = await published(html)
+      pages.set(way, page)
+      await visit(page, (tab) => send(tab, "ada@acme.test"))
       expect(await leads(), way).to.have.length(++sent)
       expect((await leads()).sort(), way).to.deep.equal((await rows()).sort())
     }
+    // The beacon sees open shadow trees, and no frames.
+    const begun = async (way: string) => (await loop.rows({ artifact_id: pages.get(way)?.id ?? "", event: "form_start" }))[0]
+    expect(await begun("a form in a shadow tree")).to.include({ form: "form", field: "email" })
+    const [lead] = await loop.rows({ artifact_id: pages.get("a form in a shadow tree")?.id ?? "", event: "lead" })
+    expect(lead).to.include({ form: "form" })
+    const clicks = await loop.rows({ artifact_id: pages.get("a form in a shadow tree")?.id ?? "", event: "cta_click" })
+    expect(clicks.map((row) => row["element"])).to.deep.equal(["button"])
+    expect(await begun("a form in a frame")).to.equal(undefined)
     const refused = await published(form)
     await visit(refused, async (tab) => {
       // A browser takes this for an address, and the pipeline's schema does not.
@@ -117,13 +128,34 @@ describe("leads of a page in a real browser", () => {
       expect(await tab.textContent("h1")).to.equal("This could not be sent")
     })
     expect(await rows()).to.have.length(Object.keys(ways).length)
-    const begun = await until(async () => (await loop.rows({ artifact_id: refused.id, event: "form_start" }))[0])
+    const started = await until(async () => (await loop.rows({ artifact_id: refused.id, event: "form_start" }))[0])
     clock.ahead += 31 * 60_000
     const left = await until(async () => {
       const found = await loop.rows({ event: "form_abandon" })
       return found.length > 0 && found
     })
-    expect(left.map((row) => row["session_id"])).to.deep.equal([begun["session_id"]])
+    expect(left.map((row) => row["session_id"])).to.deep.equal([started["session_id"]])
     expect(await leads()).to.have.length(Object.keys(ways).length)
+  })
+
+  it("follow clicks and forms through nested shadow trees, and see nothing of closed ones and of frames", async () => {
+    const page =
+      await published(`<iframe srcdoc="<button>Framed</button>"></iframe><x-card id="card"></x-card><x-shut id="shut"></x-shut><script>
+      const tree = (host, mode, html) => { const root = host.attachShadow({ mode }); root.innerHTML = html; return root }
+      const outer = tree(document.getElementById("card"), "open", '<a data-cta="more" href="#more"><b>More</b></a><x-form></x-form>')
+      tree(outer.querySelector("x-form"), "open", '<form id="inner" method="post"><label>Name <input name="who"></label></form>')
+      tree(document.getElementById("shut"), "closed", '<button style="width:200px;height:50px" data-cta="hidden">Closed</button>')
+    </script>`)
+    await visit(page, async (tab) => {
+      await tab.click("b")
+      await tab.fill("[name=who]", "Ada")
+      await tab.click("#shut")
+      await tab.frameLocator("iframe").locator("button").click()
+      await until(async () => (await loop.rows({ artifact_id: page.id, event: "form_start" }))[0])
+    })
+    const rows = await loop.rows({ artifact_id: page.id })
+    expect(rows.filter((row) => row["event"] === "form_start")).to.have.length(1)
+    expect(rows.find((row) => row["event"] === "form_start")).to.include({ form: "inner", field: "who" })
+    expect(rows.filter((row) => row["event"] === "cta_click").map((row) => row["element"])).to.deep.equal(["more"])
   })
 })
