@@ -4,6 +4,7 @@ import type { z } from "zod"
 import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
 import type { AppDocument, TestCall } from "./apps/document.ts"
 import type { OAuthProvider } from "./apps/oauth-provider.ts"
+import type { ServiceAccount } from "./apps/service-account.ts"
 
 export interface IntegrationRequest {
   readonly method: string
@@ -50,6 +51,8 @@ export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
   test?(credentials: z.output<C>): TestCall | undefined
   /** The authorization server whose grants this plugin gets and keeps; a request is then made with `{ access_token }`. */
   readonly oauth?: OAuthProvider
+  /** Takes service-account JSON as credentials; a request is then made with an access token. */
+  readonly serviceAccount?: ServiceAccount
   /** Of other apps: where the user goes to grant access. */
   connectUrl?(args: ConnectUrlArgs): Promise<string>
 }

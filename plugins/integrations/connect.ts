@@ -60,7 +60,8 @@ export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWor
   const place = byOAuth ? undefined : deps.broker.placeFor(app)
   const canGrant = app.connectUrl !== undefined || byOAuth || place !== undefined
   const isNative =
-    app.kind === "native" && (input.credentials !== undefined || (input.rotate_credentials && !app.oauth && !place) || !canGrant)
+    app.kind === "native" &&
+    (input.credentials !== undefined || (input.rotate_credentials && !app.oauth && !place) || (!canGrant && !isGrantedFirst(app)))
   if (!isNative) refuseLending(app, place, input)
   if (isNative) {
     const credentials = await checkedCredentials(deps, app, input.credentials)
@@ -77,6 +78,11 @@ export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWor
     })
   }
   return add(deps, caller, work, input, app, place ? { place } : {})
+}
+
+/** Returns true for an app that users connect by an authorization, and programs by a service account. */
+function isGrantedFirst({ oauth, document }: AnyIntegrationApp): boolean {
+  return oauth !== undefined && document?.auth.api_key === undefined && document?.auth.basic === undefined
 }
 
 function refuseLending(app: AnyIntegrationApp, place: BrokerPlace | undefined, { managed_access = "" }: ConnectInput): void {

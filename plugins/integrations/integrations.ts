@@ -13,6 +13,7 @@ import {
   type Vault,
 } from "#core"
 import type { IntegrationRequest } from "./app.ts"
+import { serviceAccountKey } from "./apps/service-account.ts"
 import type { Broker } from "./broker/broker.ts"
 import type { CallGuards } from "./call-guards.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, usedByPipelines, viewOf } from "./connections.ts"
@@ -51,7 +52,7 @@ interface IntegrationsDeps {
   readonly vault: Vault
   readonly http: OutgoingHttp
   readonly apps: OrganizationApps
-  readonly oauth: Pick<OAuth, "access">
+  readonly oauth: Pick<OAuth, "access" | "serviceTokens">
   readonly broker: Pick<Broker, "call">
   readonly works: UnitsOfWork
   readonly clock: Clock
@@ -113,7 +114,15 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     if (connection.broker && connection.credentials === null) return await broker.call(organization, connection, send)
     const credentials = app.credentials.safeParse(openCredentials(vault, organization, connection))
     if (!credentials.success) throw unusable(`The integration "${connection.slug}" has no usable credentials; connect it again.`)
-    return await send(credentials.data)
+    const key = app.serviceAccount && serviceAccountKey(credentials.data)
+    if (!app.serviceAccount || !key) return await send(credentials.data)
+    const { private_key: _, ...given } = credentials.data as Record<string, unknown>
+    const asked = { organization, connection, account: app.serviceAccount, key }
+    const access_token = await oauth.serviceTokens.token(asked)
+    const answer = await send({ ...given, access_token })
+    if (answer.status !== 401) return answer
+    const newer = await oauth.serviceTokens.token(asked, access_token)
+    return await send({ ...given, access_token: newer })
   }
 }
 

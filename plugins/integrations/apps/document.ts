@@ -105,6 +105,13 @@ const BrokerAuth = z
   .strictObject({ integration: z.string().min(1).max(255).describe("Its name at the broker.") })
   .describe("Access is granted at the operator's connection broker, where the service has no OAuth client.")
 
+const ServiceAccount = z
+  .strictObject({
+    token_url: SecureUrl.describe("Takes assertions of the account (RFC 7523) and answers with tokens."),
+    scopes: z.array(z.string().min(1).max(500)).max(100).default([]).describe("Requested for each connection, beside its own."),
+  })
+  .describe("The service-account JSON of the vendor, whose key signs for access tokens.")
+
 const Test = z
   .strictObject({
     method: z.enum(["GET", "HEAD", "POST"]).default("GET"),
@@ -153,8 +160,17 @@ export const AppDocument = z
       .describe("Parts of base_url that each connection gives beside its secret, each with what it is."),
     headers: z.record(HeaderName, z.string().max(1_000)).default({}).describe("Sent with every request. Not for secrets."),
     auth: z
-      .strictObject({ api_key: ApiKey.optional(), basic: Basic.optional(), oauth2: OAuth2.optional(), broker: BrokerAuth.optional() })
-      .refine((kinds) => Object.values(kinds).some((kind) => kind !== undefined), "give at least one of api_key, basic, oauth2, broker"),
+      .strictObject({
+        api_key: ApiKey.optional(),
+        basic: Basic.optional(),
+        service_account: ServiceAccount.optional(),
+        oauth2: OAuth2.optional(),
+        broker: BrokerAuth.optional(),
+      })
+      .refine(
+        (kinds) => Object.values(kinds).some((kind) => kind !== undefined),
+        "give at least one of api_key, basic, service_account, oauth2, broker",
+      ),
     test: Test,
     rate_limits: z.array(RateLimit).max(10).default([]).describe("As the vendor publishes them; calls through a connection keep them."),
   })

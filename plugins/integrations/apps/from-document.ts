@@ -6,6 +6,7 @@ import { type AnyIntegrationApp, defineIntegrationApp } from "../app.ts"
 import { type Base, requestBelow } from "./below-base.ts"
 import { type AppDocument, type Authorise, filled } from "./document.ts"
 import type { OAuthProvider } from "./oauth-provider.ts"
+import { checkServiceAccount, serviceAccountFields, serviceAccountKey, serviceAccountOf } from "./service-account.ts"
 
 /** Host labels: no value can leave its place in the base URL. */
 const Parameter = z
@@ -17,17 +18,24 @@ type Given = Readonly<Record<string, string>>
 
 export function appOf(document: AppDocument): AnyIntegrationApp {
   const { slug, summary, auth } = document
+  const { service_account: account } = auth
+  const serviceAccount = account && serviceAccountOf(account.token_url, account.scopes)
   return defineIntegrationApp({
     name: slug,
     summary,
-    kind: auth.api_key || auth.basic ? "native" : auth.oauth2 ? "oauth" : "broker",
+    kind: auth.api_key || auth.basic || auth.service_account ? "native" : auth.oauth2 ? "oauth" : "broker",
     document,
     ...(auth.oauth2 ? { oauth: providerOf(auth.oauth2, document) } : {}),
+    ...(serviceAccount ? { serviceAccount } : {}),
     credentials: credentialsOf(document),
-    check(given: Given, { http }) {
+    async check(given: Given, { http }) {
       const { url, headers } = baseOf(document, given)
       checkHeaders(headers)
       http.check(url)
+      const key = serviceAccount && serviceAccountKey(given)
+      if (!key) return
+      http.check(serviceAccount.provider.token_endpoint)
+      await checkServiceAccount(serviceAccount, key)
     },
     test: () => document.test,
     request: (given: Given, request, url) => requestBelow({ ...baseOf(document, given), ...(url ? { url } : {}) }, request),
@@ -65,8 +73,9 @@ function credentialsOf({ auth, parameters }: AppDocument): z.ZodType<Given> {
     ...(auth.api_key ? [z.strictObject({ api_key: secret(auth.api_key.label), ...shared })] : []),
     ...(auth.basic ? [z.strictObject({ username: secret(auth.basic.username), password: secret(auth.basic.password), ...shared })] : []),
   ]
-  const [first = z.strictObject({}), second] = kinds
-  return (second ? z.union([first, second]) : first) as z.ZodType<Given>
+  const all = auth.service_account ? [...kinds, z.object({ ...serviceAccountFields, ...shared })] : kinds
+  const [first = z.strictObject({}), ...others] = all
+  return (others.length > 0 ? z.union([first, ...others]) : first) as z.ZodType<Given>
 }
 
 function baseOf(document: AppDocument, given: Given): Base {
@@ -88,6 +97,7 @@ function urlOf({ name, base_url, auth }: AppDocument, given: Given): string {
 
 function sentCredentials({ api_key: key, oauth2 }: AppDocument["auth"], given: Given): Omit<Base, "url"> {
   const { username, password, access_token, api_key = "" } = given
+  if (given["private_key"] !== undefined) return { headers: {} }
   if (access_token !== undefined) return sentSecret(oauth2?.authorise ?? { in: "bearer" }, access_token)
   if (username !== undefined && password !== undefined) return { headers: basicHeader(username, password) }
   return sentSecret(key?.authorise ?? { in: "bearer" }, api_key)

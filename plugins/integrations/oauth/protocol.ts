@@ -42,6 +42,7 @@ interface Exchange {
 /** Longer than most servers take: a response that nobody waits for may hold the only valid refresh token. */
 export const tokenTimeoutMs = 60_000
 const maxAnswerBytes = 262_144
+const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 export class OAuthProtocol {
   readonly #http: OutgoingHttp
@@ -106,6 +107,16 @@ export class OAuthProtocol {
       const registered = { client_id: client.client_id }
       const answer = await oauth.refreshTokenGrantRequest(server, registered, authenticationOf(provider, client), refreshToken, options)
       return answerOf(provider, await oauth.processRefreshTokenResponse(server, registered, answer))
+    })
+  }
+
+  /** Exchanges the assertion of a service account for a token (RFC 7523). Throws GrantRefused if the server refuses the assertion. */
+  async assert(provider: OAuthProvider, issuer: string, assertion: string): Promise<TokenAnswer> {
+    return await this.#asked(provider, undefined, async (server, options) => {
+      const registered = { client_id: issuer }
+      // The assertion names its issuer. The request has no client.
+      const answer = await oauth.genericTokenEndpointRequest(server, registered, () => {}, jwtBearer, { assertion }, options)
+      return answerOf(provider, await oauth.processGenericTokenEndpointResponse(server, registered, answer))
     })
   }
 

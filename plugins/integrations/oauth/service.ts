@@ -23,6 +23,7 @@ import { createOAuthClients } from "./clients.ts"
 import { GrantStore } from "./grant-store.ts"
 import { OAuthProtocol } from "./protocol.ts"
 import { Revocation } from "./revocation.ts"
+import { ServiceTokens } from "./service-tokens.ts"
 
 export interface OAuth {
   /** Whether the app names an authorization server, and there is a client for it. */
@@ -30,6 +31,7 @@ export interface OAuth {
   readonly authorizations: Authorizations
   readonly access: OAuthAccess
   readonly revocation: Revocation
+  readonly serviceTokens: ServiceTokens
 }
 
 export const OAuth = token<OAuth>("OAuth")
@@ -60,5 +62,11 @@ export function createOAuth(deps: OAuthDeps, configured: Readonly<Record<string,
   const parts = { ...shared, revocation }
   const canGrant = async (organization: string, app: AnyIntegrationApp) =>
     app.oauth !== undefined && (await clients.find(organization, app)) !== undefined
-  return { canGrant, authorizations: new Authorizations(parts), access: new OAuthAccess(parts), revocation }
+  return {
+    canGrant,
+    authorizations: new Authorizations(parts),
+    access: new OAuthAccess(parts),
+    revocation,
+    serviceTokens: new ServiceTokens(parts),
+  }
 }

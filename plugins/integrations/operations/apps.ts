@@ -9,7 +9,7 @@ const AppView = z.object({
   name: z.string(),
   summary: z.string(),
   auth_kinds: z
-    .array(z.enum(["api_key", "basic", "custom", "oauth2", "broker"]))
+    .array(z.enum(["api_key", "basic", "service_account", "custom", "oauth2", "broker"]))
     .describe("`custom`: by credentials of a form of its own."),
   credentials_schema: z.record(z.string(), AnyJson).nullable().describe("JSON Schema of `credentials`; null where it takes none."),
   base_url: z.string().describe("Empty where each connection names its own."),
@@ -68,10 +68,11 @@ function viewOf(app: AnyIntegrationApp): AppView {
 
 function authKinds({ kind, document }: AnyIntegrationApp): AppView["auth_kinds"] {
   if (!document) return [kind === "native" ? "custom" : kind === "oauth" ? "oauth2" : "broker"]
-  const { api_key, basic, oauth2, broker } = document.auth
+  const { api_key, basic, service_account, oauth2, broker } = document.auth
   return [
     ...(api_key ? (["api_key"] as const) : []),
     ...(basic ? (["basic"] as const) : []),
+    ...(service_account ? (["service_account"] as const) : []),
     ...(oauth2 ? (["oauth2"] as const) : []),
     ...(broker ? (["broker"] as const) : []),
   ]

@@ -66,7 +66,7 @@ describe("apps", () => {
     ]
     expect(apps.map(({ slug }) => slug)).to.deep.equal(["acme-crm", ...shipped, "http"].sort())
     const by = new Map(apps.map((app) => [app.slug, app]))
-    expect(by.get("google")).to.deep.include({ auth_kinds: ["oauth2"], credentials_schema: null })
+    expect(by.get("google")).to.deep.include({ auth_kinds: ["service_account", "oauth2"] })
     expect(by.get("slack")?.auth_kinds).to.deep.equal(["api_key", "oauth2"])
     expect(by.get("twilio")?.credentials_schema?.required).to.deep.equal(["username", "password"])
     expect(by.get("acme-crm")?.credentials_schema?.required).to.deep.equal(["api_key", "region"])
@@ -179,7 +179,7 @@ describe("apps", () => {
       [
         "no way to authorise",
         own.replace(/ {2}api_key.*\n/, "  {}\n"),
-        /acme\.yaml:7:1: auth: Give at least one of api_key, basic, oauth2/,
+        /acme\.yaml:7:1: auth: Give at least one of api_key, basic, service_account, oauth2/,
       ],
       [
         "a test path that is a URL",

@@ -137,6 +137,9 @@ const noOAuth = {
   get access(): never {
     throw new Error("No app of this desk is connected by OAuth.")
   },
+  get serviceTokens(): never {
+    throw new Error("No app of this desk takes service accounts.")
+  },
 }
 
 const noBroker = {
