@@ -37,7 +37,7 @@ function Figures({ of }: { readonly of: ReadonlyMap<string, unknown> }) {
     <div class="figures">
       <Figure label="visitors" value={number("visitors")} />
       <Figure label="leads" value={number("leads")} />
-      <Figure label="leads without a view" value={number("leads without a view")} />
+      {number("leads without a view") > 0 && <Figure label="leads without a view" value={number("leads without a view")} />}
       <Figure label="of visitors became leads" value={formatShare(number("conversion"))} />
       {Object.entries(bounds).map(([name, [good, poor]]) => {
         const value = of.get(name)
