@@ -16,7 +16,7 @@ export interface Budgets {
 }
 
 /** A budget of its own that a call is charged to beside its organization's, such as a workstream's. */
-export interface Account extends Limited {
+export interface Account extends Omit<Limited, "book"> {
   /** Stages what a call cost. */
   pay(work: UnitOfWork, millicents: number): void
 }
@@ -59,7 +59,7 @@ export class Budget {
   /** Takes the call out of the day's rest, and the account's, while `run` runs. Throws `resource_exhausted` where too little is left. */
   async reserve<T>(organization: string, call: HeldCall, account: Account | undefined, run: (settle: Settle) => Promise<T>): Promise<T> {
     const { holds, works } = this.#deps
-    const limits = [this.#dayOf(organization), ...(account ? [account] : [])]
+    const limits = [this.#dayOf(organization), ...(account ? [limitedBy(account)] : [])]
     await holds.take(organization, call, limits)
     let isSettled = false
     try {
@@ -80,8 +80,14 @@ export class Budget {
 
   #dayOf(organization: string): Limited {
     const id = this.#idOf(organization)
+    const day = this.#today()
     return {
       id,
+      book(work, cost, calls) {
+        const $inc = { millicents: cost, calls }
+        const $setOnInsert = { input_tokens: 0, output_tokens: 0 }
+        work.in(DayCostCollection, organization).update(id, { $set: { day }, $inc, $setOnInsert }, { upsert: true })
+      },
       check: async (asked) => {
         const spent = (await this.#deps.store.open(DayCostCollection, organization).get(id))?.millicents ?? 0
         if (spent + asked > this.#deps.limits.max_day_millicents) throw this.#exhausted(spent, asked)
@@ -113,6 +119,10 @@ export class Budget {
   #idOf(organization: string): string {
     return `${organization}:${this.#today()}`
   }
+}
+
+function limitedBy(account: Account): Limited {
+  return { id: account.id, check: (asked) => account.check(asked), book: (work, cost) => account.pay(work, cost) }
 }
 
 function millicents(value: number): string {

@@ -1,5 +1,6 @@
 // What calls of models in progress may cost at most, reserved in the store before they are made, so that the nodes together
-// pass no limit. A call that its node took with it counts until it would have timed out, or until its repeat takes its place.
+// pass no limit. A call that a killed node took along may have been paid for. It counts until it is booked as spent: when its
+// repeat starts, or after the time by which it would have ended, with the next call.
 import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 
 interface HeldCalls extends Document {
@@ -25,6 +26,8 @@ export interface Limited {
   readonly id: string
   /** Throws AppError where so many millicents are not left. */
   check(millicents: number): Promise<void>
+  /** Stages what calls cost at most that were lost with their node. */
+  book(work: UnitOfWork, millicents: number, calls: number): void
 }
 
 export interface HeldCall {
@@ -40,7 +43,8 @@ interface HoldsDeps {
   readonly works: UnitsOfWork
 }
 
-const keptMs = 2 * 86_400_000
+/** Lost calls are not forgotten before they are booked. */
+const keptMs = 400 * 86_400_000
 /** Checks in a row during which other calls end. */
 const maxTries = 50
 
@@ -81,7 +85,7 @@ export class Holds {
       const found = await this.#checked(organization, call, limits)
       // What costs nothing needs no place.
       if (call.millicents === 0) return
-      for (const [at, limit] of limits.entries()) this.#put(work, organization, limit.id, found[at], call)
+      for (const [at, limit] of limits.entries()) this.#put(work, organization, limit, found[at], call)
     })
   }
 
@@ -91,7 +95,7 @@ export class Holds {
       // Before what was spent is read: a call that is paid in between counts twice here, and not at all the other way around.
       const found = await this.#read(organization, limits)
       try {
-        for (const [at, limit] of limits.entries()) await limit.check(this.#sum(found[at], call.id) + call.millicents)
+        for (const [at, limit] of limits.entries()) await limit.check(this.#sum(found[at]) + call.millicents)
         return found
       } catch (error) {
         if (tries >= maxTries || !(await this.#hasChanged(organization, limits, found))) throw error
@@ -108,25 +112,33 @@ export class Holds {
     return JSON.stringify(await this.#read(organization, limits)) !== JSON.stringify(before)
   }
 
-  #sum(held: HeldCalls | undefined, except = ""): number {
-    const now = timestamp(this.#deps.clock.now())
-    const calls = Object.entries(held?.calls ?? {}).filter(([id, { until }]) => id !== except && until > now)
-    return calls.reduce((sum, [, { millicents }]) => sum + millicents, 0)
+  /** With lost calls that are not booked yet. */
+  #sum(held: HeldCalls | undefined): number {
+    return Object.values(held?.calls ?? {}).reduce((sum, { millicents }) => sum + millicents, 0)
   }
 
-  #put(work: UnitOfWork, organization: string, id: string, held: HeldCalls | undefined, call: HeldCall): void {
+  #put(work: UnitOfWork, organization: string, limit: Limited, held: HeldCalls | undefined, call: HeldCall): void {
     const now = this.#deps.clock.now()
-    const until = timestamp(now + call.forMs)
-    const entry = { millicents: call.millicents, until }
+    const entry = { millicents: call.millicents, until: timestamp(now + call.forMs) }
     const expires_at = timestamp(now + keptMs)
     const collection = work.in(HeldCallsCollection, organization)
     if (!held) {
-      collection.insert({ id, version: 1, calls: { [call.id]: entry }, expires_at })
+      collection.insert({ id: limit.id, version: 1, calls: { [call.id]: entry }, expires_at })
       return
     }
-    const over = Object.entries(held.calls).filter(([other, one]) => other !== call.id && one.until <= timestamp(now))
-    const $unset = Object.fromEntries(over.map(([other]) => [`calls.${other}`, true as const]))
+    const lost = Object.entries(held.calls).filter(([id, { until }]) => id === call.id || until <= timestamp(now))
+    if (lost.length > 0) {
+      const millicents = lost.reduce((sum, [, one]) => sum + one.millicents, 0)
+      limit.book(work, millicents, lost.length)
+    }
+    const $unset = Object.fromEntries(lost.filter(([id]) => id !== call.id).map(([id]) => [`calls.${id}`, true as const]))
     const update = { $set: { [`calls.${call.id}`]: entry, version: held.version + 1, expires_at }, $unset }
-    collection.update(id, update, { where: { version: held.version } })
+    collection.update(limit.id, update, { where: { version: held.version } })
   }
+}
+
+/** Millicents and number of calls whose node ended and that are not booked yet. */
+export function lostCalls(held: HeldCalls, now: string): { readonly millicents: number; readonly calls: number } {
+  const lost = Object.values(held.calls).filter(({ until }) => until <= now)
+  return { millicents: lost.reduce((sum, one) => sum + one.millicents, 0), calls: lost.length }
 }

@@ -1,7 +1,8 @@
 // What models the service has, and what the organization spent on them.
 import { z } from "zod"
-import { defineOperation, Store, token } from "#core"
+import { Clock, defineOperation, Store, timestamp, token } from "#core"
 import { DayCostCollection } from "./collections.ts"
+import { HeldCallsCollection, lostCalls } from "./holds.ts"
 import { type ModelSettings, type Purpose, purposes } from "./settings.ts"
 
 export const ModelsConfigured = token<ModelSettings>("models configured")
@@ -18,7 +19,9 @@ const Day = z.object({
   calls: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),
-  millicents: z.number().describe("By the configured prices; 1/100,000 of a dollar."),
+  millicents: z
+    .number()
+    .describe("By the configured prices; 1/100,000 of a dollar. Calls that a killed node took along count as their estimate."),
 })
 
 export const listModels = defineOperation({
@@ -34,9 +37,23 @@ export const listModels = defineOperation({
     max_day_millicents: z.number().describe("What the organization's calls may cost in a day."),
   }),
   errors: [],
-  inject: { store: Store, settings: ModelsConfigured },
-  async handle({ caller, deps: { store, settings } }) {
-    const days = await store.open(DayCostCollection, caller.organization.id).find({}, { sort: { day: -1 }, limit: 30 })
+  inject: { store: Store, settings: ModelsConfigured, clock: Clock },
+  async handle({ caller, deps: { store, settings, clock } }) {
+    const organization = caller.organization.id
+    const days = await store.open(DayCostCollection, organization).find({}, { sort: { day: -1 }, limit: 30 })
+    const now = timestamp(clock.now())
+    const ids = [...new Set([`${organization}:${now.slice(0, 10)}`, ...days.map(({ id }) => id)])]
+    const held = await store.open(HeldCallsCollection, organization).find({ id: { $in: ids } }, { limit: ids.length })
+    for (const one of held) {
+      const lost = lostCalls(one, now)
+      if (lost.calls === 0) continue
+      const day = days.find(({ id }) => id === one.id)
+      const none = { id: one.id, day: one.id.slice(-10), input_tokens: 0, output_tokens: 0, millicents: 0, calls: 0 }
+      const { millicents, calls } = day ?? none
+      const sum = { ...(day ?? none), millicents: millicents + lost.millicents, calls: calls + lost.calls }
+      if (day) days[days.indexOf(day)] = sum
+      else days.unshift(sum)
+    }
     const models = [...purposes.map((purpose) => languageModel(settings, purpose)), embeddingModel(settings)]
     return {
       models,
