@@ -2,4 +2,4 @@
 import "./node-version.js"
 import "./compile-cache.js"
 
-await import("./supervise.ts")
+await import("./supervisor.ts")

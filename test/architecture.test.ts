@@ -78,8 +78,8 @@ describe("architecture", () => {
   it("lets a module of core import only the modules below it", () => {
     const wrong = refused(core, ({ kind, target }, { path }) => {
       const [from, to] = [moduleOf(path), moduleOf(target)]
-      // The command's `start` is the one way into supervise.ts from a module.
-      if (kind !== "file" || from === undefined || (from === "cli" && target === "core/supervise.ts")) return false
+      // The command's `start` is the one way into supervisor.ts from a module.
+      if (kind !== "file" || from === undefined || (from === "cli" && target === "core/supervisor.ts")) return false
       return to === undefined || (to !== from && !(mayImport[from] ?? []).includes(to))
     })
     expect(wrong).to.deep.equal([])

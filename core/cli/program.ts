@@ -65,7 +65,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
     .command("start")
     .description("Start the service. It starts again after a fault.")
     .action(async () => {
-      await import("../supervise.ts")
+      await import("../supervisor.ts")
     })
 
   program

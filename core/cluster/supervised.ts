@@ -1,4 +1,4 @@
-// The service's side of its supervisor (core/supervise.ts): when to stop, and that it listens.
+// The service's side of its supervisor (core/supervisor.ts): when to stop, and that it listens.
 
 /** Environment variable of a supervised service. */
 export const supervisedVariable = "SUPERVISED"
