@@ -10,9 +10,10 @@ import type { AnyPlugin } from "../contract/registrar.ts"
 import { App } from "../kernel/app.ts"
 import { Clock, systemClock } from "../kernel/clock.ts"
 import { BootError, type CoreConfig, Settings } from "../kernel/config.ts"
-import { Container } from "../kernel/di.ts"
+import { Container, token } from "../kernel/di.ts"
 import { Ids, timeOrderedIds } from "../kernel/ids.ts"
 import { Log, type Logger } from "../kernel/log.ts"
+import { MainThreadWatch } from "../kernel/main-thread.ts"
 import { Registry } from "../kernel/registry.ts"
 import type { Sandbox } from "../pipeline/sandbox/sandbox.ts"
 import type { LiveMessageDocument } from "../surface/live/messages.ts"
@@ -23,6 +24,8 @@ import { loadPlugins, registerPlugins } from "./plugins.ts"
 import { provideStorage, type StoragePatience } from "./storage.ts"
 import { provideCalls, provideServer } from "./surface.ts"
 import { provideVault } from "./vault.ts"
+
+const MainThread = token<MainThreadWatch>("MainThread")
 
 export interface BuildArgs {
   readonly config: CoreConfig
@@ -77,6 +80,12 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.value(Declarations, registry)
   container.value(Outgoing, { capture: args.capture })
   container.provide(Metrics, { create: () => metricsRegistry() })
+  container.provide(MainThread, {
+    inject: { log: Log, metrics: Metrics },
+    create: (deps) => new MainThreadWatch(deps),
+    start: (watch) => watch.start(),
+    stop: (watch) => watch.stop(),
+  })
   provideDestinations(container)
   provideVault(container, production)
   const processId = ids.uuid()

@@ -215,8 +215,10 @@ export class DurableQueue implements JobQueue {
     // Its lease may have expired while it waited here; another node may then have been at it.
     const remembered = doc.run_at > timestamp(this.#args.clock.now()) ? this.#remembered.get(doc) : undefined
     this.#remembered.delete(doc)
+    const known = this.#args.jobs.has(doc.type) ? doc.type : "unknown"
+    const work = { operation: `job ${known}`, organization: doc.organization ?? "" }
     const args = { ...this.#args, remembered, keeps: (milliseconds: number) => this.#keeps(milliseconds) }
-    const done = runOutsideRequests(() => attempt(args, doc, stop)).then((next) => {
+    const done = runOutsideRequests(() => attempt(args, doc, stop), work).then((next) => {
       this.#running.delete(doc.id)
       turn.done()
       this.#held.release(doc)

@@ -4,6 +4,7 @@ import type { CollectionSpec, Document } from "../contract/collection.ts"
 import type { Collection, Commit, CommitResult, Filter, FindOptions, Scalar, Store } from "../contract/store.ts"
 import { arrivals, type Clock } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
+import { workGoesOn } from "../kernel/request-scope.ts"
 import { GroupCommit, type GroupCommitLimits, type GroupObserver } from "./commit.ts"
 import { withStoredTimes } from "./compared-times.ts"
 import type { DriverQuery, StorageDriver } from "./driver.ts"
@@ -182,6 +183,7 @@ class OpenCollection<D extends Document> implements Collection<D> {
 
   async #query(query: Omit<DriverQuery, "collection" | "organization">): Promise<D[]> {
     const found = await this.#reads.driver.find({ ...query, collection: this.#spec, organization: this.#organization })
+    workGoesOn()
     const { restore } = this.#spec
     return (restore ? found.map(restore) : found) as D[]
   }

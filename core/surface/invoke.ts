@@ -10,6 +10,7 @@ import type { Clock } from "../kernel/clock.ts"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
+import { nameWork } from "../kernel/request-scope.ts"
 import { inSpan } from "../kernel/tracing.ts"
 import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
@@ -113,12 +114,14 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const authenticate = () => deps.authenticator.authenticate(credentials)
     const caller = await (deps.addresses?.guard(credentials.address, authenticate) ?? authenticate())
     const { quotas, refusal } = await limits.take(caller)
+    nameWork({ organization: caller.organization.id })
     options.quotas?.(quotas)
     if (refusal) throw refusal
     return caller
   }
 
   async function perform(operation: AnyOperation, given: unknown, caller: Caller, options: InvokeOptions): Promise<CallAnswer> {
+    nameWork({ operation: operation.name, organization: caller.organization.id })
     if (options.authorised !== true) authorise(operation.access, caller, operation.name)
     const raw = cleared(operation, given, caller)
     const input: unknown = await parseInput(operation.input, raw)

@@ -7,6 +7,7 @@ import type { AnyOperation } from "../contract/operation.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
+import { nameWork } from "../kernel/request-scope.ts"
 import { fromHeaders, inSpan, SpanKind } from "../kernel/tracing.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { authorise } from "./call/authorise.ts"
@@ -126,6 +127,7 @@ interface Called {
 async function answer(deps: RestDeps, called: Called, request: Request, response: Response): Promise<void> {
   const { http, name } = called.operation
   response.locals["operation"] = name
+  nameWork({ operation: name })
   const span = { kind: SpanKind.SERVER, attributes: () => ({ "millrace.request_id": String(response.locals["requestId"]) }) }
   const result = await fromHeaders(request.headers, () =>
     inSpan(`${http.method} ${http.path}`, span, () => perform(deps, called, request, response)),

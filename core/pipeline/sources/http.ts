@@ -167,7 +167,12 @@ export class HttpSource implements InboundHandler {
       return
     }
     exchange.slot = loaded.stored
-    const answer = runInRequest(exchange.scope, () => this.#received(exchange, loaded, read, sent))
+    const { scope } = exchange
+    if (scope) {
+      scope.operation = "inbound"
+      scope.organization = loaded.stored.organization.id
+    }
+    const answer = runInRequest(scope, () => this.#received(exchange, loaded, read, sent))
     if (!answer) {
       this.#unknown(exchange)
       return

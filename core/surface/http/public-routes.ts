@@ -8,6 +8,7 @@ import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { bodyOf } from "../../kernel/read-body.ts"
+import { nameWork } from "../../kernel/request-scope.ts"
 import type { AddressLimits } from "../call/address-limits.ts"
 import { mayBeCompressed, variesByEncoding } from "./compression.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
@@ -61,6 +62,7 @@ export function publicRoutes(deps: PublicRoutesDeps): (request: Request, respons
 
 async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, request: Request, response: Response): Promise<void> {
   response.locals["operation"] = route.name
+  nameWork({ operation: route.name })
   const address = deps.addressOf(request)
   await deps.addresses.take(address)
   const requestId = String(response.locals["requestId"])

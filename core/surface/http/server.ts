@@ -160,6 +160,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
 /** A request as the scope of its promises. */
 class HttpScope implements RequestScope {
+  operation = "http"
+  organization = ""
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
 

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto"
 import { AppError } from "../../kernel/errors.ts"
 import { FairLimiter } from "../../kernel/fair-limiter.ts"
 import { giveWay } from "../../kernel/give-way.ts"
+import { runOutsideRequests } from "../../kernel/request-scope.ts"
 import type { AddressLimits } from "../call/address-limits.ts"
 import type { RateLimits } from "../call/rate-limit.ts"
 import type { Guest } from "./admission.ts"
@@ -43,7 +44,7 @@ export class RequestLimits {
     const organization = guest.kind === "caller" ? guest.caller.organization.id : guest.organization
     return this.#turns.run({ organization }, async () => {
       await giveWay()
-      return await run()
+      return await runOutsideRequests(run, { operation: "live request", organization })
     })
   }
 
@@ -53,7 +54,7 @@ export class RequestLimits {
     const key = typeof given === "string" ? createHash("sha256").update(given).digest("base64") : ""
     return this.#handshakes.run({ organization: key === "" ? address : key, key: address }, async () => {
       await giveWay()
-      return await run()
+      return await runOutsideRequests(run, { operation: "live handshake", organization: "" })
     })
   }
 }

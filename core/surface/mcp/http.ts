@@ -13,6 +13,7 @@ import type { Caller, Credentials } from "../../contract/caller.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { nameWork } from "../../kernel/request-scope.ts"
 import { fromHeaders } from "../../kernel/tracing.ts"
 import { authorise } from "../call/authorise.ts"
 import { rateLimitHeaders } from "../call/rate-limit.ts"
@@ -97,6 +98,7 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
 
   async function handle(request: HttpRequest, response: HttpResponse): Promise<void> {
     response.locals["operation"] = "mcp"
+    nameWork({ operation: "mcp" })
     refuseForeignOrigin(request, { origins: deps.corsOrigins, publicUrl: deps.publicUrl() })
     if (request.method !== "POST") throw methodNotAllowed(request.method, "/mcp", mcpMethods)
     const credentials = credentialsOf(request, response, { surface: "mcp", log: deps.log, address: deps.addressOf(request) })

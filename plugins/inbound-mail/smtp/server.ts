@@ -6,6 +6,7 @@ import { Counter } from "prom-client"
 import type { SMTPServer, SMTPServerSession } from "smtp-server"
 import type { Clock, Logger } from "#core"
 import type { Metrics } from "#core/engine"
+import { runOutsideRequests } from "#core/engine"
 import type { Settings } from "../settings.ts"
 import type { Acceptance } from "./acceptance.ts"
 import type { SmtpLimits } from "./limits.ts"
@@ -117,7 +118,8 @@ export class MailServer {
       },
       onMailFrom: (_address, { remoteAddress }, done) => answer(limits.message(remoteAddress), done),
       onRcptTo: ({ address }, _session, done) => answer(acceptance.route(address), done),
-      onData: (stream, session, done) => answer(taken(stream, session), done),
+      onData: (stream, session, done) =>
+        runOutsideRequests(() => answer(taken(stream, session), done), { operation: "mail", organization: "" }),
     })
   }
 

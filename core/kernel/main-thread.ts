@@ -1,0 +1,76 @@
+// Watches the main thread. While one piece of work runs, nobody else is served: a stretch of more than 50 ms of processor
+// time is counted by operation, and a line of the log names the organization.
+import { Histogram, type Registry } from "prom-client"
+import type { Logger } from "./log.ts"
+import { type Marked, takeLongest } from "./request-scope.ts"
+
+/** Between two looks. A look that comes late finds a stretch. */
+const lookMs = 20
+const maxStretchMs = 50
+/** At most one line of the log in this time. */
+const lineMs = 10_000
+
+export interface MainThreadDeps {
+  readonly log: Logger
+  readonly metrics: Registry
+}
+
+export class MainThreadWatch {
+  readonly #log: Logger
+  readonly #seconds: Histogram<"operation">
+  #timer: NodeJS.Timeout | undefined
+  #used = process.threadCpuUsage()
+  #due = 0
+  #lastLine = Number.NEGATIVE_INFINITY
+  #unlogged = 0
+
+  constructor({ log, metrics }: MainThreadDeps) {
+    this.#log = log
+    this.#seconds = new Histogram({
+      name: "millrace_main_thread_stretch_seconds",
+      help: "Processor time of stretches of more than 50 ms that kept the main thread from other work, by operation.",
+      labelNames: ["operation"],
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [metrics],
+    })
+  }
+
+  /** Real time: what it measures is the processor's. */
+  start(): void {
+    const now = performance.now()
+    takeLongest(now)
+    this.#used = process.threadCpuUsage()
+    this.#due = now + lookMs
+    this.#timer = setInterval(() => this.#look(), lookMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #look(): void {
+    const now = performance.now()
+    const { user, system } = process.threadCpuUsage(this.#used)
+    this.#used = process.threadCpuUsage()
+    // The timer was due during the stretch: what ran before it was due is not a part of the wait.
+    const stretchMs = Math.min((user + system) / 1_000, now - this.#due + lookMs)
+    this.#due = now + lookMs
+    const marked = takeLongest(now)
+    if (stretchMs > maxStretchMs) this.#report(stretchMs, marked)
+  }
+
+  #report(stretchMs: number, { operation, organization }: Marked): void {
+    this.#seconds.observe({ operation }, stretchMs / 1_000)
+    const now = performance.now()
+    if (now - this.#lastLine < lineMs) {
+      this.#unlogged++
+      return
+    }
+    const line = { operation, organization, cpu_ms: Math.round(stretchMs), unlogged: this.#unlogged }
+    // The service's own, such as its start, is nobody's fault.
+    const level = operation === "service" ? "debug" : "warn"
+    this.#log[level](line, "one piece of work kept the main thread from all others")
+    this.#lastLine = now
+    this.#unlogged = 0
+  }
+}
