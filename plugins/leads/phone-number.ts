@@ -7,8 +7,8 @@ import { visibleText } from "../email/index.ts"
 const maxLength = 80
 
 /**
- * Returns E.164, with `;ext=` for an extension. Returns undefined for text that is no valid number of its country.
- * `region` is the country of numbers without a country code. Placeholders, dates and order numbers are no numbers.
+ * Returns E.164, with `;ext=` for an extension. Returns undefined if the number is not valid in its country.
+ * `region` is the country of numbers without a country code. Placeholders, dates and order numbers do not count.
  */
 export function validPhone(text: string, region: string): string | undefined {
   const written = plainNumber(text)
