@@ -23,6 +23,10 @@ export interface Gate {
 export interface OperationGate<I, O> extends Gate {
   /** What the call would do, in a sentence for the person who decides. */
   what(input: I): string
+  /** Who the call reaches beside its input, such as a connection with its revision and host. The call is refused if it changed since. */
+  target?(input: I, args: { readonly organization: string; readonly deps: Record<string, unknown> }): Promise<Json>
+  /** Fields that hold the text of a mail or message. Whoever approves a call reads them in full. */
+  readonly contents?: readonly string[]
   /** The answer of a call that waits. */
   pending(filed: FiledApproval): O
 }
@@ -52,6 +56,9 @@ export interface HeldWork {
   readonly requester: Requester
   /** Exactly what would be done. */
   readonly input: Json
+  /** Who it reaches beside the input; see `Action`. */
+  readonly target?: Json
+  readonly contents?: readonly string[]
   /** Id of the queued job that goes on after the decision; it is made due then. */
   readonly job: string
 }
@@ -70,7 +77,7 @@ export interface FiledApproval {
 export type Decision =
   | { readonly state: "pending"; readonly expires_at: string }
   /** `role`: the most that who asked may still do; undefined where nobody did. */
-  | { readonly state: "approved"; readonly input: Json; readonly digest: string; readonly role?: Role }
+  | { readonly state: "approved"; readonly input: Json; readonly target: Json; readonly digest: string; readonly role?: Role }
   /** `revoked`: approved, but who asked may not ask any longer. */
   | { readonly state: "rejected" | "expired" | "revoked"; readonly note: string }
 
@@ -95,6 +102,12 @@ export function notApproved({ state, note }: Extract<Decision, { note: string }>
   const { reason, verb } = refusals[state]
   const message = `The approval ${verb}${note === "" ? "" : ` ${note}`}`
   return new AppError("failed_precondition", message, { reason, approval_id, retryable: false })
+}
+
+/** Refuses approved work whose target is another now. Retrying cannot help. */
+export function targetChanged(approval_id: string, target: Json): AppError {
+  const message = `The target changed after approval was asked for; it was ${JSON.stringify(target)}. Ask again for approval.`
+  return new AppError("failed_precondition", message, { reason: "target_changed", approval_id, retryable: false })
 }
 
 /** Keeps what waits, and tells how it was decided. */

@@ -47,7 +47,7 @@ export const approvedCall = defineJob({
       log,
     }
     const result = await invoker
-      .performApproved(operation, decision.input, caller, { work, callId: approval_id, signal })
+      .performApproved(operation, decision.input, caller, { work, callId: approval_id, signal, target: decision.target })
       .catch((cause: unknown) => {
         const error = asAppError(cause)
         throw passing.has(error.code)

@@ -1,7 +1,9 @@
 // The one call path. REST, MCP, the CLI and sockets all come through here: authenticate, rate limit, authorise, parse,
 // idempotency, handle, check the output, commit, answer. Nothing here knows HTTP.
+import { isDeepStrictEqual } from "node:util"
 import type { Authenticator, Caller, Credentials } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
+import { targetChanged } from "../contract/gate.ts"
 import type { AnyOperation, Streamed } from "../contract/operation.ts"
 import type { RateLimiter } from "../contract/rate-limiter.ts"
 import type { Store } from "../contract/store.ts"
@@ -16,7 +18,7 @@ import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { audit, changesOf } from "./call/audit.ts"
 import { authorise } from "./call/authorise.ts"
-import { auditedOf, type Gating, heldBack } from "./call/gated.ts"
+import { auditedOf, type Gating, heldBack, targetOf } from "./call/gated.ts"
 import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
 import { type Quota, RateLimits } from "./call/rate-limit.ts"
@@ -81,6 +83,8 @@ export interface ApprovedCall {
   /** The approval's id. */
   readonly callId: string
   readonly signal: AbortSignal
+  /** Who the call reached when approval was asked for. */
+  readonly target: Json
 }
 
 interface Call {
@@ -180,7 +184,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const { operation, caller, input, signal, claim } = call
     const work = new StagedWork(deps.ids.uuid())
     const callId = claim?.id ?? work.id
-    const held = operation.gate ? await heldBack({ operation, caller, input, work }, deps.gating?.()) : undefined
+    const held = operation.gate ? await heldBack({ operation, caller, input, work, deps: depsOf(operation) }, deps.gating?.()) : undefined
     const result: unknown = held ? held.answer : await operation.handle({ input, caller, deps: depsOf(operation), work, signal, callId })
     const status = operation.http.status ?? 200
     if (operation.streams) {
@@ -197,6 +201,8 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   async function performApproved(operation: AnyOperation, given: unknown, caller: Caller, job: ApprovedCall): Promise<Json> {
     authorise(operation.access, caller, operation.name)
     const input: unknown = await parseInput(operation.input, given)
+    const target = await targetOf(operation, input, { organization: caller.organization.id, deps: depsOf(operation) })
+    if (!isDeepStrictEqual(target, job.target)) throw targetChanged(job.callId, job.target)
     const result: unknown = await operation.handle({ input, caller, deps: depsOf(operation), ...job })
     const { body } = jsonAnswer(200, await checkedOutput(operation, result))
     await audited(job.work, { operation, caller, input })

@@ -1,5 +1,6 @@
 // The service behind gates: files what waits, tells how it was decided, and keeps how it ended.
 import { createHmac, randomBytes } from "node:crypto"
+import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import {
   AppError,
@@ -26,7 +27,6 @@ import {
   type FiledApproval,
   type Gatekeeper,
   type HeldWork,
-  namesSecret,
   type Receipt,
   redactSecrets,
 } from "#core/engine"
@@ -35,6 +35,7 @@ import type { ApiKeys, Principals, Standing } from "../organizations/index.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection, type ApprovalState, digestKeyContext, type StoredApproval, sealContext } from "./collections.ts"
 import { stageNotice } from "./notice.ts"
+import { shownInput } from "./shown-input.ts"
 import { refuseHalves } from "./storable.ts"
 
 /** The job that notes that nobody decided in time. */
@@ -78,12 +79,14 @@ export class Approvals implements Gatekeeper {
   file(work: UnitOfWork, organization: string, id: string, held: HeldWork): FiledApproval {
     const now = this.#services.clock.now()
     const expiresAt = now + this.#services.expireMs
-    const { gate, input, ...asked } = held
+    const { gate, input, target = null, contents = [], ...asked } = held
     refuseHalves(input)
     const key = randomBytes(digestKeyBytes)
     const approval: StoredApproval = {
       ...asked,
-      ...this.#kept(id, input, key),
+      ...this.#kept({ id, target, contents: [...contents] }, input, key),
+      target,
+      contents: [...contents],
       digest_key: { sealed: this.#services.vault.seal(key.toString("base64"), digestKeyContext(id)) },
       id,
       state: "pending",
@@ -112,7 +115,7 @@ export class Approvals implements Gatekeeper {
     if (state === "pending") return { state, expires_at: approval.expires_at }
     if (state === "rejected" || state === "expired") return { state, note: approval.note || (approval.receipt?.error?.message ?? "") }
     const input = this.inputOf(approval)
-    if (!sameBytes(digestOf(input, this.#digestKey(approval)), approval.digest)) {
+    if (!sameBytes(digestOf({ input, target: approval.target }, this.#digestKey(approval)), approval.digest)) {
       throw new AppError("data_loss", `What is kept of the approval ${id} is not what was approved; it is not carried out.`, {
         reason: "approval_damaged",
         retryable: false,
@@ -120,7 +123,13 @@ export class Approvals implements Gatekeeper {
     }
     const standing = await this.#standing(organization, approval)
     if (standing && standing.role === undefined) return { state: "revoked", note: standing.lost }
-    return { state: "approved", input, digest: approval.digest, ...(standing ? { role: standing.role } : {}) }
+    return {
+      state: "approved",
+      input,
+      target: approval.target ?? null,
+      digest: approval.digest,
+      ...(standing ? { role: standing.role } : {}),
+    }
   }
 
   /** Undefined if a pipeline or the service itself asked. */
@@ -190,7 +199,7 @@ export class Approvals implements Gatekeeper {
       note,
       decided_by: by,
       decided_at: timestamp(this.#services.clock.now()),
-      ...(edited === undefined ? {} : { ...this.#kept(approval.id, edited, this.#digestKey(approval)), asked_digest: approval.digest }),
+      ...(edited === undefined ? {} : { ...this.#kept(approval, edited, this.#digestKey(approval)), asked_digest: approval.digest }),
     }
     work.in(ApprovalCollection, organization).update(approval.id, { $set: changesOf(changed) }, { where: { state: "pending" } })
     this.#services.queue.hasten(work, approval.job)
@@ -237,10 +246,15 @@ export class Approvals implements Gatekeeper {
     return sealed === null ? input : (JSON.parse(this.#services.vault.open(sealed, sealContext(id))) as Json)
   }
 
-  #kept(id: string, input: Json, key: Buffer): Pick<StoredApproval, "input" | "sealed" | "digest"> {
-    const digest = digestOf(input, key)
-    if (!namesSecret(input)) return { input, sealed: null, digest }
-    return { input: redactSecrets(input), sealed: this.#services.vault.seal(JSON.stringify(input), sealContext(id)), digest }
+  #kept(
+    { id, target, contents = [] }: Pick<StoredApproval, "id" | "target" | "contents">,
+    exact: Json,
+    key: Buffer,
+  ): Pick<StoredApproval, "input" | "hidden" | "sealed" | "digest"> {
+    const digest = digestOf({ input: exact, target }, key)
+    const { input, hidden } = shownInput(exact, contents)
+    if (isDeepStrictEqual(input, exact)) return { input: exact, hidden: [], sealed: null, digest }
+    return { input, hidden, sealed: this.#services.vault.seal(JSON.stringify(exact), sealContext(id)), digest }
   }
 
   #digestKey({ id, digest_key }: StoredApproval): Buffer {
@@ -258,8 +272,10 @@ function expiryOf(approvalId: string): string {
   return derivedUuid(approvalId, "expires")
 }
 
-function digestOf(input: Json, key: Buffer): string {
-  return createHmac("sha256", key).update(canonicalJson(input)).digest("hex")
+function digestOf({ input, target }: { input: Json; target: Json | undefined }, key: Buffer): string {
+  const hash = createHmac("sha256", key).update(canonicalJson(input))
+  if (target !== null && target !== undefined) hash.update("\n").update(canonicalJson(target))
+  return hash.digest("hex")
 }
 
 export const ApprovalsToken = token<Approvals>("Approvals")

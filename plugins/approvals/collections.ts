@@ -1,5 +1,6 @@
 // Approvals: what waits or waited for a person, with exactly what would be done, the decision and how it ended.
 import { type Document, defineCollection, type Json, type Sealed } from "#core"
+import type { Hidden } from "./shown-input.ts"
 
 export const states = ["pending", "approved", "rejected", "expired", "done", "failed"] as const
 export type ApprovalState = (typeof states)[number]
@@ -14,6 +15,12 @@ export interface StoredApproval extends Document {
   requester: { credential_id: string | null; user_id: string | null; surface: string }
   /** As people see it: what is named like a secret is redacted. */
   input: Json
+  /** Values that are redacted. Absent in older approvals. */
+  hidden?: Hidden[]
+  /** Who it reaches beside the input. Absent in older approvals. */
+  target?: Json
+  /** Fields that hold the text of a mail or message; they are shown in full. */
+  contents?: string[]
   /** What would be done, exactly, sealed where the input names a secret; then `input` is not it. */
   sealed: Sealed | null
   /** HMAC-SHA-256 of the input that is decided about; after an edit, of the edited one. */

@@ -28,8 +28,16 @@ const Approval = z
       user_id: z.string().nullable(),
       surface: z.string(),
     }),
-    input: AnyJson.describe("Exactly what would be done, but for values that are named like secrets."),
-    digest: z.string().describe("HMAC-SHA-256 of the exact input: the same here, on the job and on the receipt."),
+    input: AnyJson.describe(
+      "Exactly what would be done, but for values that are named like secrets. Texts of mails and messages are shown in full.",
+    ),
+    hidden: z
+      .array(z.object({ path: z.string().describe("Dotted path in `input`."), characters: z.int() }))
+      .describe("Values of `input` that are redacted, with their number of characters."),
+    target: AnyJson.describe(
+      "Who it reaches beside the input: connections with revision and host, or the sender of mail. It is refused if this changed. Null: the input says it all.",
+    ),
+    digest: z.string().describe("HMAC-SHA-256 of the exact input and the target: the same here, on the job and on the receipt."),
     asked_digest: z.string().nullable().describe("Of the input as it was asked for, where a person edited it."),
     decided_by: z.object({ credential_id: z.string(), user_id: z.string().nullable() }).nullable(),
     decided_at: Timestamp.nullable(),
@@ -51,8 +59,16 @@ const Approval = z
   .meta({ id: "Approval" })
 
 function shown(approval: StoredApproval, state: StoredApproval["state"]): z.input<typeof Approval> {
-  const { organization_id: _organization, sealed: _sealed, digest_key: _key, job: _job, removed_at: _removed, ...rest } = approval
-  return { ...rest, state }
+  const {
+    organization_id: _organization,
+    sealed: _sealed,
+    digest_key: _key,
+    job: _job,
+    removed_at: _removed,
+    contents: _contents,
+    ...rest
+  } = approval
+  return { ...rest, hidden: rest.hidden ?? [], target: rest.target ?? null, state }
 }
 
 /** A step of a pipeline that waits. */

@@ -12,7 +12,7 @@ import {
   type UnitsOfWork,
   type Vault,
 } from "#core"
-import type { IntegrationRequest } from "./app.ts"
+import type { AnyIntegrationApp, IntegrationRequest } from "./app.ts"
 import { serviceAccountKey } from "./apps/service-account.ts"
 import type { Broker } from "./broker/broker.ts"
 import type { CallGuards } from "./call-guards.ts"
@@ -39,10 +39,23 @@ export interface CallContext {
 export interface Integrations {
   /** The connection that pipelines of the organization mean by this slug or id; undefined when there is none they may use. */
   find(organization: string, ref: string): Promise<ConnectionView | undefined>
+  /** Who a call by this slug or id reaches now: the connection, its revision, and the host of its app. */
+  targetOf(organization: string, ref: string): Promise<CallTarget>
   /** Any status resolves; see `outcomeOf`. Throws `failed_precondition` with `retryable: false` when there is no such connection, else as OutgoingHttp does. */
   call(organization: string, ref: string, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
   /** As `call`, through a connection of the organization that was read already, be it private. */
   callThrough(organization: string, connection: Connection, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
+}
+
+/** Null fields: there is no such connection, or its host follows from an authorization. */
+export interface CallTarget extends Record<string, string | number | null> {
+  readonly connection: string
+  readonly connection_id: string | null
+  readonly revision: number | null
+  readonly app: string | null
+  /** Of an organization's own app. */
+  readonly app_revision: number | null
+  readonly host: string | null
 }
 
 export const Integrations = token<Integrations>("Integrations")
@@ -78,6 +91,22 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
       const found = await usableFor(organization, ref)
       return found && viewOf(found.connection)
     },
+    async targetOf(organization, ref) {
+      const found = await usableFor(organization, ref)
+      if (!found) return { connection: ref, connection_id: null, revision: null, app: null, app_revision: null, host: null }
+      const { owner, connection } = found
+      const app = await apps.find(owner, connection)
+      const { slug, id, revision } = connection
+      const app_revision = app?.own?.revision ?? null
+      return {
+        connection: slug,
+        connection_id: id,
+        revision,
+        app: connection.app,
+        app_revision,
+        host: app ? hostOf(app, owner, connection) : null,
+      }
+    },
     async call(organization, ref, request, { byKeeper = false, ...context } = {}) {
       const found = await usableFor(organization, ref)
       if (!found) throw missing(ref)
@@ -88,6 +117,18 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
       return through(found.owner, organization, found.connection, request, context)
     },
     callThrough: (organization, connection, request, context) => through(organization, organization, connection, request, context),
+  }
+
+  /** Null if the credentials do not fit, or the host follows from an authorization. */
+  function hostOf(app: AnyIntegrationApp, owner: string, connection: Connection): string | null {
+    const granted = connection.credentials === null
+    const credentials = granted ? { success: true, data: {} } : app.credentials.safeParse(openCredentials(vault, owner, connection))
+    if (!credentials.success) return null
+    try {
+      return new URL(app.request(credentials.data, { method: "GET", path: "/" }).url).host
+    } catch {
+      return null
+    }
   }
 
   /** `organization` owns the connection, and `caller` uses it. */

@@ -66,6 +66,12 @@ export const eventReasons = defineReasons({
     summary: "A person rejected what the step or job would have done.",
     details: { approval_id: z.string().describe("The approval.") },
   },
+  target_changed: {
+    code: "failed_precondition",
+    summary: "The connection or sender changed after approval was asked for, so that it is not done.",
+    remedy: "Ask again for approval.",
+    details: { approval_id: z.string().describe("The approval.") },
+  },
   requester_revoked: {
     code: "failed_precondition",
     summary: "It was approved, but who asked may not ask any longer, so nothing was done.",

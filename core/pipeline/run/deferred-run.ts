@@ -130,7 +130,7 @@ export class DeferredRun {
     const failure = recordOutcome(execution, step, outcome, counts ? attempts : earlier, started, services.clock)
     const over = outcome.ok || (counts && isLast(step, outcome.error, attempts))
     const kept = outcome.ok || outcome.finished ? work : new StagedWork(work.id)
-    if (approval_id !== undefined) await this.#keepApproval(step, approval_id, outcome, over && gate.kind === "approved" ? kept : undefined)
+    if (approval_id !== undefined) await this.#keepApproval(step, approval_id, outcome, over && wasApproved(gate) ? kept : undefined)
     if (outcome.ok) return this.#keep(step, kept)
     if (over) return this.#failed(step, kept, failure?.handler)
     await this.#later(step, kept, outcome, attempts)
@@ -157,7 +157,16 @@ export class DeferredRun {
     const { services, payload } = this.#args
     const record = this.#record(step)
     const jobId = deferredJobId(payload.execution_id)
-    const args = { execution: this.#execution, step, record, keeper: services.keeper(), renderer: services.renderer, work, jobId }
+    const args = {
+      execution: this.#execution,
+      step,
+      record,
+      keeper: services.keeper(),
+      renderer: services.renderer,
+      depsOf: services.depsOf,
+      work,
+      jobId,
+    }
     const state = await gateState(args).catch((error: unknown): GateState => {
       if (!(error instanceof AppError) || error.status >= 500) throw error
       return { kind: "refused", error: AppError.from({ ...error.toBody(), details: { ...error.details, retryable: false } }) }
@@ -285,6 +294,11 @@ export class DeferredRun {
     const message = `The step "${bad.id}" failed: ${steps[bad.id]?.error?.message ?? ""}`
     throw new JobFailed(message, this.#progress("failed"))
   }
+}
+
+/** Returns true for an approved step, also if its target changed since. The approval then ends with the step. */
+function wasApproved(gate: GateState): boolean {
+  return gate.kind === "approved" || (gate.kind === "refused" && gate.error.details.reason === "target_changed")
 }
 
 /** Whether no try follows this failure. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Json } from "../../contract/collection.ts"
 import { gateOfAction } from "../../contract/declared-gates.ts"
-import { type Gatekeeper, notApproved } from "../../contract/gate.ts"
+import { type Gatekeeper, notApproved, targetChanged } from "../../contract/gate.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
@@ -11,6 +11,7 @@ import type { Step } from "../graph.ts"
 import type { StepRecord } from "../journal/entry.ts"
 import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
 import type { Execution, Runnable } from "./execution.ts"
+import type { StepServices } from "./step.ts"
 
 export type GateState =
   /** Nobody needs to be asked, or the step's condition is false. */
@@ -25,6 +26,7 @@ export interface GateArgs {
   readonly record: StepRecord
   readonly keeper: Gatekeeper | undefined
   readonly renderer: TemplateRenderer
+  readonly depsOf: StepServices["depsOf"]
   /** Takes the approval that is filed. */
   readonly work: UnitOfWork
   readonly jobId: string
@@ -58,12 +60,29 @@ export async function gateState(args: GateArgs): Promise<GateState> {
   if (decision.state === "pending") return { kind: "waits", approvalId: record.approval_id, expiresAt: decision.expires_at }
   if (decision.state === "approved") {
     const inputs = decision.input as Json[]
+    const target = await targetOf(args, inputs)
+    if (!isDeepStrictEqual(target, decision.target)) return { kind: "refused", error: targetChanged(record.approval_id, decision.target) }
     return { kind: "approved", configs: inputs.map((input, index) => literalConfig(step.action, input, String(index))) }
   }
   return { kind: "refused", error: notApproved(decision, record.approval_id) }
 }
 
-async function file({ execution, step, work, renderer, jobId }: GateArgs, keeper: Gatekeeper): Promise<GateState> {
+/** Who the runs reach, without repeats. Null if the config of the action says it all. */
+async function targetOf({ execution, step, depsOf }: GateArgs, inputs: readonly unknown[]): Promise<Json> {
+  const { action } = step
+  if (!action.target) return null
+  const organization = execution.input.stored.organization.id
+  const found = new Map<string, Json>()
+  for (const [index, input] of inputs.entries()) {
+    const config = literalConfig(action, input as Json, String(index)) as never
+    const target = await action.target(config, { organization, deps: depsOf(action) })
+    found.set(JSON.stringify(target), target)
+  }
+  return [...found.values()]
+}
+
+async function file(args: GateArgs, keeper: Gatekeeper): Promise<GateState> {
+  const { execution, step, work, renderer, jobId } = args
   const inputs = await renderedConfigs(execution, step, renderer)
   if (inputs === undefined || inputs.length === 0) return { kind: "open" }
   for (const [index, input] of inputs.entries()) {
@@ -82,6 +101,8 @@ async function file({ execution, step, work, renderer, jobId }: GateArgs, keeper
     why: `Step "${step.id}" of the pipeline "${stored.slug}", execution ${executionId}.${changed}`,
     requester: { credential_id: null, user_id: null, surface: "internal" },
     input: inputs as Json,
+    target: await targetOf(args, inputs),
+    contents: step.action.contents ?? [],
     job: jobId,
   })
   return { kind: "waits", approvalId: filed.id, expiresAt: filed.expires_at }

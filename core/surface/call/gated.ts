@@ -38,6 +38,8 @@ export interface GatedCall {
   readonly input: unknown
   /** Takes the approval, under its own id: an idempotency key may come again once its record is gone. */
   readonly work: UnitOfWork
+  /** What the operation injects. */
+  readonly deps: Record<string, unknown>
 }
 
 export interface Gating {
@@ -51,8 +53,20 @@ export interface HeldCall {
   readonly filed: FiledApproval
 }
 
+/** Who a gated call reaches; null if its input says it all. */
+export async function targetOf(
+  { gate }: AnyOperation,
+  input: unknown,
+  args: { organization: string; deps: Record<string, unknown> },
+): Promise<Json> {
+  return (await gate?.target?.(input as never, args)) ?? null
+}
+
 /** Files a call that waits; undefined where the organization lets it go on. */
-export async function heldBack({ operation, caller, input, work }: GatedCall, gating: Gating | undefined): Promise<HeldCall | undefined> {
+export async function heldBack(
+  { operation, caller, input, work, deps }: GatedCall,
+  gating: Gating | undefined,
+): Promise<HeldCall | undefined> {
   const { gate } = operation
   if (!gate) return undefined
   const organization = caller.organization.id
@@ -74,6 +88,8 @@ export async function heldBack({ operation, caller, input, work }: GatedCall, ga
     why: "",
     requester: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null, surface: caller.surface },
     input: input as Json,
+    target: await targetOf(operation, input, { organization, deps }),
+    contents: gate.contents ?? [],
     job,
   })
   const { id, manager } = caller.credential

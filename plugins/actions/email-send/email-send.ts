@@ -12,6 +12,7 @@ import {
   OneMailAddress,
   parseAddresses,
   renderMail,
+  Senders,
 } from "../../email/index.ts"
 import { emailSendRules } from "./rules.ts"
 
@@ -105,7 +106,8 @@ button: { label: Read it, url: "https://acme.test/news" }`,
     category === "marketing" && (cc !== undefined || bcc !== undefined || Array.isArray(to) || (typeof to === "string" && to.includes(",")))
       ? [{ rule: "marketing-recipients", level: "error", message: marketingMessage, field: "category" }]
       : [],
-  inject: { mailer: Mailer },
+  contents: ["subject", "heading", "intro", "fields", "button"],
+  inject: { mailer: Mailer, senders: Senders },
   async run({ config, context, deps, work }) {
     const { reply_to, content, omitted } = messageOf(config)
     if (omitted.length > 0)
@@ -130,6 +132,11 @@ button: { label: Read it, url: "https://acme.test/news" }`,
   // Of one domain's messages often only some hang, in a content filter say.
   slotsPerDestination: 2,
   destination: ({ to }) => domainOf(parseAddresses(typeof to === "string" ? to : (to[0] ?? ""), "to")[0]?.address ?? ""),
+  async target(_config, { organization, deps }) {
+    const { from, reply_to = [], envelope_from, dkim } = await deps.senders.senderOf(organization)
+    const addresses = reply_to.map(({ address }) => address)
+    return { from: from.address, name: from.name, reply_to: addresses, returns_to: envelope_from ?? null, signed_by: dkim?.domain ?? null }
+  },
   preview(config) {
     const { reply_to, content, omitted } = messageOf(config)
     const { subject, text } = renderMail(content, "")

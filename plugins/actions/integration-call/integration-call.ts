@@ -76,6 +76,7 @@ body: { stage: won }`,
     )
   },
   destination: ({ integration }) => integration,
+  target: ({ integration }, { organization, deps }) => deps.integrations.targetOf(organization, integration),
   preview({ integration, method, path, query, headers, body }): Json {
     return {
       integration,

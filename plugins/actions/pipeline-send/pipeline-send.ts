@@ -55,6 +55,10 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
     return { execution_id, status }
   },
   complete: (config, event) => ({ ...config, payload: config.payload === undefined ? event : config.payload }),
+  async target({ pipeline }, { organization, deps }) {
+    const target = await deps.source.bySlug(organization, pipeline)
+    return { pipeline, pipeline_id: target?.id ?? null, revision: target?.revision ?? null }
+  },
   preview: (config): Json => ({ pipeline: config.pipeline, ...(config.payload === undefined ? {} : { payload: config.payload }) }),
 })
 

@@ -11,6 +11,8 @@ export interface Approval {
   readonly why: string
   readonly requester: { readonly credential_id: string | null; readonly user_id: string | null; readonly surface: string }
   readonly input: unknown
+  readonly hidden: readonly { readonly path: string; readonly characters: number }[]
+  readonly target: unknown
   readonly digest: string
   readonly decided_by: { readonly credential_id: string; readonly user_id: string | null } | null
   readonly decided_at: string | null

@@ -40,6 +40,17 @@ export default function ApprovalScreen({ params }: ScreenProps) {
               <section aria-label="Exact input">
                 <h2>Exactly what would be done</h2>
                 <Value value={approval.input} />
+                {approval.hidden.map(({ path, characters }) => (
+                  <p key={path}>
+                    <Foreign text={path} /> hides {characters} characters.
+                  </p>
+                ))}
+                {approval.target !== null && (
+                  <>
+                    <h2>Whom it reaches</h2>
+                    <Value value={approval.target} />
+                  </>
+                )}
               </section>
               <section aria-label="Where it comes from">
                 <h2>Where it comes from</h2>

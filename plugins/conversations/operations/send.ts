@@ -1,8 +1,10 @@
 // Writing to a person, by the one way there is.
 import { z } from "zod"
 import { AnyJson, AppError, Clock, defineOperation, resultOf, Timestamp, timestamp, Uuid } from "#core"
+import { Integrations } from "../../integrations/index.ts"
 import { channels } from "../channels.ts"
 import { OutboxToken } from "../egress/outbox.ts"
+import { type PhoneNumbers, PhoneNumbersToken } from "../numbers/numbers.ts"
 import { OptOutLinksToken } from "../opt-out/link.ts"
 import { E164, isUserId, PersonAddress } from "../phone.ts"
 import { connectedNumber } from "./examples.ts"
@@ -29,6 +31,14 @@ export const sendToPerson = defineOperation({
     summary: "Writing to a person by chat app or text message.",
     what: ({ channel, to, text, template }) =>
       `Write to ${to} by ${channel === "sms" ? "text message" : "chat app"}: ${template ? `the template ${template.name} (${template.language})` : `"${text}"`}.`,
+    contents: ["text", "template"],
+    async target({ channel, from }, { organization, deps }) {
+      const { numbers, integrations } = deps as { numbers: PhoneNumbers; integrations: Integrations }
+      const number = await numbers.find(organization, from)
+      const line = number?.[channel] ?? null
+      if (!number || !line) return { number: from, number_revision: number?.revision ?? null, connection: null }
+      return { number: from, number_revision: number.revision, ...(await integrations.targetOf(organization, line.integration)) }
+    },
     pending: ({ id }) => ({ state: "pending_approval" as const, approval_id: id, message_id: null, session_id: null, send_at: null }),
   },
   input: z.strictObject({
@@ -57,7 +67,7 @@ export const sendToPerson = defineOperation({
       input: { channel: "sms", from: resultOf("number.number"), to: "+493098765432", text: "Your table is ready." },
     },
   ],
-  inject: { outbox: OutboxToken, links: OptOutLinksToken, clock: Clock },
+  inject: { outbox: OutboxToken, links: OptOutLinksToken, clock: Clock, numbers: PhoneNumbersToken, integrations: Integrations },
   async handle({ input: { quiet_hours, text, template, ...given }, caller, deps, work, callId }) {
     if ((text.trim() === "") === (template === undefined)) throw fieldRefused("text", "give text or a template, one of them")
     if (given.channel === "sms" && isUserId(given.to))
