@@ -213,7 +213,7 @@ function serve(deps: LiveSocketsDeps, requests: RequestLimits, socket: LiveSocke
   answer("unsubscribe")
 }
 
-/** Counts whatever a socket sends before it is looked at. A request over the limit is acknowledged with the refusal. */
+/** Counts each packet of a socket before it is read. A request over the limit is acknowledged with the refusal. */
 function countPackets({ addressOf }: LiveSocketsDeps, requests: RequestLimits, socket: LiveSocket): void {
   const address = addressOf(socket.request)
   let refused = 0

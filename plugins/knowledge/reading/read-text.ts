@@ -5,7 +5,7 @@ import { tooLong } from "./read-html.ts"
 /** Bytes of UTF-8 of one character, twice: for a line end of two characters one is kept. */
 const bytesPerCharacter = 6
 
-/** A text of so many bytes is too long, whatever is in it. */
+/** A text of so many bytes is too long in every script. */
 export function maxTextBytes(maxCharacters: number): number {
   return bytesPerCharacter * maxCharacters
 }

@@ -114,7 +114,7 @@ describe("pipelines that agents change", () => {
     await waits("rotated")
   })
 
-  it("keep their gated steps, whatever an agent saves", async () => {
+  it("keep their gated steps after any change by an agent", async () => {
     const gated = { pipeline: [mail({ gate: true })], handlers: {} }
     await person("Kept", gated)
     for (const pipeline of [[], [mail()], [mail({ id: "other", gate: true })]]) {

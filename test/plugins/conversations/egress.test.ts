@@ -1,11 +1,9 @@
 // Writing to people: what the gate lets through and what it does not, how messages leave, and what their states are worth.
 import { expect } from "chai"
-import { z } from "zod"
-import { definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { OutboundVetoes } from "../../../plugins/conversations/index.ts"
 import { patiently, until } from "../../waiting.ts"
 import { businessId, connect, json, type Providers, providerEnv, type Sent, startProviders, take } from "./providers.ts"
+import { forbidden, vetoing } from "./vetoes.ts"
 import {
   chatMessage,
   conversationOf,
@@ -20,23 +18,7 @@ import {
 } from "./webhooks.ts"
 
 /** One in the afternoon in Berlin, and early in the morning in America. */
-const noon = Date.parse("2026-11-24T12:00:00Z")
-const [minute, hour] = [60_000, 3_600_000]
-const forbidden = "+4915190000099"
-
-const vetoing = definePlugin({
-  id: "test-vetoes",
-  needs: ["conversations"],
-  config: z.strictObject({}),
-  register(registrar) {
-    registrar.run("vetoes", {
-      inject: { vetoes: OutboundVetoes },
-      create({ vetoes }) {
-        vetoes.use(async (_, { address }) => (address === forbidden ? { by: "test", why: "they asked us in person." } : undefined))
-      },
-    })
-  },
-})
+const [noon, minute, hour] = [Date.parse("2026-11-24T12:00:00Z"), 60_000, 3_600_000]
 
 describe("writing to people", () => {
   let host: TestHost

@@ -205,7 +205,7 @@ describe("leads of a page", () => {
     expect((await leadsOf(tried.session))[0]).to.include({ is_test: true })
   })
 
-  it("are tests in a page that was opened as a test, whatever the later requests say", async () => {
+  it("are tests in a page that was opened as a test, also without the header later", async () => {
     for (const marked of ["1", "true"]) {
       const headers = someone()
       const html = await (await fetch(loop.host.url + page.path, { headers: { ...headers, "x-service-test": marked } })).text()
