@@ -152,7 +152,7 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   complete?(config: Rendered<z.output<C>>, event: Json): Rendered<z.output<C>>
   /** Of a deferred action: who a run reaches beside its config, such as a connection with its revision and host. People who approve a step see it. A step is refused if it changed since. */
   target?(config: Rendered<z.output<C>>, args: { readonly organization: string; readonly deps: Deps<R> }): Promise<Json>
-  /** Fields that hold the text of a mail or message. Whoever approves a step reads them in full. */
+  /** Fields that hold the text of a mail or message. The person who approves a step reads them in full. */
   readonly contents?: readonly string[]
   /** Dry run: what a deferred action would send, shown instead of being done. Absent: the rendered config. */
   preview?(config: Rendered<z.output<C>>): Json

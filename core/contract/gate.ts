@@ -25,7 +25,7 @@ export interface OperationGate<I, O> extends Gate {
   what(input: I): string
   /** Who the call reaches beside its input, such as a connection with its revision and host. The call is refused if it changed since. */
   target?(input: I, args: { readonly organization: string; readonly deps: Record<string, unknown> }): Promise<Json>
-  /** Fields that hold the text of a mail or message. Whoever approves a call reads them in full. */
+  /** Fields that hold the text of a mail or message. The person who approves a call reads them in full. */
   readonly contents?: readonly string[]
   /** The answer of a call that waits. */
   pending(filed: FiledApproval): O

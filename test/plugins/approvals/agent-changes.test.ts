@@ -14,7 +14,7 @@ interface Pipeline {
 }
 interface Entry {
   readonly status: string
-  readonly steps: Record<string, { state: string; approval_id?: string; error: { message: string } | null }>
+  readonly steps: Record<string, { state: string; approval_id?: string; error: { code: string; message: string } | null }>
 }
 
 const path = "/v1/event-pipelines"
@@ -137,7 +137,10 @@ describe("pipelines that agents change", () => {
     await save("before", { state: "active" })
     const before = mails()
     const { body } = await host.api<{ execution_id: string }>("POST", `${path}/before/events`, { payload: { email: "ada@example.com" } })
-    expect((await settled("before", body.execution_id)).error?.message).to.include("runs before the reply")
+    const { error } = await settled("before", body.execution_id)
+    expect(error?.message).to.include("runs before the reply")
+    // The log has the reason `awaited_step_gated`; an entry has code and message.
+    expect(error?.code).to.equal("failed_precondition")
     expect(mails()).to.equal(before)
   })
 
