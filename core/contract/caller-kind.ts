@@ -6,10 +6,10 @@
 // | key without user, manager key  | service       | agent | -              |
 import type { Caller } from "./caller.ts"
 
-export type CallerKind = "person" | "agent" | "service"
+type CallerKind = "person" | "agent" | "service"
 
 /** Returns the kind of a caller, from its surface and its credential. */
-export function kindOf({ surface, credential, user }: Pick<Caller, "surface" | "credential" | "user">): CallerKind {
+function kindOf({ surface, credential, user }: Pick<Caller, "surface" | "credential" | "user">): CallerKind {
   if (surface === "mcp" || credential.kind === "internal") return "agent"
   return user === undefined || credential.manager ? "service" : "person"
 }
