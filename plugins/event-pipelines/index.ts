@@ -117,7 +117,10 @@ export default definePlugin({
       inject: { parts: PageParts, pipelines: EventPipelinesService, invalidation: CacheInvalidation },
       create: connectPageForms,
     })
-    registrar.rehearsal({ name: "pipeline", run: ({ call }, document) => call(createPipeline, { ...document, state: "active" } as never) })
+    registrar.rehearsal({
+      name: "pipeline",
+      run: ({ call }, document) => call(createPipeline, { ...document, state: "active", force: true } as never),
+    })
     registrar.channels(executionsChannel, schemaDriftChannel)
     registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
     registrar.operations(planPipelines, applyPipelines, getPayload, listSecrets, endSecret)

@@ -73,8 +73,8 @@ describe("plan and apply of a secret from a variable", () => {
   it("shows and takes another secret as a change, shows neither, and ends the one before", async () => {
     folder.write("turned.yaml", hooked().replace("Hooked", "Turned"))
     const [first, second] = [
-      { ...env, HOOK_SECRET: "the-leaked-one" },
-      { ...env, HOOK_SECRET: "the-fresh-one" },
+      { ...env, HOOK_SECRET: "the-leaked-one-of-the-hook" },
+      { ...env, HOOK_SECRET: "the-fresh-one-of-the-hook" },
     ]
     expect((await folder.run(["apply", "turned.yaml"], first)).code).to.equal(0)
     const before = await stored("turned")
@@ -84,11 +84,13 @@ describe("plan and apply of a secret from a variable", () => {
       "~ change     turned  turned.yaml\n    auth_config.secret: changed\n1 to change\n",
     ])
     expect(await stored("turned")).to.deep.equal(before)
-    expect(await signed("turned", "the-leaked-one")).to.equal(200)
+    expect(await signed("turned", "the-leaked-one-of-the-hook")).to.equal(200)
     const applied = await folder.run(["apply", "turned.yaml", "--json"], second)
     expect(applied.code, applied.output).to.equal(0)
     for (const { output } of [planned, applied]) expect(output).to.not.match(/the-(leaked|fresh)-one/)
-    expect([await signed("turned", "the-leaked-one"), await signed("turned", "the-fresh-one")]).to.deep.equal([401, 200])
+    expect([await signed("turned", "the-leaked-one-of-the-hook"), await signed("turned", "the-fresh-one-of-the-hook")]).to.deep.equal([
+      401, 200,
+    ])
     const done = await stored("turned")
     expect(done.revision).to.equal(before.revision + 1)
     for (const command of ["apply", "plan"]) expect((await folder.run([command, "turned.yaml"], second)).output).to.equal("1 unchanged\n")
@@ -99,41 +101,51 @@ describe("plan and apply of a secret from a variable", () => {
   it("takes a secret that was rotated on the server for a change made there, until the variable holds it", async () => {
     folder.write("rotated.yaml", hooked().replace("Hooked", "Rotated"))
     const withSecret = (secret: string) => ({ ...env, HOOK_SECRET: secret })
-    expect((await folder.run(["apply", "rotated.yaml"], withSecret("named"))).code).to.equal(0)
+    expect((await folder.run(["apply", "rotated.yaml"], withSecret("the-named-secret-of-the-hook"))).code).to.equal(0)
     const fresh = await rotate("rotated", { overlap: "1h" })
-    const stale = await folder.run(["apply", "rotated.yaml"], withSecret("named"))
+    const stale = await folder.run(["apply", "rotated.yaml"], withSecret("the-named-secret-of-the-hook"))
     expect(stale.code).to.equal(1)
     expect(stale.output).to.include("! Its secret was rotated on the server").and.include("Nothing was applied")
     // Without the variable nothing is compared, and nothing is forgotten.
     expect((await folder.run(["apply", "rotated.yaml"], env)).code).to.equal(0)
-    expect((await folder.run(["plan", "rotated.yaml"], withSecret("named"))).code).to.equal(1)
+    expect((await folder.run(["plan", "rotated.yaml"], withSecret("the-named-secret-of-the-hook"))).code).to.equal(1)
     expect(await signed("rotated", fresh)).to.equal(200)
 
     // Followed: unchanged, with the overlap as it is, and the next change is the file's again.
     expect((await folder.run(["apply", "rotated.yaml"], withSecret(fresh))).output).to.equal("1 unchanged\n")
-    expect(await signed("rotated", "named")).to.equal(200)
-    expect((await folder.run(["apply", "rotated.yaml"], withSecret("next"))).output).to.include("auth_config.secret: changed")
-    const tried = [await signed("rotated", "named"), await signed("rotated", fresh), await signed("rotated", "next")]
+    expect(await signed("rotated", "the-named-secret-of-the-hook")).to.equal(200)
+    expect((await folder.run(["apply", "rotated.yaml"], withSecret("the-next-secret-of-the-hook"))).output).to.include(
+      "auth_config.secret: changed",
+    )
+    const tried = [
+      await signed("rotated", "the-named-secret-of-the-hook"),
+      await signed("rotated", fresh),
+      await signed("rotated", "the-next-secret-of-the-hook"),
+    ]
     expect(tried).to.deep.equal([401, 401, 200])
 
     const again = await rotate("rotated", {})
-    const forced = await folder.run(["apply", "rotated.yaml", "--force"], withSecret("next"))
+    const forced = await folder.run(["apply", "rotated.yaml", "--force"], withSecret("the-next-secret-of-the-hook"))
     expect(forced.code, forced.output).to.equal(0)
-    expect([await signed("rotated", again), await signed("rotated", "next")]).to.deep.equal([401, 200])
+    expect([await signed("rotated", again), await signed("rotated", "the-next-secret-of-the-hook")]).to.deep.equal([401, 200])
   })
 
   it("lets only an admin's key replace a secret, as rotate-secret does", async () => {
     folder.write("guarded.yaml", hooked().replace("Hooked", "Guarded"))
     const { body } = await host.api<{ secret: string }>("POST", "/v1/api-keys", { kind: "api_key", name: "Builder", role: "member" })
     const member = { ...env, MILLRACE_KEY: body.secret }
-    expect((await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "given-at-first" })).code).to.equal(0)
-    expect((await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "given-at-first" })).output).to.equal("1 unchanged\n")
-    const refused = await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "of-a-member" })
+    expect((await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "given-at-first-of-the-hook" })).code).to.equal(0)
+    expect((await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "given-at-first-of-the-hook" })).output).to.equal(
+      "1 unchanged\n",
+    )
+    const refused = await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "of-a-member-of-the-hook" })
     expect(refused.code).to.equal(1)
     expect(refused.output)
       .to.match(/! refused +guarded/)
       .and.include("requires an admin key")
-    expect([await signed("guarded", "given-at-first"), await signed("guarded", "of-a-member")]).to.deep.equal([200, 401])
+    expect([await signed("guarded", "given-at-first-of-the-hook"), await signed("guarded", "of-a-member-of-the-hook")]).to.deep.equal([
+      200, 401,
+    ])
   })
 
   it("takes the secret of a document that is to stay proposed, and still waits after its file was away", async () => {
@@ -151,9 +163,9 @@ describe("plan and apply of a secret from a variable", () => {
     }
     expect((await folder.run(["apply"], env)).output).to.include("~ changed    away")
     expect((await stored("away")).state).to.equal("proposed")
-    const set = await folder.run(["apply"], { ...env, HOOK_SECRET: "set-at-last" })
+    const set = await folder.run(["apply"], { ...env, HOOK_SECRET: "set-at-last-of-the-hook" })
     expect(set.output).to.include("~ changed    away").and.include("~ changed    later")
     expect([(await stored("away")).state, (await stored("later")).state]).to.deep.equal(["active", "proposed"])
-    expect(await signed("away", "set-at-last")).to.equal(200)
+    expect(await signed("away", "set-at-last-of-the-hook")).to.equal(200)
   })
 })

@@ -232,7 +232,7 @@ describe("pipeline.send", () => {
     const { result } = await send('pipeline: target\npayload: { e: "{{ event.email }}" }', { depth: 4, envelope })
     expect(result).to.deep.equal({ execution_id: "e-1", status: "accepted" })
     const organization = "0190a000-0000-7000-8000-000000000001"
-    const key = { idempotencyKey: executionId, depth: 5, isTest: true }
+    const key = { idempotencyKey: executionId, depth: 5, isTest: true, dataSince: "2026-01-02T03:04:05.006Z" }
     expect(sent).to.deep.equal([{ organization, slug: "target", payload: { e: "ada@example.com" }, ...key }])
     await send("pipeline: target")
     expect(sent[1]).to.deep.include({ payload: { email: "ada@example.com" }, depth: 1, isTest: false })
