@@ -23,18 +23,25 @@ export function afterTests(ending: () => Promise<unknown>): void {
   endings.push(ending)
 }
 
-/** Fails the test that runs. Mocha ignores a rejection without a handler. */
-function failTest(reason: unknown): void {
-  throw reason instanceof Error ? reason : new Error(`A promise was rejected without a handler: ${String(reason)}`)
+/** Rejections without a handler, which mocha ignores. They fail the test in which they occurred. */
+const rejections: unknown[] = []
+const collectRejection = (reason: unknown) => void rejections.push(reason)
+
+function failOnRejection(): void {
+  const [reason] = rejections.splice(0)
+  if (reason !== undefined)
+    throw reason instanceof Error ? reason : new Error(`A promise was rejected without a handler: ${String(reason)}`)
 }
 
 export const mochaHooks = {
   beforeAll() {
     // Mocha's workers remove all listeners after each file.
-    if (!process.listeners("unhandledRejection").includes(failTest)) process.on("unhandledRejection", failTest)
+    if (!process.listeners("unhandledRejection").includes(collectRejection)) process.on("unhandledRejection", collectRejection)
   },
+  afterEach: failOnRejection,
   async afterAll(this: Mocha.Context) {
     for (const ending of endings) await ending()
+    failOnRejection()
     const file = this.test?.parent?.suites[0]?.file
     if (file === undefined) return
     const askedAgain = takeAskedAgain()

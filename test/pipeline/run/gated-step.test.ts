@@ -26,7 +26,7 @@ const decided = (decision: Decision | undefined) =>
 
 async function refusal(keeper: Gatekeeper | undefined, approval_id: string | undefined) {
   const execution = { input: { stored: { organization: { id: "o" }, slug: "p" }, executionId: "e" }, scope: { steps: {} } }
-  const step = { id: "send", action: unstable, when: null, forEach: null, config: () => ({ text: "Hi!" }) }
+  const step = { id: "send", action: unstable, gated: true, when: null, forEach: null, config: () => ({ text: "Hi!" }) }
   const renderer = { render: (evaluate: (scope: unknown) => unknown, scope: unknown) => evaluate(scope) }
   const record = approval_id === undefined ? {} : { approval_id }
   const state = await gateState({ execution, step, record, keeper, renderer, work: {}, jobId: "j" } as unknown as GateArgs)
