@@ -60,7 +60,7 @@ suite("leads on two nodes of which one is killed", () => {
       const body = JSON.stringify({
         id: `e${n}`,
         email: `person${person}@example.com`,
-        phone: `+4915123${String(person).padStart(5, "0")}`,
+        phone: `+4915123${String(person).padStart(6, "0")}`,
       })
       expect((await anyNode((url) => fetch(url + path, { method: "POST", headers, body }))).status).to.equal(200)
       if (n === people * 2) await nodes.shift()?.kill()
