@@ -2,7 +2,7 @@
 import { AppError, type Store } from "#core"
 import { nearest } from "#core/engine"
 import type { Models } from "../models/index.ts"
-import { AgentCollection, agentAt, type StoredAgent } from "../threads/index.ts"
+import { AgentCollection, agentAt, requireAgent, type StoredAgent } from "../threads/index.ts"
 import type { StoredSuite } from "./collections.ts"
 import { judgeOf } from "./judging/judge.ts"
 
@@ -12,7 +12,7 @@ export interface FittingDeps {
 }
 
 /** Returns the agent of a suite. Throws `failed_precondition` if the suite names no agent, or an unknown one. */
-export async function requireAgent(
+export async function agentOfSuite(
   store: Store,
   organization: string,
   { slug, agent_key }: Pick<StoredSuite, "slug" | "agent_key">,
@@ -27,12 +27,12 @@ export async function requireAgent(
   throw new AppError("failed_precondition", `The suite "${slug}" ${which}; ${hint}.`, { reason: "suite_without_agent", fields })
 }
 
-/** Checks what a save gives. An empty field waits for a later save. Throws `failed_precondition` for an unknown agent or judge. */
+/** Checks what a save gives. An empty field waits for a later save. Throws `not_found` for an unknown agent, `failed_precondition` for an unknown judge. */
 export async function requireFitting(
   { store, models }: FittingDeps,
   organization: string,
-  { slug, agent_key = "", judge_model = "" }: Pick<StoredSuite, "slug"> & Partial<Pick<StoredSuite, "agent_key" | "judge_model">>,
+  { agent_key = "", judge_model = "" }: Partial<Pick<StoredSuite, "agent_key" | "judge_model">>,
 ): Promise<void> {
-  if (agent_key !== "") await requireAgent(store, organization, { slug, agent_key })
+  if (agent_key !== "") await requireAgent(store, organization, agent_key)
   if (judge_model !== "") judgeOf(models, judge_model)
 }

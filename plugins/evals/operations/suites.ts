@@ -46,7 +46,7 @@ export const createSuite = defineOperation({
     cron_enabled: suiteFields.cron_enabled.default(false),
   }),
   output: z.object({ suite: SuiteResource }),
-  errors: ["invalid_argument", "already_exists", "failed_precondition"],
+  errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition"],
   examples: [
     {
       given: { agent: "agents.create" },
@@ -59,7 +59,7 @@ export const createSuite = defineOperation({
     const isTaken = async (slug: string) => (await deps.suites.find(organization, slug)) !== undefined
     if (input.slug !== undefined && (await isTaken(input.slug))) throw slugTaken(input.slug, "slug")
     const slug = input.slug ?? (await uniqueSlug(slugOf(input.name, "suite"), isTaken))
-    await requireFitting(deps, organization, { ...input, slug })
+    await requireFitting(deps, organization, input)
     const at = timestamp(deps.clock.now())
     const suite: StoredSuite = {
       ...input,
@@ -142,7 +142,7 @@ export const updateSuite = defineOperation({
     const wanted = Object.entries({ ...given, slug }).filter(([, value]) => value !== undefined)
     const change = Object.fromEntries(wanted.filter(([name, value]) => suite[name as keyof StoredSuite] !== value)) as SuiteChange
     if (Object.keys(change).length === 0) return { suite: shownSuite(suite) }
-    await requireFitting(deps, organization, { slug, ...change })
+    await requireFitting(deps, organization, change)
     return { suite: shownSuite(await deps.suites.update(work, organization, suite, change)) }
   },
 })

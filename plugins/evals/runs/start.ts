@@ -4,7 +4,7 @@ import type { Models } from "../../models/index.ts"
 import { contactOf } from "../../threads/index.ts"
 import { evalsChannel } from "../channel.ts"
 import type { StoredSuite } from "../collections.ts"
-import { requireAgent } from "../fitting.ts"
+import { agentOfSuite } from "../fitting.ts"
 import { estimateOf, judgeOf } from "../judging/judge.ts"
 import type { EvalSettings } from "../settings.ts"
 import type { Suites } from "../suites.ts"
@@ -46,7 +46,7 @@ export class RunStarts {
   ): Promise<StoredRun> {
     const { store, clock, ids, queue, live, models, suites, settings } = this.#deps
     const judge = judgeOf(models, suite.judge_model)
-    const agent = await requireAgent(store, organization, suite)
+    const agent = await agentOfSuite(store, organization, suite)
     const cases = await suites.cases(organization, suite)
     if (cases.length === 0) {
       const message = `The suite "${suite.slug}" has no cases; POST /v1/evals/suites/${suite.slug}/cases adds one.`

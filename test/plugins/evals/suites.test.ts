@@ -93,15 +93,15 @@ describe("eval suites", () => {
 
   it("refuse an unknown agent and an unknown judge, and change nothing", async () => {
     const before = await made({ name: "Fitting", agent_key: "counter" })
-    for (const [change, reason] of [
-      [{ agent_key: "countr" }, "suite_without_agent"],
-      [{ judge_model: "judge-9" }, "model_not_configured"],
-      [{ agent_key: "Counter" }, "suite_without_agent"],
+    for (const [change, status, reason] of [
+      [{ agent_key: "countr" }, 404, "agent_not_found"],
+      [{ judge_model: "judge-9" }, 400, "model_not_configured"],
+      [{ agent_key: "Counter" }, 404, "agent_not_found"],
     ] as const) {
       const updated = await put("fitting", change)
-      expect([updated.status, updated.body.details.reason], JSON.stringify(change)).to.deep.equal([400, reason])
+      expect([updated.status, updated.body.details.reason], JSON.stringify(change)).to.deep.equal([status, reason])
       const created = await host.api<Refusal>("POST", "/v1/evals/suites", { name: "Unfitting", slug: "unfitting", ...change })
-      expect([created.status, created.body.details.reason], JSON.stringify(change)).to.deep.equal([400, reason])
+      expect([created.status, created.body.details.reason], JSON.stringify(change)).to.deep.equal([status, reason])
     }
     expect((await read("fitting")).body).to.deep.equal(before)
     expect((await read("unfitting")).status).to.equal(404)
