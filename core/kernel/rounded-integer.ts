@@ -4,7 +4,7 @@ const integer = /^-?\d+$/
 
 /** An integer of a JSON text that would be stored as another one. */
 export interface RoundedInteger {
-  /** Its field; the position in a list for an item of a list. */
+  /** Path of its field, with dots; positions of lists count from 0. */
   readonly field: string
   readonly digits: string
 }
@@ -12,12 +12,24 @@ export interface RoundedInteger {
 /** Returns the first integer that parsing rounds. The text must be JSON. */
 export function roundedInteger(text: string): RoundedInteger | undefined {
   if (!longInteger.test(text)) return undefined
-  let found: RoundedInteger | undefined
-  JSON.parse(text, (field, value: unknown, context?: { source?: string }) => {
-    const digits = context?.source
-    if (found || typeof value !== "number" || Number.isSafeInteger(value) || digits === undefined || !integer.test(digits)) return value
-    if (!Number.isFinite(value) || BigInt(value) !== BigInt(digits)) found = { field, digits }
+  let digits: string | undefined
+  const path: string[] = []
+  // The object or list around what the path has so far. JSON.parse visits it after its members.
+  let around: unknown
+  JSON.parse(text, function (this: unknown, field, value: unknown, context?: { source?: string }) {
+    if (digits !== undefined) {
+      if (value !== around) return value
+      if (field !== "") path.unshift(field)
+      around = this
+      return value
+    }
+    const source = context?.source
+    if (typeof value !== "number" || Number.isSafeInteger(value) || source === undefined || !integer.test(source)) return value
+    if (Number.isFinite(value) && BigInt(value) === BigInt(source)) return value
+    digits = source
+    path.push(field)
+    around = this
     return value
   })
-  return found
+  return digits === undefined ? undefined : { field: path.join("."), digits }
 }

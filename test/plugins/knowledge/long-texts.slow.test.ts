@@ -4,12 +4,16 @@ import type { AddressInfo } from "node:net"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { longestTurn } from "../../longest-turn.ts"
+import { isSoak } from "../../tier.ts"
 import { until } from "../../waiting.ts"
 import { type Item, KnowledgeBench } from "./bench.ts"
 
 const million = 1_000_000
 const kana = Array.from({ length: 80 }, (_, n) => String.fromCodePoint(0x3041 + n)).join("")
 const words = Array.from({ length: 140_000 }, (_, n) => `w${n.toString(36)}`).join(" ")
+
+/** Beside other tests the collection of garbage counts as well; the soak has the machine to itself. */
+const maxTurnMs = isSoak ? 50 : 150
 
 describe("long documents", () => {
   let bench: KnowledgeBench
@@ -59,7 +63,7 @@ describe("long documents", () => {
     it(`leave the main thread to others while ${what} are read`, async () => {
       const { milliseconds, value } = await longestTurn(() => uploaded(text))
       expect([value.content_state, value.content_reason]).to.deep.equal(["failed", reason])
-      expect(milliseconds).to.be.below(50)
+      expect(milliseconds).to.be.below(maxTurnMs)
     })
   }
 
@@ -77,7 +81,7 @@ describe("long documents", () => {
         return item
       })
       expect([value.content_state, value.content_reason]).to.deep.equal(["ready", ""])
-      expect(milliseconds).to.be.below(50)
+      expect(milliseconds).to.be.below(maxTurnMs)
       await bench.api("DELETE", `/v1/knowledge/${value.id}`)
     })
   }
@@ -86,6 +90,6 @@ describe("long documents", () => {
     const { milliseconds, value } = await longestTurn(async () => await settled(await bench.made({ url: `${base}/text` })))
     const { content, content_state } = await bench.read(value.id)
     expect([content_state, content.length, content.slice(0, 4)]).to.deep.equal(["ready", million / 2, "あいあい"])
-    expect(milliseconds).to.be.below(50)
+    expect(milliseconds).to.be.below(maxTurnMs)
   })
 })

@@ -127,7 +127,7 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     models.answer(() => "silent")
     const byWebhook = await start("worker", "Never answered at first.")
     const byModel = await start("writer", "Never answered at first.")
-    const [tight = ""] = await attempts("tight", 2_100, 1)
+    const [tight = ""] = await attempts("tight", 4_100, 1)
     await until("the agents being asked", () => agent.asked.length === 2 && models.asked.length === 2)
     // And many that are answered in the moments around the kill.
     models.answer(() => "Done.")
@@ -153,7 +153,8 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     }
     expect(await said(byWebhook)).to.deep.equal(["agent", "user"])
     expect(await said(byModel)).to.deep.equal(["agent", "user"])
-    expect(await spentOn("tight")).to.equal(callMillicents)
+    // The lost call may have been paid, and counts as its estimate.
+    expect(await spentOn("tight")).to.be.within(callMillicents, 4_100)
     const repeats = agent.asked.filter(({ body }) => body["run_id"] === byWebhook.id)
     expect(repeats).to.have.length(2)
     expect(new Set(repeats.map(({ headers }) => headers["idempotency-key"])).size).to.equal(1)
