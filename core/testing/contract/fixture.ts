@@ -95,7 +95,7 @@ export class FixtureOrganization {
 
   /** A pipeline of that one step. Throws AppError where it is refused. */
   async make(step: StepDocument): Promise<MadePipeline> {
-    const document = documentOf(step)
+    const document = documentOf(step, this.fixture.subject.options)
     if (!this.#bare) {
       const headers = { "x-api-key": this.secret }
       await this.harness.connectNamed(document, (slug) => ({ base_url: this.integrationUrl(slug), headers }))

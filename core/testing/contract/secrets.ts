@@ -56,7 +56,8 @@ async function trialsOf(fixture: ContractFixture, example: ActionExample, places
     const text = JSON.stringify(changed)
     if (seen.has(text)) continue
     seen.add(text)
-    if ((await engine.compile(documentOf(changed))).ok) trials.push({ site, step: changed, secrets: [site.secret], fields })
+    if ((await engine.compile(documentOf(changed, fixture.subject.options))).ok)
+      trials.push({ site, step: changed, secrets: [site.secret], fields })
     else if (own !== undefined && canBeFound(own)) {
       secrets.push(asWritten(own))
       fieldsAsGiven.push(...fields)

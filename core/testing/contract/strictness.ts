@@ -13,7 +13,7 @@ export async function refusesUnknownFields(fixture: ContractFixture): Promise<vo
   const { action } = fixture.subject
   const engine = fixture.rehearsal.runtime.container.get(PipelineEngine)
   for (const example of action.examples) {
-    const { findings } = await engine.compile(documentOf({ ...stepOf(example), [unknown]: 1 }))
+    const { findings } = await engine.compile(documentOf({ ...stepOf(example), [unknown]: 1 }, fixture.subject.options))
     const refused = findings.some(({ rule, pointer }) => rule === "unknown-field" && pointer === `/pipeline/0/${unknown}`)
     if (!refused) violation(`A field "${unknown}" is ignored silently; make "config" a z.strictObject.`)
   }

@@ -21,6 +21,8 @@ export interface ContractOptions {
   readonly event?: Readonly<Record<string, Json>>
   /** Makes what the examples need to be there. Integrations that they name are connected without asking. */
   readonly prepare?: (world: ContractContext) => Promise<unknown>
+  /** `internal` if the action refuses pipelines that anybody may send to. */
+  readonly source_kind?: "custom_http" | "internal"
   /** What other systems answer; an empty JSON object with status 200 unless given. */
   readonly answer?: CallFixture
   /** Plugins that the action's own needs, beside the shipped ones. */
@@ -62,8 +64,11 @@ export function stepOf(example: ActionExample): StepDocument {
   return parse(example.yaml) as StepDocument
 }
 
-export function documentOf(step: StepDocument): PipelineDocument {
-  return PipelineDocument.parse({ name: "Contract", state: "active", auth_mode: "none", pipeline: [step] })
+export function documentOf(
+  step: StepDocument,
+  { source_kind = "custom_http" }: Pick<ContractOptions, "source_kind"> = {},
+): PipelineDocument {
+  return PipelineDocument.parse({ name: "Contract", state: "active", source_kind, auth_mode: "none", pipeline: [step] })
 }
 
 /** A lead, as forms send it. */

@@ -17,5 +17,5 @@ contractOf(pipelineSend, { prepare: (world) => world.invoke("event_pipelines.cre
 contractOf(emailSend)
 contractOf(httpRequest)
 contractOf(integrationCall)
-contractOf(conversationReceive)
+contractOf(conversationReceive, { source_kind: "internal" })
 contractOf(conversationOptOutLink)
