@@ -16,9 +16,9 @@ export class ShiftedClock implements Clock {
     this.#stepped += milliseconds
   }
 
-  /** From here on only `ahead` moves it, however long a test takes. */
+  /** Stops the clock; only `ahead` moves it. Whole milliseconds keep differences exact. */
   stand(): void {
-    this.#stands = { now: systemClock.now(), monotonic: systemClock.monotonic() }
+    this.#stands = { now: systemClock.now(), monotonic: Math.ceil(systemClock.monotonic()) }
   }
 
   goOn(): void {
