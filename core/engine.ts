@@ -10,6 +10,7 @@ export {
   type ManagementLink,
   type Role,
   roles,
+  type SignIn,
   sessionCookie,
 } from "./contract/caller.ts"
 export { channelPattern, type HistoryArgs, isReservedChannel, type PastMessage } from "./contract/channel.ts"
@@ -81,4 +82,5 @@ export { type RequestStamp, taggedAsTest } from "./pipeline/stamp/stamp.ts"
 export type { PlacedRead } from "./pipeline/template.ts"
 export { notUtf8, utf8Text } from "./pipeline/utf8.ts"
 export { AuditLog, type AuditRecord } from "./surface/call/audit.ts"
+export { requireFreshSignIn } from "./surface/call/authorise.ts"
 export { wireSchema } from "./surface/wire-schema.ts"

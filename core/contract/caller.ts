@@ -27,6 +27,15 @@ export interface ManagementLink {
   readonly since: string
 }
 
+/** How a person began a session. */
+export interface SignIn {
+  readonly method: "email_code" | "passkey" | "oidc" | "bootstrap"
+  /** RFC 3339; a later sign-in within the session moves it. */
+  readonly at: string
+  /** True within five minutes of `at`. */
+  readonly isFresh: boolean
+}
+
 /** Who calls an operation, for which organization, and with what rights. */
 export interface Caller {
   /** The organization the call acts in; every read and write stays inside it. */
@@ -47,6 +56,8 @@ export interface Caller {
   }
   /** The user who made the credential; undefined for service principals. */
   readonly user: { readonly id: string; readonly email: string; readonly staff: boolean } | undefined
+  /** Of a session that a person began; undefined for keys, and for a session opened with a key. */
+  readonly signIn?: SignIn
   readonly surface: Surface
   /** The call is marked as test traffic (`X-Service-Test`). */
   readonly isTest?: boolean

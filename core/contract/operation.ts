@@ -16,6 +16,8 @@ export interface Access {
   readonly role: Role
   /** Only users marked as staff. */
   readonly staff?: boolean
+  /** A person in a session has signed in within the last five minutes. Keys and tokens act by role alone. */
+  readonly freshSignIn?: boolean
 }
 
 export interface Hints {

@@ -216,6 +216,11 @@ export const callReasons = defineReasons({
     remedy: "Rotate the secret, or revoke the key and create another.",
     details: { omitted: z.array(z.string()).describe("The fields that were left out.") },
   },
+  sign_in_again: {
+    code: "permission_denied",
+    summary: "The operation needs a person who signed in within the last five minutes.",
+    remedy: "Sign in again, and repeat the call.",
+  },
   slug_taken: {
     code: "already_exists",
     summary: "The slug is taken.",

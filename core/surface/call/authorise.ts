@@ -27,6 +27,15 @@ export function authorise(access: Access, caller: Caller, what: string): void {
     })
   }
   if (lack === "staff") throw new AppError("permission_denied", `${what} is for staff only.`, { reason: "staff_only" })
+  if (access.freshSignIn) requireFreshSignIn(caller, what)
+}
+
+/** Throws `permission_denied` for a person whose last sign-in is older than five minutes. Keys act by role alone. */
+export function requireFreshSignIn({ signIn }: Pick<Caller, "signIn">, what: string): void {
+  if (!signIn || signIn.isFresh) return
+  throw new AppError("permission_denied", `${what} needs a sign-in within the last five minutes; sign in again and repeat the call.`, {
+    reason: "sign_in_again",
+  })
 }
 
 function lackOf(access: Access, { scopes, role, user }: Caller): "scope" | "role" | "staff" | undefined {
