@@ -2,10 +2,10 @@
 // in the answer of the call that made it.
 import { AppError, type CacheInvalidation, type Clock, type Ids, isUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { credentialsTopic, type Role } from "#core/engine"
-import { reach } from "./authenticator.ts"
+import { generateKey, hashKey, type KeyKind, type KeyText, type UserSessions } from "../identity/index.ts"
 import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
-import { generateKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
+import { personalReach, reach } from "./reach.ts"
 
 export interface NewKey {
   readonly name: string
@@ -52,9 +52,10 @@ interface ApiKeysDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly organizations: Organizations
+  readonly sessions: UserSessions
 }
 
-export function createApiKeys({ store, invalidation, clock, ids, organizations }: ApiKeysDeps): ApiKeys {
+export function createApiKeys({ store, invalidation, clock, ids, organizations, sessions }: ApiKeysDeps): ApiKeys {
   /** A key of the organization, or of the one that manages it. */
   async function usedIn({ id, managed_by }: Organization, keyId: string): Promise<{ key: StoredKey; owner: string } | undefined> {
     for (const owner of managed_by ? [id, managed_by.id] : [id]) {
@@ -62,6 +63,15 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations }
       if (key) return { key, owner }
     }
     return undefined
+  }
+
+  /** A signed-out session keeps its requests. A session that was ended from elsewhere loses them. */
+  async function standingOfSession(id: string, organization: Organization): Promise<Standing | undefined> {
+    const session = await sessions.get(id)
+    if (!session) return undefined
+    if (session.end === "ended") return { role: undefined, lost: `The session that asked for it was ended at ${session.revoked_at}.` }
+    const standing = await personalReach(organizations, session.user_id, organization)
+    return standing ?? { role: undefined, lost: "The person who asked for it is not a member any longer." }
   }
 
   return {
@@ -105,12 +115,14 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations }
         const role = await reach(organizations, { key, owner }, organization)
         return role ? { role } : { role: undefined, lost: "The member whose key asked for it is not a member any longer." }
       }
-      return { role: undefined, lost: "The key that asked for it has no access to the organization any longer." }
+      const personal = organization && (await standingOfSession(keyId, organization))
+      return personal ?? { role: undefined, lost: "The key that asked for it has no access to the organization any longer." }
     },
     async keyBehind(id, credential) {
       const organization = await organizations.byId(id)
       const key = organization && (await usedIn(organization, credential))?.key
-      return key && ((key.kind === "session" && key.created_by) || key.id)
+      if (key) return (key.kind === "session" && key.created_by) || key.id
+      return (await sessions.get(credential))?.id
     },
     async stemsFrom(id, keyId, origin) {
       const organization = await organizations.byId(id)

@@ -1,31 +1,34 @@
-// From a bearer credential to a caller. Found keys are kept in memory and dropped when they change anywhere, so that a
-// call costs one hash and no read, and a revocation holds when the call that asked for it is answered.
-import { AppError, allKeys, type CacheInvalidation, type Caller, type Clock, roleAtLeast, type Store, sameBytes } from "#core"
-import { type Authenticator, type Credentials, credentialsTopic, type ManagementLink, type Role } from "#core/engine"
-import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
+// Turns a bearer credential into a caller. Keys are cached: a call costs one hash and no read. A change on any node drops
+// the cached key, so a revocation is effective before its answer.
+import { AppError, allKeys, type CacheInvalidation, type Caller, type Clock, type Store, sameBytes } from "#core"
+import { type Authenticator, type Credentials, credentialsTopic, GenerationCache } from "#core/engine"
+import { hashKey, type KeyText, type LastUse, parseKey, type UserSession, type UserSessions } from "../identity/index.ts"
+import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
-import { GenerationCache } from "./generation-cache.ts"
-import { hashKey, type KeyText, parseKey } from "./key-format.ts"
-import type { KeyUse } from "./key-use.ts"
-
-interface KnownKey {
-  readonly key: StoredKey
-  readonly owner: string
-}
+import { type KnownKey, linkOf, managerOf, named, personalReach, reach } from "./reach.ts"
 
 interface AuthenticatorDeps {
   readonly store: Store
   readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly organizations: Organizations
-  readonly use: KeyUse
-  /** After which a session that is not used ends. */
+  readonly use: LastUse
+  readonly sessions: UserSessions
+  /** A session opened with a key ends after this long without a call. */
   readonly idleMs: number
 }
 
 const noHash = "0".repeat(64)
 
-export function createAuthenticator({ store, invalidation, clock, organizations, use, idleMs }: AuthenticatorDeps): Authenticator {
+export function createAuthenticator({
+  store,
+  invalidation,
+  clock,
+  organizations,
+  use,
+  sessions,
+  idleMs,
+}: AuthenticatorDeps): Authenticator {
   const known = new GenerationCache<KnownKey>(10_000)
   invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? known.clear() : known.drop(key)))
 
@@ -69,70 +72,80 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
 
   const isIdle = (key: StoredKey) => clock.now() - use.last(key) >= idleMs
 
+  /** The caller of an interactive session: the member of the selected organization, or of its manager. */
+  async function personOf(session: UserSession, credentials: Credentials): Promise<Caller> {
+    const user = await organizations.user(session.user_id)
+    const wanted = credentials.organization || session.acts_in || user?.organization_ids[0]
+    const organization = wanted === undefined ? undefined : await organizations.find(wanted)
+    const standing = user && organization && (await personalReach(organizations, user.id, organization))
+    if (!standing) {
+      if (credentials.organization) throw outOfReach(credentials.organization, "session")
+      throw unauthenticated("owner_not_a_member", "You are not a member of the session's organization; sign in again, or choose another.")
+    }
+    sessions.note(session)
+    const { role, manager } = standing
+    const link = manager && linkOf(organization, manager.id)
+    return {
+      organization: named(organization),
+      role,
+      ...(manager ? { manager: named(manager) } : {}),
+      ...(link ? { link } : {}),
+      scopes: undefined,
+      credential: { id: session.id, kind: "session", manager: false, expires_at: session.expires_at },
+      user: { id: user.id, email: user.email, staff: user.staff },
+      signIn: sessions.signInOf(session),
+      surface: credentials.surface,
+      requestId: credentials.requestId,
+      log: credentials.log.child({ organization: organization.slug, credential: session.id }),
+    }
+  }
+
+  /** The caller of a key, or of a session opened with one. */
+  async function keyHolder(text: KeyText, credentials: Credentials): Promise<Caller> {
+    const one = await prove(text)
+    const { key, owner } = one
+    const wanted = credentials.organization || owner
+    const organization = await organizations.find(wanted)
+    const role = organization && (await reach(organizations, one, organization))
+    if (!organization || !role) {
+      if (wanted === owner)
+        throw unauthenticated("owner_not_a_member", "The key's owner is not a member of its organization; use another key.")
+      throw outOfReach(wanted, "key")
+    }
+    const manager = await managerOf(organizations, one, organization)
+    const link = linkOf(organization, manager?.id ?? key.manager_id)
+    if (link === undefined) throw unauthenticated("credential_revoked", "The management that this key depends on has ended; use another.")
+    const user = key.user_id === null ? undefined : await organizations.user(key.user_id)
+    use.note(key, (work, fields) => work.in(KeysCollection, owner).update(key.id, { $set: fields }, { optional: true }))
+    return {
+      organization: named(organization),
+      role,
+      ...(manager ? { manager } : {}),
+      ...(link ? { link } : {}),
+      // Every key may ask who it is.
+      scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
+      credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at },
+      user: user && { id: user.id, email: user.email, staff: user.staff },
+      surface: credentials.surface,
+      requestId: credentials.requestId,
+      log: credentials.log.child({ organization: organization.slug, credential: key.id }),
+    }
+  }
+
   return {
     async authenticate(credentials: Credentials): Promise<Caller> {
       invalidation.assertLease()
-      const one = await prove(readBearer(credentials.bearer))
-      const { key, owner } = one
-      const wanted = credentials.organization || owner
-      const organization = await organizations.find(wanted)
-      const role = organization && (await reach(organizations, one, organization))
-      if (!organization || !role) {
-        if (wanted === owner)
-          throw unauthenticated("owner_not_a_member", "The key's owner is not a member of its organization; use another key.")
-        throw new AppError("not_found", `X-Organization-ID: the organization "${wanted}" does not exist, or this key cannot act in it.`, {
-          reason: "organization_not_accessible",
-        })
-      }
-      const manager = await managerOf(organizations, one, organization)
-      const link = linkOf(organization, manager?.id ?? key.manager_id)
-      if (link === undefined) throw unauthenticated("credential_revoked", "The management that this key depends on has ended; use another.")
-      const user = key.user_id === null ? undefined : await organizations.user(key.user_id)
-      use.note(owner, key)
-      return {
-        organization: { id: organization.id, slug: organization.slug, name: organization.name },
-        role,
-        ...(manager ? { manager } : {}),
-        ...(link ? { link } : {}),
-        // Every key may ask who it is.
-        scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
-        credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at },
-        user: user && { id: user.id, email: user.email, staff: user.staff },
-        surface: credentials.surface,
-        requestId: credentials.requestId,
-        log: credentials.log.child({ organization: organization.slug, credential: key.id }),
-      }
+      const text = readBearer(credentials.bearer)
+      const session = text.kind === "session" ? await sessions.prove(text) : undefined
+      if (session) return await personOf(session, credentials)
+      return await keyHolder(text, credentials)
     },
   }
 }
 
-/** The key's own organization, where the key acts in the other one only as its manager. */
-async function managerOf(
-  organizations: Organizations,
-  { key, owner }: KnownKey,
-  organization: Organization,
-): Promise<NonNullable<Caller["manager"]> | undefined> {
-  if (organization.id === owner) return undefined
-  if (key.user_id !== null && (await organizations.membership(organization.id, key.user_id))) return undefined
-  const found = await organizations.byId(owner)
-  return found && { id: found.id, slug: found.slug, name: found.name }
-}
-
-/** The link to a manager: null if the credential depends on none, undefined if the link has ended. */
-function linkOf({ managed_by }: Organization, manager: string | null): ManagementLink | null | undefined {
-  if (manager === null) return null
-  return managed_by?.id === manager ? { manager_id: manager, since: managed_by.since } : undefined
-}
-
-/** What the key's maker, or a service principal, may do in the organization at most; undefined: it is out of reach. */
-export async function reach(organizations: Organizations, { key, owner }: KnownKey, organization: Organization): Promise<Role | undefined> {
-  if (organization.id === owner && key.user_id === null) return key.role
-  const membership = key.user_id === null ? undefined : await organizations.membership(organization.id, key.user_id)
-  if (membership) return lesser(key.role, membership.role)
-  if (organization.managed_by?.id !== owner) return undefined
-  if (key.user_id === null) return key.manager ? lesser(key.role, organization.managed_by.role) : undefined
-  const home = (await organizations.membership(owner, key.user_id))?.role
-  return home && lesser(lesser(key.role, home), organization.managed_by.role)
+function outOfReach(wanted: string, what: "key" | "session"): AppError {
+  const message = `X-Organization-ID: the organization "${wanted}" does not exist, or this ${what} cannot act in it.`
+  return new AppError("not_found", message, { reason: "organization_not_accessible" })
 }
 
 function readBearer(bearer: string | undefined): KeyText {
@@ -156,10 +169,6 @@ function readBearer(bearer: string | undefined): KeyText {
     )
   }
   return parsed
-}
-
-function lesser(a: Role, b: Role): Role {
-  return roleAtLeast(a, b) ? b : a
 }
 
 type Refusal =

@@ -1,7 +1,7 @@
-// What is kept of organizations, the people in them, and their keys.
+// The stored form of organizations, memberships and keys.
 import { type Document, defineCollection, type Sealed } from "#core"
 import type { Role } from "#core/engine"
-import type { KeyKind } from "./key-format.ts"
+import type { KeyKind } from "../identity/index.ts"
 
 export interface Organization extends Document {
   slug: string
@@ -13,16 +13,6 @@ export interface Organization extends Document {
   created_at: string
   /** The organization that manages this one, the most its keys may do here, and how many keys it made here (null: not counted yet); null: nobody does. */
   managed_by: { id: string; role: Role; since: string; made_keys: number | null } | null
-}
-
-export interface User extends Document {
-  /** Lower case. */
-  email: string
-  name: string
-  staff: boolean
-  /** Organizations with a membership of this user, so that they are found without looking into each. */
-  organization_ids: string[]
-  created_at: string
 }
 
 export interface Membership extends Document {
@@ -81,13 +71,6 @@ export const OrganizationsCollection = defineCollection<Organization>()({
     members_may_connect: organization.members_may_connect ?? true,
     managed_by: managed_by && { ...managed_by, made_keys: managed_by.made_keys ?? null },
   }),
-})
-
-export const UsersCollection = defineCollection<User>()({
-  name: "users",
-  scope: "global",
-  times: ["created_at"],
-  indexes: [{ fields: ["email"], unique: true }],
 })
 
 export const MembershipsCollection = defineCollection<Membership>()({

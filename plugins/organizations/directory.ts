@@ -12,16 +12,9 @@ import {
   token,
   type UnitOfWork,
 } from "#core"
-import { credentialsTopic, type ManagementLink, type Role } from "#core/engine"
-import {
-  type Membership,
-  MembershipsCollection,
-  type Organization,
-  OrganizationsCollection,
-  type User,
-  UsersCollection,
-} from "./collections.ts"
-import { GenerationCache } from "./generation-cache.ts"
+import { credentialsTopic, GenerationCache, type ManagementLink, type Role } from "#core/engine"
+import type { User, Users } from "../identity/index.ts"
+import { type Membership, MembershipsCollection, type Organization, OrganizationsCollection } from "./collections.ts"
 
 export interface Organizations {
   all(): AsyncIterable<Organization>
@@ -74,20 +67,16 @@ interface DirectoryDeps {
   readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly ids: Ids
-  /** Emails of users who are staff by configuration, in lower case. */
-  readonly staff: ReadonlySet<string>
+  readonly users: Users
 }
 
-export function createOrganizations({ store, invalidation, clock, ids, staff }: DirectoryDeps): Organizations {
+export function createOrganizations({ store, invalidation, clock, ids, users }: DirectoryDeps): Organizations {
   const hooks: TimeZoneHook[] = []
-  const isStaff = (user: Pick<User, "email" | "staff">) => user.staff || staff.has(user.email)
   const organizations = new GenerationCache<Organization>(10_000)
   const memberships = new GenerationCache<Membership>(10_000)
-  const users = new GenerationCache<User>(10_000)
   invalidation.onChange(organizationsTopic, () => {
     organizations.clear()
     memberships.clear()
-    users.clear()
   })
   const stored = () => store.open(OrganizationsCollection)
   const changed = (work: UnitOfWork, organization: string) =>
@@ -111,14 +100,10 @@ export function createOrganizations({ store, invalidation, clock, ids, staff }: 
     },
     async admins(organization) {
       const found = await store.open(MembershipsCollection, organization).find({ role: { $in: ["admin", "owner"] } }, { limit: maxAdmins })
-      return await store.open(UsersCollection).find({ id: { $in: found.map(({ user_id }) => user_id) } }, { sort: { email: 1 } })
+      return await users.many(found.map(({ user_id }) => user_id))
     },
-    isStaff,
-    user: (id) =>
-      users.load(id, async () => {
-        const user = await store.open(UsersCollection).get(id)
-        return user && { ...user, staff: isStaff(user) }
-      }),
+    isStaff: (user) => users.isStaff(user),
+    user: (id) => users.get(id),
     create(work, { name, slug }) {
       const made: Organization = {
         id: ids.uuid(),
@@ -132,24 +117,13 @@ export function createOrganizations({ store, invalidation, clock, ids, staff }: 
       work.in(OrganizationsCollection).insert(made)
       return made
     },
-    addUser(work, { email, name, staff: isMarked = false }) {
-      const made: User = {
-        id: ids.uuid(),
-        email: email.trim().toLowerCase(),
-        name: name ?? "",
-        staff: isMarked,
-        organization_ids: [],
-        created_at: timestamp(clock.now()),
-      }
-      work.in(UsersCollection).insert(made)
-      return made
-    },
+    addUser: (work, given) => users.add(work, given),
     addMember(work, organization, user, role) {
       const id = membershipId(organization, user)
       work
         .in(MembershipsCollection, organization)
         .update(id, { $set: { role }, $setOnInsert: { user_id: user, created_at: timestamp(clock.now()) } }, { upsert: true })
-      work.in(UsersCollection).update(user, { $addToSet: { organization_ids: organization } })
+      users.joined(work, user, organization)
       changed(work, organization)
     },
     async update(work, organization, change) {
@@ -159,10 +133,7 @@ export function createOrganizations({ store, invalidation, clock, ids, staff }: 
       changed(work, organization.id)
       return updated
     },
-    setStaff(work, user, isMarked) {
-      work.in(UsersCollection).update(user, { $set: { staff: isMarked } })
-      changed(work, user)
-    },
+    setStaff: (work, user, staff) => users.update(work, user, { staff }),
     onTimeZone: (hook) => void hooks.push(hook),
     async holds(id, { manager_id, since }) {
       const found = (await byId(id))?.managed_by

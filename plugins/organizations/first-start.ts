@@ -6,10 +6,10 @@ import { join } from "node:path"
 import { z } from "zod"
 import { AppError, type Logger, type Store, token, type UnitsOfWork } from "#core"
 import type { CoreConfig } from "#core/engine"
+import { generateKey, type KeyText, keyFormat, parseKey } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import { KeyOwnersCollection, type Organization, OrganizationsCollection } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
-import { generateKey, type KeyText, keyFormat, parseKey } from "./key-format.ts"
 
 /** What a start found or made; for the text that a start prints. */
 export interface Bootstrap {

@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, Ids, Log, Settings, Store, token, UnitsOfWork, Vault } from "#core"
 import { Authenticator, Listening, ViewerTokens } from "#core/engine"
+import { createLastUse, generateKey, type LastUse, UserSessions, Users } from "../identity/index.ts"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
 import {
@@ -11,13 +12,10 @@ import {
   MembershipsCollection,
   OrganizationsCollection,
   SigningKeysCollection,
-  UsersCollection,
 } from "./collections.ts"
 import { createOrganizations, Organizations } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
-import { generateKey } from "./key-format.ts"
-import { createKeyUse, type KeyUse } from "./key-use.ts"
 import { Management, ManagementToken } from "./management.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listMembers } from "./operations/identity.ts"
@@ -39,18 +37,18 @@ import { rehearsedOrganization } from "./rehearsal.ts"
 import { createSessions, Sessions } from "./sessions.ts"
 import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 
+export { generateKey, parseKey, type User } from "../identity/index.ts"
 export { ApiKeys, type Standing } from "./api-keys.ts"
-export type { Organization, User } from "./collections.ts"
+export type { Organization } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
-export { generateKey, parseKey } from "./key-format.ts"
 export { type Author, Principals } from "./principals.ts"
 export { Sessions } from "./sessions.ts"
 export { ViewerSessions } from "./viewer-sessions.ts"
 
 /** The organizations as the first start needs them: before it has run. */
 const Directory = token<Organizations>("organizations directory")
-const KeyUses = token<KeyUse>("last use of keys")
+const KeyUses = token<LastUse>("last use of keys")
 
 const OrganizationSettings = z.strictObject({
   staff: z
@@ -58,14 +56,20 @@ const OrganizationSettings = z.strictObject({
     .max(1_000)
     .default([])
     .describe("Emails of users who are staff of the service, beside those whom an owner of its own organization marks."),
-  session_idle_minutes: z.int().min(1).max(1_440).default(60).describe("After so long without a call, a browser's session ends."),
-  session_max_hours: z.int().min(1).max(720).default(12).describe("After so long a browser's session ends, however it is used."),
+  session_idle_minutes: z
+    .int()
+    .min(1)
+    .max(1_440)
+    .default(60)
+    .describe("A session opened with a key ends after this many minutes without a call."),
+  session_max_hours: z.int().min(1).max(720).default(12).describe("A session opened with a key ends after this many hours in any case."),
 })
 
 export { isTimeZone } from "./operations/organization.ts"
 
 export default definePlugin({
   id: "organizations",
+  needs: ["identity"],
   reasons,
   config: OrganizationSettings,
   commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => generateKey("api_key").text }],
@@ -73,7 +77,6 @@ export default definePlugin({
     const production = process.env["NODE_ENV"] === "production"
     reg.collections(
       OrganizationsCollection,
-      UsersCollection,
       MembershipsCollection,
       KeysCollection,
       KeyOwnersCollection,
@@ -86,11 +89,14 @@ export default definePlugin({
     reg.operations(getOrganization, updateOrganization, setStaff)
 
     reg.provide(Directory, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids },
-      create: (deps) => createOrganizations({ ...deps, staff: new Set(settings.staff) }),
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, users: Users },
+      create(deps) {
+        deps.users.declareStaff(settings.staff)
+        return createOrganizations(deps)
+      },
     })
     reg.provide(ApiKeys, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, organizations: Directory },
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, organizations: Directory, sessions: UserSessions },
       create: createApiKeys,
     })
     reg.provide(Principals, { inject: {}, create: createPrincipals })
@@ -111,11 +117,18 @@ export default definePlugin({
     })
     reg.provide(KeyUses, {
       inject: { works: UnitsOfWork, clock: Clock, log: Log },
-      create: createKeyUse,
+      create: createLastUse,
       stop: (use) => use.settled(),
     })
     reg.provide(Authenticator, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, organizations: Organizations, use: KeyUses },
+      inject: {
+        store: Store,
+        invalidation: CacheInvalidation,
+        clock: Clock,
+        organizations: Organizations,
+        use: KeyUses,
+        sessions: UserSessions,
+      },
       create: (deps) => createAuthenticator({ ...deps, idleMs: settings.session_idle_minutes * 60_000 }),
     })
     reg.provide(Sessions, {

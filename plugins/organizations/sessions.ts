@@ -3,9 +3,9 @@
 import { randomBytes } from "node:crypto"
 import { AppError, type Clock, type Store, sameBytes, timestamp, token, type UnitsOfWork } from "#core"
 import type { Authenticator, Credentials } from "#core/engine"
+import { hashKey } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import { KeysCollection } from "./collections.ts"
-import { hashKey } from "./key-format.ts"
 
 export interface Session {
   /** For the cookie; kept nowhere. */

@@ -2,10 +2,10 @@
 import { z } from "zod"
 import { AppError, type Caller, Clock, defineList, defineOperation, Name, resultOf, roleAtLeast, Timestamp, Uuid } from "#core"
 import { Declarations, type FieldProblem, nearest, Operations, roles } from "#core/engine"
+import { prefixOf } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type StoredKey } from "../collections.ts"
 import { Organizations } from "../directory.ts"
-import { prefixOf } from "../key-format.ts"
 
 const Scope = z
   .string()
@@ -49,7 +49,7 @@ export const createKey = defineOperation({
   name: "api_keys.create",
   summary: "Create an API key or a scoped token; the key is shown once, in this response.",
   http: { method: "POST", path: "/v1/api-keys" },
-  access: { scope: "api_keys:write", role: "admin" },
+  access: { scope: "api_keys:write", role: "admin", freshSignIn: true },
   hints: { readOnly: false, destructive: false, idempotent: false },
   input: CreateInput,
   output: ApiKey.extend({ secret: z.string().describe("The key itself, shown once.") }),
@@ -98,7 +98,7 @@ export const revokeKey = defineOperation({
   name: "api_keys.revoke",
   summary: "Revoke a key: no node accepts it once this call returns.",
   http: { method: "POST", path: "/v1/api-keys/{id}/revoke" },
-  access: { scope: "api_keys:write", role: "admin" },
+  access: { scope: "api_keys:write", role: "admin", freshSignIn: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({ id: z.string().min(1).max(100).describe("UUID of the key, or the 16 characters after `mr_api_`.") }),
   output: ApiKey,

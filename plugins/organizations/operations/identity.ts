@@ -2,8 +2,8 @@
 import { z } from "zod"
 import { defineOperation, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
 import { roles } from "#core/engine"
-import { MembershipsCollection, UsersCollection } from "../collections.ts"
-import { Organizations } from "../directory.ts"
+import { Users } from "../../identity/index.ts"
+import { MembershipsCollection } from "../collections.ts"
 
 const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
 
@@ -46,7 +46,7 @@ export const listMembers = defineOperation({
     next_cursor: z.string(),
   }),
   errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager, organizations: Organizations },
+  inject: { store: Store, pager: Pager, users: Users },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const collection = deps.store.open(MembershipsCollection, organization)
@@ -58,11 +58,11 @@ export const listMembers = defineOperation({
       sort: { user_id: 1 },
       request: input,
     })
-    const users = await deps.store.open(UsersCollection).find({ id: { $in: page.items.map((member) => member.user_id) } }, { limit: 200 })
+    const users = await deps.users.many(page.items.map((member) => member.user_id))
     const byId = new Map(users.map((user) => [user.id, user]))
     const members = page.items.flatMap(({ user_id, role, created_at }) => {
       const user = byId.get(user_id)
-      return user ? [{ user_id, email: user.email, name: user.name, role, staff: deps.organizations.isStaff(user), created_at }] : []
+      return user ? [{ user_id, email: user.email, name: user.name, role, staff: user.staff, created_at }] : []
     })
     return { members, next_cursor: page.next_cursor }
   },

@@ -1,7 +1,7 @@
 // Who is staff of the service: marked by an owner of the service's own organization, the one that was made first.
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, Uuid } from "#core"
-import type { User } from "../collections.ts"
+import type { User } from "../../identity/index.ts"
 import { Organizations } from "../directory.ts"
 
 export const setStaff = defineOperation({

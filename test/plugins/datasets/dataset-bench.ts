@@ -5,6 +5,7 @@ import { systemClock, timestamp } from "../../../core/kernel/clock.ts"
 import { timeOrderedIds } from "../../../core/kernel/ids.ts"
 import type { Dataset, Row } from "../../../plugins/datasets/index.ts"
 import datasets, { Datasets } from "../../../plugins/datasets/index.ts"
+import identity from "../../../plugins/identity/index.ts"
 import organizations, { ApiKeys, Bootstrap, Organizations } from "../../../plugins/organizations/index.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 
@@ -34,7 +35,7 @@ export interface DatasetBench {
 }
 
 export async function startBench(): Promise<DatasetBench> {
-  const service = await new ServiceUnderTest([organizations, datasets]).start()
+  const service = await new ServiceUnderTest([identity, organizations, datasets]).start()
   service.key = service.get(Bootstrap).adminKey ?? undefined
   const directory = service.get(Organizations)
   const { id, slug } = await directory.first()

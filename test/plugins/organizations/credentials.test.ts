@@ -3,6 +3,7 @@ import { expect } from "chai"
 import type { Role } from "../../../core/contract/caller.ts"
 import type { Json } from "../../../core/contract/collection.ts"
 import { Store } from "../../../core/contract/store.ts"
+import identity from "../../../plugins/identity/index.ts"
 import { KeysCollection } from "../../../plugins/organizations/collections.ts"
 import organizations, {
   ApiKeys,
@@ -28,7 +29,7 @@ describe("credentials", () => {
   let home: Organization
 
   before(async () => {
-    service = await new ServiceUnderTest([organizations]).start()
+    service = await new ServiceUnderTest([identity, organizations]).start()
     service.key = service.get(Bootstrap).adminKey ?? undefined
     home = await service.get(Organizations).first()
   })

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
+import identity from "../../../plugins/identity/index.ts"
 import organizations, { ApiKeys, Bootstrap, generateKey, Organizations } from "../../../plugins/organizations/index.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 
@@ -32,7 +33,7 @@ describe("first start", () => {
   let service: ServiceUnderTest
   const started: ServiceUnderTest[] = []
   const make = (before?: ServiceUnderTest) => {
-    service = new ServiceUnderTest([organizations], before)
+    service = new ServiceUnderTest([identity, organizations], before)
     started.push(service)
     return service
   }

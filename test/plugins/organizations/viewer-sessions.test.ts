@@ -1,6 +1,7 @@
 // Tokens for viewers: what they say, when they end, and that nobody else can make one.
 import { expect } from "chai"
 import { generateKeyPair, SignJWT } from "jose"
+import identity from "../../../plugins/identity/index.ts"
 import organizations, { Bootstrap, Organizations, ViewerSessions } from "../../../plugins/organizations/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
@@ -12,7 +13,7 @@ describe("viewer sessions", () => {
   let organization_id: string
 
   before(async () => {
-    service = await new ServiceUnderTest([organizations]).start()
+    service = await new ServiceUnderTest([identity, organizations]).start()
     service.key = service.get(Bootstrap).adminKey ?? undefined
     organization_id = (await service.get(Organizations).first()).id
   })
@@ -65,13 +66,13 @@ describe("viewer sessions", () => {
   })
 
   it("hold over a restart: the signing key is made once, and lies sealed", async () => {
-    const own = await new ServiceUnderTest([organizations]).start()
+    const own = await new ServiceUnderTest([identity, organizations]).start()
     try {
       own.key = own.get(Bootstrap).adminKey ?? undefined
       const { token } = await own.call<{ token: string }>("viewer_sessions.create", {})
       const claims = await own.get(ViewerSessions).verify(token)
       await own.stop()
-      const again = await new ServiceUnderTest([organizations], own).start()
+      const again = await new ServiceUnderTest([identity, organizations], own).start()
       expect(await again.get(ViewerSessions).verify(token)).to.deep.equal(claims)
       await again.stop()
       expect(await verify(token)).to.deep.equal({ error: "invalid" })
@@ -81,7 +82,7 @@ describe("viewer sessions", () => {
   })
 
   it("are minted once for all who ask at the same time first", async () => {
-    const own = await new ServiceUnderTest([organizations]).start()
+    const own = await new ServiceUnderTest([identity, organizations]).start()
     try {
       const sessions = own.get(ViewerSessions)
       const minted = await Promise.all(Array.from({ length: 5 }, () => sessions.mint({ organization_id: "o" }, 60)))

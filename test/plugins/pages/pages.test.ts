@@ -1,5 +1,6 @@
 // Pages: drafts until they are published, and known as such at once everywhere events ask.
 import { expect } from "chai"
+import identity from "../../../plugins/identity/index.ts"
 import organizations, { ApiKeys, Bootstrap, Organizations } from "../../../plugins/organizations/index.ts"
 import pagesPlugin, { Pages } from "../../../plugins/pages/index.ts"
 import { refusalOf } from "../../refusal.ts"
@@ -26,7 +27,7 @@ describe("pages", () => {
   let count = 0
 
   before(async () => {
-    service = await new ServiceUnderTest([organizations, pagesPlugin]).start()
+    service = await new ServiceUnderTest([identity, organizations, pagesPlugin]).start()
     service.key = service.get(Bootstrap).adminKey ?? undefined
     home = (await service.get(Organizations).first()).id
     stranger = await service.work((work) => {

@@ -1,11 +1,12 @@
-// What a node keeps in memory of stored things, until told that one changed. A load that was in progress when something
-// was dropped is answered, but not kept: it may have read what was there before the change.
+// An in-memory cache of stored documents that other nodes can change.
+
+/** A bounded cache of stored documents. A load during an invalidation returns its value, but the cache drops it: the value may be stale. */
 export class GenerationCache<T> {
   readonly #kept = new Map<string, T>()
   readonly #limit: number
   #generation = 0
 
-  /** At most `limit` entries; the one kept longest goes first. */
+  /** At the limit the oldest entry leaves. */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -14,7 +15,7 @@ export class GenerationCache<T> {
     return this.#kept.get(key)
   }
 
-  /** Loads what is not kept. `undefined` is not kept, so that what is made now is seen at once. */
+  /** Loads a missing entry. `undefined` is not cached: a new document is visible at once. */
   async load(key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept

@@ -1,0 +1,175 @@
+// Interactive sessions: a person signed in, the browser holds the text in a cookie, and the store holds its hash.
+// A session ends by itself, by its own sign-out, or from elsewhere. The end reaches every node before the answer.
+import {
+  AppError,
+  allKeys,
+  type CacheInvalidation,
+  type Clock,
+  type Ids,
+  type Store,
+  sameBytes,
+  timestamp,
+  token,
+  type UnitOfWork,
+} from "#core"
+import { credentialsTopic, GenerationCache, type SignIn } from "#core/engine"
+import { type SessionEnd, type UserSession, UserSessionsCollection } from "./collections.ts"
+import { generateKey, hashKey, type KeyText } from "./key-format.ts"
+import type { LastUse } from "./last-use.ts"
+
+export interface NewSession {
+  readonly user: string
+  /** The organization of calls without `X-Organization-ID`. */
+  readonly organization: string | null
+  readonly method: SignIn["method"]
+  readonly device: string
+  readonly address: string
+}
+
+export interface OpenedSession {
+  readonly session: UserSession
+  /** For the cookie; stored nowhere. */
+  readonly text: string
+}
+
+export interface UserSessions {
+  /** Stages a session. */
+  open(work: UnitOfWork, given: NewSession): OpenedSession
+  /** Returns the session of a text. Undefined if the text belongs to no person's session. Throws `unauthenticated` for an ended session. */
+  prove(text: KeyText): Promise<UserSession | undefined>
+  /** Records a use. */
+  note(session: UserSession): void
+  /** Facts of the sign-in, for a caller. */
+  signInOf(session: UserSession): SignIn
+  get(id: string): Promise<UserSession | undefined>
+  /** Valid sessions of a user, newest first. */
+  list(user: string): Promise<UserSession[]>
+  /** Stages a later sign-in within the session, with a new text. The old text ends. */
+  refresh(work: UnitOfWork, session: UserSession, method: SignIn["method"]): OpenedSession
+  /** Stages the default organization of the session. */
+  switchTo(work: UnitOfWork, session: UserSession, organization: string): void
+  /** Stages the end of a session, effective on every node when the work's caller is answered. */
+  end(work: UnitOfWork, session: UserSession, end: SessionEnd): void
+  /** Stages the end of all sessions of a user but `except`, and returns their count. */
+  endAllOf(work: UnitOfWork, user: string, options?: { except?: string }): Promise<number>
+}
+
+export const UserSessions = token<UserSessions>("UserSessions")
+
+interface UserSessionsDeps {
+  readonly store: Store
+  readonly invalidation: CacheInvalidation
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly use: LastUse
+  readonly idleMs: number
+  readonly maxMs: number
+}
+
+const freshMs = 300_000
+/** Approvals and keys name the session that made them. */
+const keptMs = 90 * 86_400_000
+const maxUnknown = 10_000
+const maxSessions = 1_000
+
+export function createUserSessions({ store, invalidation, clock, ids, use, idleMs, maxMs }: UserSessionsDeps): UserSessions {
+  const known = new GenerationCache<UserSession>(10_000)
+  /** Public parts of other credentials. A random id never becomes a session later. */
+  const unknown = new Set<string>()
+  invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? known.clear() : known.drop(key)))
+
+  const stored = () => store.open(UserSessionsCollection)
+  const changed = (work: UnitOfWork, { key_id }: UserSession) => invalidation.announce(work, credentialsTopic, key_id, { settled: true })
+  const isIdle = (session: UserSession) => clock.now() - use.last(session) >= idleMs
+  const isOver = ({ expires_at }: UserSession) => Date.parse(expires_at) <= clock.now()
+
+  async function find(keyId: string): Promise<UserSession | undefined> {
+    if (unknown.has(keyId)) return undefined
+    const found = await known.load(keyId, () => stored().first({ key_id: keyId }))
+    if (found) return found
+    if (unknown.size >= maxUnknown) unknown.clear()
+    unknown.add(keyId)
+    return undefined
+  }
+
+  function end(work: UnitOfWork, session: UserSession, how: SessionEnd): void {
+    const changes = { revoked_at: timestamp(clock.now()), end: how }
+    if (session.revoked_at === null)
+      work.in(UserSessionsCollection).update(session.id, { $set: changes }, { where: { revoked_at: null }, optional: true })
+    // A repeated end waits too: the first call may still wait for other nodes.
+    changed(work, session)
+  }
+
+  return {
+    open(work, { user, organization, method, device, address }) {
+      const { keyId, text } = generateKey("session")
+      const now = clock.now()
+      const at = timestamp(now)
+      const session: UserSession = {
+        id: ids.uuid(),
+        key_id: keyId,
+        hash: hashKey(text),
+        user_id: user,
+        acts_in: organization,
+        method,
+        signed_in_at: at,
+        device,
+        address,
+        created_at: at,
+        last_used_at: null,
+        expires_at: timestamp(now + maxMs),
+        revoked_at: null,
+        end: null,
+        kept_until: timestamp(now + maxMs + keptMs),
+      }
+      work.in(UserSessionsCollection).insert(session)
+      return { session, text }
+    },
+    async prove({ keyId, text }) {
+      const found = await find(keyId)
+      if (!found || !sameBytes(hashKey(text), found.hash)) return undefined
+      if (found.revoked_at !== null) throw ended(`This session was ended at ${found.revoked_at}; sign in again.`)
+      if (isOver(found)) throw ended(`This session expired at ${found.expires_at}; sign in again.`)
+      if (!isIdle(found)) return found
+      // Another node may have seen a later use.
+      known.drop(keyId)
+      const now = await find(keyId)
+      if (now && now.revoked_at === null && !isIdle(now)) return now
+      throw ended("This session was not used for too long; sign in again.")
+    },
+    note: (session) =>
+      use.note(session, (work, fields) => work.in(UserSessionsCollection).update(session.id, { $set: fields }, { optional: true })),
+    signInOf: ({ method, signed_in_at }) => ({
+      method,
+      at: signed_in_at,
+      isFresh: clock.now() - Date.parse(signed_in_at) < freshMs,
+    }),
+    get: (id) => stored().get(id),
+    async list(user) {
+      const all = await stored().find({ user_id: user, revoked_at: null }, { sort: { id: -1 }, limit: maxSessions })
+      return all.filter((session) => !isOver(session) && !isIdle(session))
+    },
+    refresh(work, session, method) {
+      const { keyId, text } = generateKey("session")
+      const changes = { key_id: keyId, hash: hashKey(text), method, signed_in_at: timestamp(clock.now()) }
+      work.in(UserSessionsCollection).update(session.id, { $set: changes }, { where: { revoked_at: null, key_id: session.key_id } })
+      changed(work, session)
+      return { session: { ...session, ...changes }, text }
+    },
+    switchTo(work, session, organization) {
+      work.in(UserSessionsCollection).update(session.id, { $set: { acts_in: organization } }, { where: { revoked_at: null } })
+      changed(work, session)
+    },
+    end,
+    async endAllOf(work, user, { except } = {}) {
+      const sessions = await stored().find({ user_id: user, revoked_at: null }, { limit: maxSessions })
+      const others = sessions.filter(({ id }) => id !== except)
+      for (const session of others) end(work, session, "ended")
+      return others.length
+    },
+  }
+}
+
+function ended(message: string): AppError {
+  return new AppError("unauthenticated", message, { reason: "session_ended" })
+}

@@ -1,0 +1,99 @@
+// Users of the service: created, read, changed and deleted. Organizations keep their own memberships.
+import { allKeys, type CacheInvalidation, type Clock, type Ids, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { GenerationCache } from "#core/engine"
+import { type User, UsersCollection } from "./collections.ts"
+
+export type UserChange = Partial<Pick<User, "email" | "name" | "staff">>
+export type Departure = (work: UnitOfWork, user: User) => Promise<void> | void
+
+export interface Users {
+  /** `staff` is true if the user is marked, or named by the configuration. */
+  get(id: string): Promise<User | undefined>
+  /** By address, in any case. */
+  byEmail(email: string): Promise<User | undefined>
+  /** Existing users among at most 1,000 ids, by address. */
+  many(ids: readonly string[]): Promise<User[]>
+  /** Returns true if the user is marked as staff, or named by the configuration. */
+  isStaff(user: Pick<User, "email" | "staff">): boolean
+  /** Adds addresses of staff by configuration, in lower case. To be called while services are created. */
+  declareStaff(emails: Iterable<string>): void
+  /** Stages a user; a taken address fails the commit as `already_exists`. */
+  add(work: UnitOfWork, given: { email: string; name?: string; staff?: boolean }): User
+  /** Stages new fields; a taken address fails the commit as `already_exists`. */
+  update(work: UnitOfWork, id: string, change: UserChange): void
+  /** Stages that the user belongs to an organization. */
+  joined(work: UnitOfWork, id: string, organization: string): void
+  /** Stages that the user left an organization. */
+  left(work: UnitOfWork, id: string, organization: string): void
+  /** Stages the deletion of the user, with the work of every departure hook. */
+  remove(work: UnitOfWork, user: User): Promise<void>
+  /** Runs before a user is deleted, in the same unit of work. To be called while services are created. */
+  onDeparture(hook: Departure): void
+}
+
+export const Users = token<Users>("Users")
+
+/** Invalidation topic; announced with the id of a changed user. */
+export const usersTopic = "users"
+
+interface UsersDeps {
+  readonly store: Store
+  readonly invalidation: CacheInvalidation
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+export function createUsers({ store, invalidation, clock, ids }: UsersDeps): Users {
+  const staff = new Set<string>()
+  const hooks: Departure[] = []
+  const known = new GenerationCache<User>(10_000)
+  invalidation.onChange(usersTopic, (key) => (key === allKeys ? known.clear() : known.drop(key)))
+
+  const stored = () => store.open(UsersCollection)
+  const isStaff: Users["isStaff"] = (user) => user.staff || staff.has(user.email)
+  const shown = (user: User): User => ({ ...user, staff: isStaff(user) })
+  const change = (work: UnitOfWork, id: string, update: Parameters<ReturnType<UnitOfWork["in"]>["update"]>[1]) => {
+    work.in(UsersCollection).update(id, update)
+    invalidation.announce(work, usersTopic, id, { settled: true })
+  }
+
+  return {
+    get: (id) =>
+      known.load(id, async () => {
+        const user = await stored().get(id)
+        return user && shown(user)
+      }),
+    async byEmail(email) {
+      const user = await stored().first({ email: normalEmail(email) })
+      return user && shown(user)
+    },
+    async many(wanted) {
+      return (await stored().find({ id: { $in: [...wanted] } }, { sort: { email: 1 }, limit: 1_000 })).map(shown)
+    },
+    isStaff,
+    declareStaff(emails) {
+      for (const email of emails) staff.add(email)
+    },
+    add(work, { email, name = "", staff: isMarked = false }) {
+      const created_at = timestamp(clock.now())
+      const made: User = { id: ids.uuid(), email: normalEmail(email), name, staff: isMarked, organization_ids: [], created_at }
+      work.in(UsersCollection).insert(made)
+      return made
+    },
+    update(work, id, { email, ...fields }) {
+      change(work, id, { $set: { ...fields, ...(email === undefined ? {} : { email: normalEmail(email) }) } })
+    },
+    joined: (work, id, organization) => change(work, id, { $addToSet: { organization_ids: organization } }),
+    left: (work, id, organization) => change(work, id, { $pull: { organization_ids: organization } }),
+    async remove(work, user) {
+      for (const hook of hooks) await hook(work, user)
+      work.in(UsersCollection).remove(user.id)
+      invalidation.announce(work, usersTopic, user.id, { settled: true })
+    },
+    onDeparture: (hook) => void hooks.push(hook),
+  }
+}
+
+function normalEmail(email: string): string {
+  return email.trim().toLowerCase()
+}

@@ -1,0 +1,62 @@
+// How far a credential reaches: which organizations it acts in, with which role, and through which manager.
+import { type Caller, roleAtLeast } from "#core"
+import type { ManagementLink, Role } from "#core/engine"
+import type { Organization, StoredKey } from "./collections.ts"
+import type { Organizations } from "./directory.ts"
+
+/** A stored key and its organization. */
+export interface KnownKey {
+  readonly key: StoredKey
+  readonly owner: string
+}
+
+/** The key's own organization, where the key acts in the other one only as its manager. */
+export async function managerOf(
+  organizations: Organizations,
+  { key, owner }: KnownKey,
+  organization: Organization,
+): Promise<NonNullable<Caller["manager"]> | undefined> {
+  if (organization.id === owner) return undefined
+  if (key.user_id !== null && (await organizations.membership(organization.id, key.user_id))) return undefined
+  const found = await organizations.byId(owner)
+  return found && named(found)
+}
+
+/** Role of a person in an organization: as a member, or as a member of the organization that manages it. */
+export async function personalReach(
+  organizations: Organizations,
+  user: string,
+  organization: Organization,
+): Promise<{ role: Role; manager?: Organization } | undefined> {
+  const membership = await organizations.membership(organization.id, user)
+  if (membership) return { role: membership.role }
+  const link = organization.managed_by
+  const manager = link ? await organizations.byId(link.id) : undefined
+  const home = manager && (await organizations.membership(manager.id, user))
+  return link && home ? { role: lesser(home.role, link.role), manager } : undefined
+}
+
+/** The link to a manager: null if the credential depends on none, undefined if the link has ended. */
+export function linkOf({ managed_by }: Organization, manager: string | null): ManagementLink | null | undefined {
+  if (manager === null) return null
+  return managed_by?.id === manager ? { manager_id: manager, since: managed_by.since } : undefined
+}
+
+/** What the key's maker, or a service principal, may do in the organization at most; undefined: it is out of reach. */
+export async function reach(organizations: Organizations, { key, owner }: KnownKey, organization: Organization): Promise<Role | undefined> {
+  if (organization.id === owner && key.user_id === null) return key.role
+  const membership = key.user_id === null ? undefined : await organizations.membership(organization.id, key.user_id)
+  if (membership) return lesser(key.role, membership.role)
+  if (organization.managed_by?.id !== owner) return undefined
+  if (key.user_id === null) return key.manager ? lesser(key.role, organization.managed_by.role) : undefined
+  const home = (await organizations.membership(owner, key.user_id))?.role
+  return home && lesser(lesser(key.role, home), organization.managed_by.role)
+}
+
+function lesser(a: Role, b: Role): Role {
+  return roleAtLeast(a, b) ? b : a
+}
+
+export function named({ id, slug, name }: Organization) {
+  return { id, slug, name }
+}
