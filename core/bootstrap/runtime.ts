@@ -94,7 +94,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   provideCalls(container, registry, listening, args)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })
   provideRunner(container)
-  if (args.serve !== false) provideServer(container, registry, listening, args.worker)
+  if (args.serve !== false) provideServer(container, registry, listening, { worker: args.worker, production })
   try {
     container.everything()
   } catch (error) {

@@ -153,7 +153,17 @@ export function provideCalls(
   container.provide(Live, { inject: { sockets: Sockets }, create: ({ sockets }) => sockets.live })
 }
 
-export function provideServer(container: Container, registry: Registry, listening: ListeningHooks, worker: WorkerPlace | undefined): void {
+export interface ServerPlace {
+  readonly worker: WorkerPlace | undefined
+  readonly production: boolean
+}
+
+export function provideServer(
+  container: Container,
+  registry: Registry,
+  listening: ListeningHooks,
+  { worker, production }: ServerPlace,
+): void {
   container.provide(Mcp, {
     inject: { invoker: Invoker, log: Log, config: Settings, publicUrl: PublicUrl, addressOf: AddressOf },
     create: ({ config, ...deps }) =>
@@ -204,7 +214,7 @@ export function provideServer(container: Container, registry: Registry, listenin
         ...deps,
         pausedDestinations: () => destinations.states().filter(({ isPaused }) => isPaused).length,
         ...config.server,
-        metrics: new MetricsPage(config.metrics, worker?.metricsOfAll(metrics) ?? metrics),
+        metrics: new MetricsPage({ ...config.metrics, production }, worker?.metricsOfAll(metrics) ?? metrics),
         connections: new Connections({ metrics, clock: deps.clock, log: deps.log }),
         // One process owns the embedded file: a balancer has no other node to send to.
         leaveMs: isEmbedded(config) ? 0 : config.server.leave_ms,

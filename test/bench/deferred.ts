@@ -61,8 +61,8 @@ export async function* deferredRows(options: BenchOptions): AsyncGenerator<Row> 
 }
 
 /** Jobs that the service has done since its start. */
-async function doneBy({ url }: Service): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text()
+async function doneBy(service: Service): Promise<number> {
+  const text = await service.metrics()
   const [, count] = /^millrace_job_seconds_count\{[^}]*type="pipeline\.deferred"[^}]*outcome="done"[^}]*\} (\d+)/m.exec(text) ?? []
   const [, other] = /^millrace_job_seconds_count\{[^}]*outcome="done"[^}]*type="pipeline\.deferred"[^}]*\} (\d+)/m.exec(text) ?? []
   return Number(count ?? other ?? 0)

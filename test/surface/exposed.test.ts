@@ -1,6 +1,7 @@
 // What anyone may ask for: documents, metrics and requests sent ahead are answered at a bounded cost, and refusals stay small.
-import type { IncomingMessage, ServerResponse } from "node:http"
-import { connect } from "node:net"
+import { once } from "node:events"
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
+import { type AddressInfo, connect } from "node:net"
 import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { expect } from "chai"
@@ -124,6 +125,45 @@ describe("/metrics", () => {
       expect([code, details.reason]).to.deep.equal(["unauthenticated", "invalid_credential"])
       expect(await statusOf(url, { authorization: `Bearer ${token}`, "x-forwarded-for": "203.0.113.1" })).to.equal(200)
     }))
+
+  it("needs the token in production, whichever address asks", async () => {
+    await opened({ production: true }, async ({ url }) => {
+      const response = await fetch(`${url}/metrics`)
+      const { code, message, details } = (await response.json()) as ErrorBody
+      expect([response.status, code, details.reason]).to.deep.equal([401, "unauthenticated", "missing_credential"])
+      expect(message).to.match(/MILLRACE_METRICS_TOKEN.*metrics\.port/)
+      expect(await statusOf(url, { authorization: "Bearer another" })).to.equal(401)
+      expect((await fetch(`${url}/metrics`, { method: "HEAD" })).status).to.equal(401)
+    })
+    await opened({ production: true, token }, async ({ url }) => {
+      expect(await statusOf(url)).to.equal(401)
+      expect(await statusOf(url, { authorization: `Bearer ${token}` })).to.equal(200)
+    })
+    const port = await freePort()
+    await opened({ production: true, port }, async ({ url }) => {
+      expect(await statusOf(url)).to.equal(404)
+      expect(await statusOf(`http://127.0.0.1:${port}`)).to.equal(200)
+    })
+  })
+
+  it("needs the token behind a local proxy that adds no header, in production", async () => {
+    await opened({ production: true }, async ({ url }) => {
+      const proxy = createServer((incoming, outgoing) => {
+        const onward = request(url + incoming.url, { headers: { host: incoming.headers.host } }, (answer) => {
+          outgoing.writeHead(answer.statusCode ?? 502)
+          answer.pipe(outgoing)
+        })
+        onward.end()
+      })
+      await once(proxy.listen(0, "127.0.0.1"), "listening")
+      try {
+        expect(await statusOf(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)).to.equal(401)
+      } finally {
+        proxy.closeAllConnections()
+        proxy.close()
+      }
+    })
+  })
 
   it("is on its own port alone where one is set", async () => {
     const port = await freePort()

@@ -151,7 +151,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
       inbound: options.inbound,
       live: live.upgrade,
       store,
-      metrics: new MetricsPage({ token: null, port: null, host: "127.0.0.1", ...options.metrics }, metrics),
+      metrics: new MetricsPage({ token: null, port: null, host: "127.0.0.1", production: false, ...options.metrics }, metrics),
       connections: new Connections({
         clock,
         log,

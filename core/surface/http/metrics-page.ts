@@ -1,5 +1,6 @@
-// `/metrics`, for Prometheus. It tells of every organization, so on the service's own port it is for this machine alone
-// until a token is configured; on a port of its own, who reaches that port is the operator's business.
+// `/metrics`, for Prometheus. The page shows every organization. On the service's own port a scrape needs the token. Without a
+// token the page answers this machine, except in production: a proxy on this machine may forward requests of strangers.
+// On a separate port the operator restricts access.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Registry } from "prom-client"
 import { sameSecret } from "../../kernel/constant-time.ts"
@@ -12,6 +13,8 @@ export interface MetricsSettings {
   readonly host: string
   /** Port of its own; null: the service's. */
   readonly port: number | null
+  /** True: the service's port answers no scrape without the token. */
+  readonly production: boolean
 }
 
 export class MetricsPage {
@@ -61,13 +64,20 @@ export class MetricsPage {
   }
 
   #authorise({ headers, socket }: IncomingMessage): void {
-    const { token } = this.#settings
+    const { token, production } = this.#settings
     const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1]
     if (token !== null) {
       if (given !== undefined && sameSecret(given, token)) return
       throw new AppError("unauthenticated", "Metrics need the token of metrics.token, as `Authorization: Bearer <token>`.", {
         reason: given === undefined ? "missing_credential" : "invalid_credential",
       })
+    }
+    if (production) {
+      throw new AppError(
+        "unauthenticated",
+        "Metrics need a token in production: set metrics.token (MILLRACE_METRICS_TOKEN), or metrics.port to serve them on a separate port.",
+        { reason: "missing_credential" },
+      )
     }
     const forwarded = headers["x-forwarded-for"] !== undefined || headers.forwarded !== undefined
     // A socket in the file system has no address; nor has one that is closed, which no answer reaches.

@@ -26,6 +26,8 @@ export interface Service {
   readonly tree: ProcessTree
   /** Calls with the admin key; throws on anything but 2xx. */
   api<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
+  /** The text of /metrics. */
+  metrics(): Promise<string>
   /** What is on disk now, counted by another process than the service. */
   books(): Promise<Books>
   /** What became of events that were not accepted, one of each kind a pipeline. */
@@ -48,6 +50,7 @@ export async function startService({ storageUrl, env = {}, preload = [] }: Servi
       MILLRACE_PIPELINES_PATHS: ",",
       MILLRACE_LOG_LEVEL: "warn",
       MILLRACE_BOOTSTRAP_KEY: key,
+      MILLRACE_METRICS_TOKEN: key,
       MILLRACE_MASTER_KEY: randomBytes(32).toString("base64"),
       ...(storageUrl === undefined ? {} : { MILLRACE_STORAGE_URL: storageUrl }),
       ...env,
@@ -69,6 +72,7 @@ export async function startService({ storageUrl, env = {}, preload = [] }: Servi
       pid,
       tree: processTree(pid),
       api,
+      metrics: async () => await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${key}` } })).text(),
       explain: () => notAccepted(api),
       books: () => (storageUrl === undefined ? sqliteBooks(join(dataDir, "millrace.db")) : mongoBooks(storageUrl)),
       async stop() {
