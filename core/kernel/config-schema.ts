@@ -129,7 +129,9 @@ const Shape = z.strictObject({
       .string()
       .min(16)
       .nullable()
-      .describe("Bearer token required by /metrics; null: the service's port answers requests from this machine, in production no requests."),
+      .describe(
+        "Bearer token required by /metrics; null: the service's port answers requests from this machine, in production no requests.",
+      ),
     port: z.int().min(1).max(65_535).nullable().describe("Separate port for /metrics; null: the service's port."),
     host: z.string().min(1).describe("Address that metrics.port listens on."),
   }),

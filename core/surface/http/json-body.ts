@@ -13,14 +13,23 @@ const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
 
 /** The body as an object; `{}` when there is none. Throws `resource_exhausted` (413) or `invalid_argument` (415, 400). */
 export async function readJsonBody(request: IncomingMessage, maxBytes = defaultMaxBodyBytes): Promise<Record<string, unknown>> {
-  const bytes = await bodyOf(request, maxBytes)
-  if (bytes.length === 0) return {}
-  checkType(request)
-  const value = parse(bytes)
+  const text = await readJsonText(request, maxBytes)
+  if (text === "") return {}
+  const value = parse(text)
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw malformed(`The body must be a JSON object; it is ${kindOf(value)}.`, "body_not_an_object")
   }
   return value as Record<string, unknown>
+}
+
+/** The text of a JSON body, within the limits of size, type, charset and shape; "" when there is no body. It may not be JSON. */
+export async function readJsonText(request: IncomingMessage, maxBytes = defaultMaxBodyBytes): Promise<string> {
+  const bytes = await bodyOf(request, maxBytes)
+  if (bytes.length === 0) return ""
+  checkType(request)
+  const text = decode(bytes)
+  refuseExcess(text)
+  return text
 }
 
 function checkType(request: IncomingMessage): void {
@@ -34,14 +43,15 @@ function checkType(request: IncomingMessage): void {
   if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`The body's charset is "${charset}"; send UTF-8.`, "unsupported_charset")
 }
 
-function parse(bytes: Buffer): unknown {
-  let text: string
+function decode(bytes: Buffer): string {
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {
     throw malformed("The body is not valid UTF-8.", "not_utf8")
   }
-  refuseExcess(text)
+}
+
+function parse(text: string): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -71,7 +81,7 @@ export function refuseRounded(text: string): void {
 const maxFields = 2_000
 
 /** Throws `invalid_argument` where parsing, checking and refusing the text would keep others waiting. */
-export function refuseExcess(text: string): void {
+function refuseExcess(text: string): void {
   const excess = excessOf(text, maxFields)
   if (!excess) return
   if (excess.limit === maxFields) {

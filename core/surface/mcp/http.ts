@@ -18,7 +18,7 @@ import { fromHeaders } from "../../kernel/tracing.ts"
 import { authorise } from "../call/authorise.ts"
 import { rateLimitHeaders } from "../call/rate-limit.ts"
 import { credentialsOf } from "../http/credentials.ts"
-import { defaultMaxBodyBytes, refuseExcess, refuseRounded } from "../http/json-body.ts"
+import { defaultMaxBodyBytes, readJsonText, refuseRounded } from "../http/json-body.ts"
 import { methodNotAllowed } from "../http/methods.ts"
 import { refuseForeignOrigin } from "../http/origin.ts"
 import type { Invoker } from "../invoke.ts"
@@ -104,38 +104,26 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
     const credentials = credentialsOf(request, response, { surface: "mcp", log: deps.log, address: deps.addressOf(request) })
     const caller = await admitted(deps.invoker, credentials, response)
     const view = catalog.view(caller, selectionOf(request.url))
-    const bytes = await bodyOf(request)
-    const text = bytes.toString()
-    refuseExcess(text)
+    const text = await readJsonText(request)
     const body = parsedJson(text)
     if (body !== undefined) refuseRounded(text)
     const session = await HttpMcpSession.open({ invoker: deps.invoker, credentials, caller, view, readables }, body)
     const exchange: Exchange = { session, body, acceptsEvents: /text\/event-stream/i.test(request.get("accept") ?? "") }
     const { id } = caller.credential
     const auth: AuthInfo = { token: id, clientId: id, scopes: [...(caller.scopes ?? [])], extra: { exchange } }
-    const headers = { ...request.headers, accept: bothTypes }
+    // The reader decompressed and decoded the body, so the headers of the sender no longer describe it.
+    const { "content-encoding": _, "content-length": __, ...sent } = request.headers
+    const headers = { ...sent, accept: bothTypes, "content-type": "application/json" }
     const { method, url } = request
     // What a message itself says of its trace wins.
-    await fromHeaders(headers, () => serve({ method, url, headers, auth, [Symbol.asyncIterator]: () => once(bytes) }, response))
+    await fromHeaders(headers, () => serve({ method, url, headers, auth, [Symbol.asyncIterator]: () => once(text) }, response))
   }
 
   return { handle, close: () => current.close() }
 }
 
-/** The bytes of the body, and no more of them than it takes to be refused for its size. */
-async function bodyOf(request: HttpRequest): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > defaultMaxBodyBytes) break
-  }
-  return Buffer.concat(chunks)
-}
-
-async function* once(body: Buffer): AsyncGenerator<Buffer> {
-  if (body.length > 0) yield body
+async function* once(body: string): AsyncGenerator<Buffer> {
+  if (body !== "") yield Buffer.from(body)
 }
 
 async function admitted(invoker: Invoker, credentials: Credentials, response: HttpResponse): Promise<Caller> {
