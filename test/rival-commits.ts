@@ -10,19 +10,35 @@ export interface Rival {
   stop(): void
 }
 
-/**
- * Lets the first `times` commits that change a document of the collection on condition, or that add one, come second.
- * The rival commit is a real one of the same store: it counts up the number that the condition names, or adds the document.
- */
-export function rivalOf(host: { get<T>(token: Token<T>): T }, collection: string, times = 1): Rival {
+export interface RivalOptions {
+  /** The writes that meet a rival; default: every write on condition and every insert. */
+  readonly only?: (write: Write) => boolean
+  /** The rival itself. Default: a commit that counts up the number in the condition, or adds the same document. */
+  readonly faster?: (write: Write) => Promise<unknown>
+}
+
+/** Lets the first `times` commits that write a document of the collection come second to a real commit of the same store. */
+export function rivalOf(
+  host: { get<T>(token: Token<T>): T },
+  collection: string | undefined,
+  times = 1,
+  options: RivalOptions = {},
+): Rival {
+  const { only = () => true, faster } = options
   const store = host.get(Store)
   const own = store.commit
   let met = 0
+  const meets = (write: Write) =>
+    (collection === undefined || write.collection.name === collection) &&
+    only(write) &&
+    (faster !== undefined || rivalTo(write) !== undefined)
   store.commit = async (commit: Commit) => {
-    const rival = met < times ? rivalFor(commit, collection) : undefined
-    if (rival) {
+    const write = commit.writes.find(meets)
+    if (write && met < times) {
       met++
-      await own.call(store, { id: `${commit.id}:rival`, writes: [rival] })
+      const rival = rivalTo(write)
+      if (faster) await faster(write)
+      else if (rival) await own.call(store, { id: `${commit.id}:rival`, writes: [rival] })
     }
     return await own.call(store, commit)
   }
@@ -34,13 +50,11 @@ export function rivalOf(host: { get<T>(token: Token<T>): T }, collection: string
   }
 }
 
-function rivalFor({ writes }: Commit, collection: string): Write | undefined {
-  for (const write of writes) {
-    if (write.collection.name !== collection) continue
-    if (write.kind === "insert" && write.ifPresent !== "keep") return write
-    if (write.kind !== "update" || !write.where) continue
-    const counted = Object.entries(write.where).find(([, value]) => typeof value === "number")
-    if (counted) return { ...write, update: { $inc: { [counted[0]]: 1 } }, where: {}, optional: true, upsert: false }
-  }
-  return undefined
+/** Undefined for a write that no other commit refuses. */
+function rivalTo(write: Write): Write | undefined {
+  if (write.kind === "insert" && write.ifPresent !== "keep") return write
+  if (write.kind !== "update" || !write.where) return undefined
+  const counted = Object.entries(write.where).find(([, value]) => typeof value === "number")
+  if (!counted) return undefined
+  return { ...write, update: { $inc: { [counted[0]]: 1 } }, where: {}, optional: true, upsert: false }
 }

@@ -97,7 +97,7 @@ export interface UnitsOfWork {
   run<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T>
   /**
    * Runs `stage` and commits. If a concurrent commit changed the same documents, runs `stage` again in a fresh unit of work.
-   * `stage` reads the documents that it changes. It has no other effects.
+   * `stage` reads the documents that it changes. It has no other effects. Throws `not_found` if a document is missing twice.
    */
   retryConflicts<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T>
 }

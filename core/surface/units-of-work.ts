@@ -2,6 +2,7 @@
 import type { CommitResult, Store } from "../contract/store.ts"
 import { isConflict, StagedWork, type UnitOfWork, type UnitsOfWork } from "../contract/unit-of-work.ts"
 import { type Clock, sleep } from "../kernel/clock.ts"
+import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 
 interface UnitsOfWorkDeps {
@@ -50,13 +51,15 @@ export function createUnitsOfWork({ store, ids, clock }: UnitsOfWorkDeps): Units
       }),
     retryConflicts: (stage) =>
       counted(async () => {
+        let before: unknown
         for (let tries = 1; ; tries++) {
           const { work, value } = await staged(stage)
           let result: CommitResult
           try {
             result = await commit(work)
           } catch (error) {
-            if (!isConflict(error) || tries >= maxTries) throw error
+            if (!mayPass(error, before) || tries >= maxTries) throw error
+            before = error
             if (tries > triesAtOnce) await sleep(clock, Math.random() * Math.min(maxPauseMs, 2 ** tries))
             continue
           }
@@ -66,4 +69,11 @@ export function createUnitsOfWork({ store, ids, clock }: UnitsOfWorkDeps): Units
         }
       }),
   }
+}
+
+/** Returns false for other failures, and for a document that is missing again: the work does not read it. */
+function mayPass(error: unknown, before: unknown): boolean {
+  if (!isConflict(error)) return false
+  // The message names the document.
+  return error.code !== "not_found" || !(before instanceof AppError) || before.message !== error.message
 }

@@ -78,6 +78,26 @@ describe("retryConflicts", () => {
     expect([error.code, tries, await count("hook")]).to.deep.equal(["aborted", 1, 1])
   })
 
+  it("repeats once if a document is missing that the work does not read", async () => {
+    let tries = 0
+    const error = await failureOf(
+      works().retryConflicts((work) => {
+        tries++
+        work.in(Counters).update("nowhere", { $inc: { count: 1 } })
+      }),
+    )
+    expect([error.code, tries]).to.deep.equal(["not_found", 2])
+  })
+
+  it("repeats each time that another document is missing", async () => {
+    let tries = 0
+    await works().retryConflicts((work) => {
+      tries++
+      if (tries < 5) work.in(Counters).update(`nowhere ${tries % 2}`, { $inc: { count: 1 } })
+    })
+    expect(tries).to.equal(5)
+  })
+
   it("repeats nothing if the work itself refuses, or if the store refuses it for another cause", async () => {
     let tries = 0
     const refused = await failureOf(
