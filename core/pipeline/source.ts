@@ -34,8 +34,8 @@ export interface PipelineSource {
   bySlug(organization: string, slug: string): Promise<StoredPipeline | undefined>
   /** As it was at an earlier revision, for deferred work of events that it took then. */
   atRevision(organization: string, id: string, revision: number): Promise<StoredPipeline | undefined>
-  /** A secret that a provider delivered in its handshake; kept once, ignored when there is one already. */
-  keepDeliveredSecret(pipeline: StoredPipeline, secret: string): Promise<void>
+  /** Keeps a secret from a provider's handshake. Returns false if the pipeline has another secret. */
+  keepDeliveredSecret(pipeline: StoredPipeline, secret: string): Promise<boolean>
 }
 
 export const PipelineSource = token<PipelineSource>("PipelineSource")

@@ -53,10 +53,11 @@ export function pipelineSource({ store, clock, works, invalidation, pipelines, o
     },
     async keepDeliveredSecret(pipeline, secret) {
       const organization = pipeline.organization.id
-      await works.retryConflicts(async (work) => {
+      return await works.retryConflicts(async (work) => {
         const record = await store.open(Pipelines, organization).get(pipeline.id)
-        // Another node may have kept one first.
-        if (!record || record.secrets.length > 0) return
+        if (!record) return false
+        // Another node may have kept a secret first.
+        if (record.secrets.length > 0) return record.secrets.some((kept) => pipelines.secrets.holds(record.id, kept, secret))
         const now = clock.now()
         const secrets = [pipelines.secrets.keep(record.id, secret, now)]
         const revision = record.revision + 1
@@ -76,6 +77,7 @@ export function pipelineSource({ store, clock, works, invalidation, pipelines, o
           at: timestamp(now),
         })
         invalidation.announce(work, pipelineTopic, record.id)
+        return true
       })
     },
   }

@@ -21,7 +21,9 @@ async function keepAndAnswer(
   request: InboundRequest,
   source: PipelineSource,
 ): Promise<HttpAnswer> {
-  if (answer.deliveredSecret !== undefined) await source.keepDeliveredSecret(loaded.stored, answer.deliveredSecret)
+  const { deliveredSecret } = answer
+  // The provider must not sign with a secret that the pipeline does not have.
+  if (deliveredSecret !== undefined && !(await source.keepDeliveredSecret(loaded.stored, deliveredSecret))) return { status: 409, body: "" }
   return {
     status: answer.status,
     headers: { "content-type": "text/plain; charset=utf-8", ...answer.headers },
