@@ -157,6 +157,7 @@ export class Sketcher {
     const at = { organization: pipeline.organization.id, id: pipeline.id }
     let fresh: Drift[] = []
     const merge = (stored: DriftRecord | undefined) => {
+      fresh = []
       const merged = mergeSeen(stored, seen)
       if (merged.digest !== digest) return merged
       const found = driftOf({ schema: pipeline.document.request_schema as Json, ...merged, hash })
