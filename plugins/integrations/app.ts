@@ -36,8 +36,8 @@ export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
   readonly kind: "native" | "oauth" | "broker"
   /** Of an app that is a document. */
   readonly document?: AppDocument
-  /** Of an organization's own app: where its document is stored, and what it was when it was read. */
-  readonly own?: { readonly id: string; readonly revision: number; readonly uses: number }
+  /** Id and revision of the document of an organization's own app, as read. */
+  readonly own?: { readonly id: string; readonly revision: number }
   /** A strict object. Its messages must not repeat values. */
   readonly credentials: C
   /** What is wrong with well-formed credentials; throws AppError that does not repeat them. */

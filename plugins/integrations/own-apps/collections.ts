@@ -23,7 +23,7 @@ export const OwnApps = defineCollection<OwnApp>()({
   indexes: [{ fields: ["slug"] }],
 })
 
-/** Stages that the app is used as it was read; the commit is `aborted` where it was changed since. */
-export function stageUse(work: UnitOfWork, organization: string, { id, revision, uses }: Pick<OwnApp, "id" | "revision" | "uses">): void {
-  work.in(OwnApps, organization).update(id, { $inc: { uses: 1 } }, { where: { revision, uses } })
+/** Stages a use of the app as read. A change of the app meanwhile aborts the commit; other uses do not. */
+export function stageUse(work: UnitOfWork, organization: string, { id, revision }: Pick<OwnApp, "id" | "revision">): void {
+  work.in(OwnApps, organization).update(id, { $inc: { uses: 1 } }, { where: { revision } })
 }

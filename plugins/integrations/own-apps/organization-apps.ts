@@ -49,7 +49,7 @@ export class OrganizationApps {
     return this.#apps.all().find((app) => app.name === name)
   }
 
-  #appOf({ id, revision, uses, document }: OwnApp): AnyIntegrationApp {
+  #appOf({ id, revision, document }: OwnApp): AnyIntegrationApp {
     const key = `${id} ${revision}`
     let made = this.#made.get(key)
     if (!made) {
@@ -57,7 +57,7 @@ export class OrganizationApps {
       if (this.#made.size >= maxCached) this.#made.clear()
       this.#made.set(key, made)
     }
-    return { ...made, own: { id, revision, uses } }
+    return { ...made, own: { id, revision } }
   }
 }
 
