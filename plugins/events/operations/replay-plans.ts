@@ -161,6 +161,8 @@ function changes(
     examples: [example],
     inject: { plans: ReplayPlansToken },
     handle: async ({ input, caller, deps, work }) => toWire(await deps.plans.change(work, caller.organization.id, input.id, asked)),
+    // The job of the plan changes its revision after each batch.
+    onConflict: async ({ error }) => error,
   })
 }
 

@@ -168,6 +168,7 @@ export const updateExperiment = defineOperation({
     if (given.allocation !== undefined && changed.status === "running") keepSchedules(deps.scheduler, work, organization, changed)
     return resourceOf(changed)
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const startExperiment = defineOperation({
@@ -221,6 +222,7 @@ export const startExperiment = defineOperation({
     keepSchedules(deps.scheduler, work, organization, started)
     return resourceOf(started)
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const archiveExperiment = defineOperation({
@@ -243,6 +245,7 @@ export const archiveExperiment = defineOperation({
     keepSchedules(deps.scheduler, work, organization, archived)
     return resourceOf(archived)
   },
+  onConflict: async ({ error }) => error,
 })
 
 /** Throws `invalid_argument` where the variants' least shares together are more than there is. */

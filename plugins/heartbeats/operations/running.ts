@@ -69,6 +69,7 @@ export const runHeartbeatNow = defineOperation({
     requireRights(deps.tools, caller, stored)
     return shownRun(deps.heartbeats.runNow(work, organization, stored))
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const listHeartbeatRuns = defineList({

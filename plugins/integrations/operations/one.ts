@@ -47,6 +47,7 @@ export const disconnectIntegration = defineOperation({
     deps.schedule.end(work, id)
     return { integration_id: id, status: "disconnected" as const }
   },
+  onConflict: async ({ error }) => error,
 })
 
 /** Throws `not_found` where there is none that the caller may see. */

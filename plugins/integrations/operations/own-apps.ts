@@ -139,6 +139,7 @@ export const updateApp = defineOperation({
     work.in(OwnApps, organization).update(stored.id, { $set }, { where: { revision: stored.revision, uses: stored.uses } })
     return shown({ ...stored, ...change })
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const deleteApp = defineOperation({

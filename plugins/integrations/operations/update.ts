@@ -47,4 +47,5 @@ export const updateIntegration = defineOperation({
     const change = { name, shared: share_with_org, managed_access }
     return viewOf(stageRevision(work.in(Connections, caller.organization.id), connection, change, deps.clock.now()))
   },
+  onConflict: async ({ error }) => error,
 })

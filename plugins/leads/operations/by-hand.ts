@@ -37,6 +37,7 @@ export const mergeLeads = defineOperation({
     const from = await leads.require(organization, other_lead_id)
     return shown(await mergeInto(records, work, organization, into, from, { note, credential_id: caller.credential.id }))
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const splitLead = defineOperation({
@@ -73,6 +74,7 @@ export const splitLead = defineOperation({
     const parts = await splitOff(records, work, organization, lead, taken, { note, credential_id: caller.credential.id })
     return { lead: shown(parts.lead), split_off: shown(parts.split_off) }
   },
+  onConflict: async ({ error }) => error,
 })
 
 /** As one of them is written, where it is the same number. */

@@ -150,6 +150,7 @@ export const updatePage = defineOperation({
     if (Object.keys(change).length === 0) return checked(deps, caller.organization, page)
     return checked(deps, caller.organization, deps.pages.update(work, caller.organization.id, page, change))
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const publishPage = defineOperation({
@@ -168,6 +169,7 @@ export const publishPage = defineOperation({
     const page = await deps.pages.require(caller.organization.id, input.slug)
     return checked(deps, caller.organization, await deps.pages.publish(work, caller.organization, page))
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const unpublishPage = defineOperation({
@@ -186,6 +188,7 @@ export const unpublishPage = defineOperation({
     if (page.status !== "published") return resourceOf(deps.serving, caller.organization, page)
     return resourceOf(deps.serving, caller.organization, deps.pages.update(work, caller.organization.id, page, { status: "draft" }))
   },
+  onConflict: async ({ error }) => error,
 })
 
 function bytesOf(variants: readonly { readonly html: string }[]): number {

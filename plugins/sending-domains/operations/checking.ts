@@ -31,6 +31,7 @@ export const verifyDomain = defineOperation({
     const checked = await deps.domains.check(work, organization, await deps.domains.require(organization, domain), true)
     return { sending_domain: shown(checked.domain), records: checked.records }
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const disableDomain = defineOperation({
@@ -49,6 +50,7 @@ export const disableDomain = defineOperation({
     const organization = caller.organization.id
     return shown(deps.domains.setInUse(work, organization, await deps.domains.require(organization, domain), false))
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const enableDomain = defineOperation({
@@ -67,4 +69,5 @@ export const enableDomain = defineOperation({
     const organization = caller.organization.id
     return shown(deps.domains.setInUse(work, organization, await deps.domains.require(organization, domain), true))
   },
+  onConflict: async ({ error }) => error,
 })

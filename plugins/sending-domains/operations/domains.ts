@@ -102,6 +102,7 @@ export const updateDomain = defineOperation({
     if (wanted.length === 0) return shown(stored)
     return shown(deps.domains.update(work, organization, stored, Object.fromEntries(wanted) as DomainChange))
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const deleteDomain = defineOperation({
@@ -122,4 +123,5 @@ export const deleteDomain = defineOperation({
     deps.domains.remove(work, organization, stored)
     return { domain: stored.domain, deleted: true as const }
   },
+  onConflict: async ({ error }) => error,
 })

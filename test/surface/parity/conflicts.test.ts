@@ -1,0 +1,62 @@
+// Calls whose commit comes second. The call is repeated if the service itself may have changed the document.
+import { expect } from "chai"
+import type { AnyOperation } from "../../../core/contract/operation.ts"
+import type { Write } from "../../../core/contract/store.ts"
+import { rivalOf } from "../../rival-commits.ts"
+import { sampleOf } from "../../tier.ts"
+import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
+import { giving, liftGates, members, placed, settled } from "./members.ts"
+import { type Input, surfaces } from "./surfaces.ts"
+
+const operations = await shippedOperations()
+
+/** Changes of documents that only people change: the caller reads the newer version first. */
+const refused: ReadonlySet<string> = new Set([
+  "agents.rotate_secret",
+  "agents.update",
+  "datasets.update",
+  "evals.update_case",
+  "evals.update_suite",
+  "event_pipelines.end_secret",
+  "event_pipelines.rotate_secret",
+  "event_pipelines.update",
+  "heartbeats.pause",
+  "heartbeats.update",
+  "integrations.test",
+  "personas.update",
+  "phone_numbers.update",
+  "workstream_templates.update",
+])
+/** The first needs a revision. The second also waits for commits of the page analytics. */
+const leftOut: ReadonlySet<string> = new Set(["workstreams.set_external_refs", "experiments.decide"])
+
+describe("a call that meets a faster commit", () => {
+  let fixture: ParityFixture
+  let made = 0
+  before(async () => {
+    fixture = await openParityFixture()
+  })
+  after(() => fixture.host.stop())
+
+  /** Calls the operation as its first example does, in an organization of its own, after a rival commit. */
+  const called = async (operation: AnyOperation) => {
+    const [member] = await members(fixture, [`second-${++made}`], operation)
+    if (!member) throw new Error("no member")
+    await liftGates(fixture, member)
+    const example = operation.examples?.[0]
+    const { expected_revision: _, ...input } = placed(example?.input ?? {}, await giving(fixture, member, example?.given)) as Input
+    await settled(fixture, [member])
+    const only = (write: Write) => write.kind === "update" && write.organization === member.organization.id
+    const rival = rivalOf(fixture.host, undefined, 1, { only })
+    const outcome = await surfaces.rest(operation, input, { url: fixture.host.url, key: member.key })
+    rival.stop()
+    return outcome
+  }
+
+  for (const operation of sampleOf(operations.filter(({ hints, name }) => !hints.readOnly && !leftOut.has(name)))) {
+    it(operation.name, async () => {
+      const { code, text } = await called(operation)
+      expect(code, text).to.equal(refused.has(operation.name) ? "aborted" : undefined)
+    })
+  }
+})
