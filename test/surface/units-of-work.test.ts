@@ -78,7 +78,7 @@ describe("retryConflicts", () => {
     expect([error.code, tries, await count("hook")]).to.deep.equal(["aborted", 1, 1])
   })
 
-  it("repeats once if a document is missing that the work does not read", async () => {
+  it("repeats once if an unread document is missing", async () => {
     let tries = 0
     const error = await failureOf(
       works().retryConflicts((work) => {
@@ -89,7 +89,7 @@ describe("retryConflicts", () => {
     expect([error.code, tries]).to.deep.equal(["not_found", 2])
   })
 
-  it("repeats each time that another document is missing", async () => {
+  it("repeats if another document is missing", async () => {
     let tries = 0
     await works().retryConflicts((work) => {
       tries++
