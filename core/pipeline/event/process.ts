@@ -21,6 +21,7 @@ import type { Committer } from "./commit.ts"
 import { type Dedupe, noteRepeat } from "./dedupe.ts"
 import type { EventContext } from "./event.ts"
 import { Gathering } from "./gathering.ts"
+import { isLarge, ownTurn } from "./large-event.ts"
 import type { LoadedPipeline } from "./loaded-pipelines.ts"
 import { noteActionFailed, Rejector } from "./reject.ts"
 import { shownHeaders, withoutFields, withoutProof } from "./request.ts"
@@ -157,15 +158,25 @@ export class EventProcessor {
         (settled) => {
           if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
           if (settled) this.#ended(one, settled)
-          else if (traced) this.#advance([one])
-          else this.#resumed.add(one)
+          else if (!this.#splitsTurn(one)) {
+            if (traced) this.#advance([one])
+            else this.#resumed.add(one)
+          }
         },
         (error: unknown) => this.#ended(one, this.reject.broken(event, error)),
       )
       return false
     }
     if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
-    return result ? this.#ended(one, result) : true
+    return result ? this.#ended(one, result) : !this.#splitsTurn(one)
+  }
+
+  /** Returns true if the next stage runs in another turn. A large event has a turn for each of its stages. */
+  #splitsTurn(one: Underway): boolean {
+    const { request, visible } = one.event
+    if (!isLarge(request?.body ?? visible.body)) return false
+    setImmediate(() => this.#advance([one]))
+    return true
   }
 
   /** False, since nothing follows. Must not throw, for the sake of the others that take their stages with it. */
@@ -187,6 +198,11 @@ export class EventProcessor {
     // First: several kinds of proof stand in the body, and it is parsed for them.
     const refused = refusalOfShape(event.request.body)
     if (refused) return this.reject.rejected(event, refused)
+    return isLarge(event.request.body) ? ownTurn().then(() => this.#judged(event)) : this.#judged(event)
+  }
+
+  #judged(event: EventContext): StageResult | Promise<StageResult> {
+    if (!event.request) return undefined
     const verdict = verdictOf(event.loaded, event.request)
     return "then" in verdict ? verdict.then((settled) => this.#verified(event, settled)) : this.#verified(event, verdict)
   }

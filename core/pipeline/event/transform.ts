@@ -1,5 +1,4 @@
 // The transform stage: schema and transform in the sandbox, then the page envelope and the stamped columns.
-import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Json } from "../../contract/collection.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
 import { noteLogs, noteTransformed } from "../journal/draft.ts"
@@ -8,6 +7,7 @@ import { wantsContext } from "../sandbox/program.ts"
 import type { MappedResult, Sandbox, SandboxCall, SandboxResult } from "../sandbox/sandbox.ts"
 import { envelopeOf, type Stamper, stampedColumns } from "../stamp/stamp.ts"
 import type { EventContext } from "./event.ts"
+import { isLarge, ownTurn } from "./large-event.ts"
 
 export type SandboxFailure = SandboxResult & { ok: false }
 
@@ -43,33 +43,39 @@ export function transform(event: EventContext, services: TransformServices): Pro
 }
 
 function accepted(event: EventContext, result: MappedResult, stamp: Stamper): Promise<undefined> | undefined {
-  if (result.event.length >= largeText && result.payload !== null) return acceptLarge(event, result, stamp)
-  accept(event, result, stamp, parsedPayload(result))
+  if (isLarge(result.event)) return acceptLarge(event, result, stamp)
+  accept(event, result, stamp, { payload: parsed(result.payload), event: parsed(result.event) })
   return undefined
 }
 
-/** Text whose parsing is felt by others; what else is parsed then waits for the next turn. */
-const largeText = 65_536
-
+/** Parses each text in a turn of its own. */
 async function acceptLarge(event: EventContext, result: MappedResult, stamp: Stamper): Promise<undefined> {
-  const payload = parsedPayload(result)
-  await nextTurn()
-  accept(event, result, stamp, payload)
-  await nextTurn()
+  await ownTurn()
+  const payload = parsed(result.payload)
+  if (payload !== null) await ownTurn()
+  const made = parsed(result.event)
+  await ownTurn()
+  accept(event, result, stamp, { payload, event: made })
+  return undefined
 }
 
-function parsedPayload({ payload }: MappedResult): Json {
-  return payload === null ? null : (JSON.parse(payload) as Json)
+function parsed(text: string | null): Json {
+  return text === null ? null : (JSON.parse(text) as Json)
 }
 
-function accept(event: EventContext, result: MappedResult, stamp: Stamper, payload: Json): void {
+interface Parsed {
+  readonly payload: Json
+  readonly event: Json
+}
+
+function accept(event: EventContext, result: MappedResult, stamp: Stamper, made: Parsed): void {
   const { entry, envelopeOverride } = event
   const page = result.envelope === null ? {} : readEnvelope(JSON.parse(result.envelope) as Json, entry.warnings)
   const pageEnvelope: PageEnvelope = envelopeOverride ? { ...page, ...envelopeOverride } : page
   if (result.isTest === true) event.isTest = true
   const request = stamp(event.rawHeaders)
-  event.event = JSON.parse(result.event) as Json
-  event.payload = payload
+  event.event = made.event
+  event.payload = made.payload
   event.envelope = envelopeOf(pageEnvelope, request, {
     received_at: event.receivedAt,
     is_test: event.isTest,
