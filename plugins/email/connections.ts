@@ -103,7 +103,7 @@ export interface Handed {
   readonly handedOver?: () => void
 }
 
-/** Loaded with the first message: commands declare the plugin and send nothing. */
+/** A command declares the plugin and sends nothing. */
 async function openPool(url: string, maxConnections: number) {
   const { createTransport } = await import("nodemailer")
   const transporter = createTransport({

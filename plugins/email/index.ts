@@ -2,7 +2,7 @@
 import { join } from "node:path"
 import { z } from "zod"
 import { Clock, definePlugin, Settings, Store, UnitsOfWork } from "#core"
-import { Destinations, Outgoing } from "#core/engine"
+import { Destinations, importedAtStart, Outgoing } from "#core/engine"
 import { OneMailAddress, parseAddresses } from "./addresses.ts"
 import { capturedTransport } from "./captured.ts"
 import { createMailGuards, MailGuards } from "./guards.ts"
@@ -56,6 +56,10 @@ export default definePlugin({
     const [from] = parseAddresses(config.from, "from")
     if (!from) throw new Error(`plugins.settings.email.from: "${config.from}" holds no address.`)
     const replyTo = config.reply_to === undefined ? {} : { reply_to: parseAddresses(config.reply_to, "reply_to") }
+    registrar.run(
+      "library",
+      importedAtStart(() => import("nodemailer")),
+    )
     registrar.provide(Senders, sendersService({ from, ...replyTo }))
     registrar.collections(PartialDeliveryCollection)
     registrar.provide(MailGuards, { create: createMailGuards })

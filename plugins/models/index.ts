@@ -1,12 +1,13 @@
 // Language models and embeddings for the plugins that need them: one queue, one budget, one memory of answers.
 import { AppError, Clock, definePlugin, Ids, Store, UnitsOfWork } from "#core"
-import { FairLimiter, Metrics, measureWaiting, Outgoing } from "#core/engine"
+import { FairLimiter, importedAtStart, Metrics, measureWaiting, Outgoing } from "#core/engine"
 import { Integrations } from "../integrations/index.ts"
 import { Budget } from "./budget.ts"
 import { AnswerCollection, DayCostCollection } from "./collections.ts"
 import { HeldCallsCollection, Holds } from "./holds.ts"
 import { ModelMeters } from "./meters.ts"
 import { createModels, Models } from "./models.ts"
+import { importLibraries } from "./provider.ts"
 import { reasons } from "./reasons.ts"
 import { ModelSettings } from "./settings.ts"
 import { listModels, ModelsConfigured } from "./usage.ts"
@@ -24,6 +25,10 @@ export default definePlugin({
   register(registrar, config) {
     registrar.collections(DayCostCollection, AnswerCollection, HeldCallsCollection)
     registrar.operations(listModels)
+    registrar.run(
+      "libraries",
+      importedAtStart(() => importLibraries(config)),
+    )
     registrar.provide(ModelsConfigured, { create: () => config })
     registrar.provide(Models, {
       inject: {

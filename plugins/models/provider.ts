@@ -4,7 +4,7 @@ import type { EmbeddingModel, LanguageModel } from "ai"
 import type { Json } from "#core"
 import type { OutgoingCapture } from "#core/engine"
 import type { Integrations } from "../integrations/index.ts"
-import type { EmbeddingModelSettings, LanguageModelSettings } from "./settings.ts"
+import { type EmbeddingModelSettings, type LanguageModelSettings, type ModelSettings, purposes } from "./settings.ts"
 
 /** A provider's answer is a few pages of text, or the numbers of a few hundred vectors. */
 const maxAnswerBytes = 32 * 1_048_576
@@ -17,7 +17,15 @@ export interface ProviderDeps {
 
 type Configured = LanguageModelSettings | EmbeddingModelSettings
 
-/** Loaded at the first use: a service that uses no model does not pay for it. */
+/** What calls of the configured models import. A service without models imports nothing. */
+export async function importLibraries({ embedding, others, ...settings }: ModelSettings): Promise<void> {
+  const models = [settings.default, ...purposes.map((purpose) => settings[purpose]), ...others, embedding].flatMap((one) => one ?? [])
+  if (models.length === 0) return
+  await import("ai")
+  if (models.some(({ protocol }) => protocol === "anthropic")) await import("@ai-sdk/anthropic")
+  if (models.some(({ protocol }) => protocol === "openai")) await import("@ai-sdk/openai-compatible")
+}
+
 export async function languageModel(settings: LanguageModelSettings, organization: string, deps: ProviderDeps): Promise<LanguageModel> {
   const given = connection(settings, organization, deps)
   if (settings.protocol === "anthropic") {

@@ -34,7 +34,7 @@ export function createOutgoingHttp(
   { clock = systemClock, destinations }: OutgoingOptions = {},
 ): OutgoingClient {
   const rules = settings.allow_hosts.map(parseHostRule)
-  // Loaded with the first call: commands declare the plugin and make none.
+  // A command declares the plugin and makes no call.
   const openAgent = async () => {
     const { Agent } = await import("undici")
     return new Agent({

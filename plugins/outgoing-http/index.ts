@@ -2,7 +2,7 @@
 // page can be talked into reaching what only this machine can reach.
 import { z } from "zod"
 import { Clock, definePlugin, OutgoingHttp, Settings, token } from "#core"
-import { Destinations, Outgoing } from "#core/engine"
+import { Destinations, importedAtStart, Outgoing } from "#core/engine"
 import { createOutgoingHttp, type OutgoingClient } from "./client.ts"
 import { reasons } from "./reasons.ts"
 import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"
@@ -25,6 +25,10 @@ export default definePlugin({
       create: ({ settings, outgoing, ...deps }) => createOutgoingHttp(settings.outgoing, undefined, outgoing.capture, deps),
       stop: (client) => client.close(),
     })
+    registrar.run(
+      "library",
+      importedAtStart(() => import("undici")),
+    )
     registrar.provide(OutgoingHttp, { inject: { client: Client }, create: ({ client }) => client })
     registrar.provide(OutgoingSockets, {
       inject: { settings: Settings },

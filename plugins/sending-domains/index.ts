@@ -1,6 +1,6 @@
 // Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
 import { Clock, definePlugin, Ids, Live, Log, Scheduler, Store, Vault } from "#core"
-import { Outgoing } from "#core/engine"
+import { importedAtStart, Outgoing } from "#core/engine"
 import { Senders } from "../email/index.ts"
 import { sendingDomainsChannel } from "./channel.ts"
 import { checkJob } from "./checks/job.ts"
@@ -13,7 +13,7 @@ import { deleteDomain, getDomain, listDomains, registerDomain, updateDomain } fr
 import { reasons } from "./reasons.ts"
 import { chooseSender } from "./sender.ts"
 import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
-import { Settings, unsetHosts } from "./settings.ts"
+import { pointsNowhere, Settings, unsetHosts } from "./settings.ts"
 
 export { type Answer as DnsAnswer, DnsLookup, type Lookup } from "./dns/lookup.ts"
 export { type MailRoute, MailRoutes } from "./mail-routes.ts"
@@ -35,6 +35,12 @@ export default definePlugin({
         senders.use(chooseSender(store, vault))
       },
     })
+    // Without this host no domain can be verified.
+    if (!pointsNowhere(settings.spf_host))
+      registrar.run(
+        "libraries",
+        importedAtStart(() => Promise.all([import("dns2"), import("mailauth")])),
+      )
     registrar.provide(DnsLookup, {
       inject: { outgoing: Outgoing },
       create: ({ outgoing }) => (outgoing.capture ? emptyLookup : createLookup(settings)),

@@ -11,7 +11,7 @@ export interface Question {
 }
 
 export async function exchange({ address, port }: DnsServer, question: Question, timeoutMs: number): Promise<Packet> {
-  // Loaded with the first question: commands ask none.
+  // A command asks no question.
   const { Packet, UDPClient } = await import("dns2")
   const { name, type, recursive } = question
   const socketType = isIPv6(address) ? "udp6" : "udp4"
