@@ -1,8 +1,8 @@
 // Deliveries with thousands of messages: answered at once, taken in by pieces, each message once.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { longestTurn } from "../../longest-turn.ts"
-import { byTier, expectWithin } from "../../tier.ts"
+import { expectShortTurn, longestTurn } from "../../longest-turn.ts"
+import { byTier } from "../../tier.ts"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"
@@ -38,7 +38,7 @@ describe("large deliveries of WhatsApp", () => {
       expect((await postMetaPayload(urls.meta, payload)).status).to.equal(200)
       await until("the last message", () => countOf(person(count - 1)))
     })
-    expectWithin(50, milliseconds, "the longest turn of the main thread")
+    expectShortTurn(milliseconds)
     await until("each being closed", async () => (await conversationOf(host, "chatapp", `+${person(count - 1)}`))?.idle_closed_at)
     expect(server.asked).to.deep.equal([])
     const { body } = await host.api<{ executions: { id: string }[] }>("GET", "/v1/event-pipelines/webhooks-of-meta-whatsapp/executions")

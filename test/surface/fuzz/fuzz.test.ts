@@ -4,13 +4,12 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { residentMb } from "../../crash/under-load.ts"
-import { byTier, expectWithin, isSoak, seed } from "../../tier.ts"
+import { expectShortTurn } from "../../longest-turn.ts"
+import { byTier, isSoak, seed } from "../../tier.ts"
 import { fuzz } from "./fuzz.ts"
 import type { Endpoint } from "./inputs.ts"
 
 const inputs = Number(process.env["MILLRACE_TEST_INPUTS"] ?? byTier({ fast: 1_500, slow: 20_000, soak: 10_000_000 }))
-/** Of the main thread's processor time. */
-const maxTurnMs = 50
 /** The caches are full after so many inputs. */
 const warmInputs = 200_000
 const maxGrowthMb = 64
@@ -67,7 +66,7 @@ describe("inbound path", () => {
       console.log(
         `  ${report.inputs} inputs, ${counts.join(", ")}; longest turns ${turns.slice(0, 5).map(Math.round)} ms; ${warmMb} to ${nowMb} MiB`,
       )
-    expectWithin(maxTurnMs, turns[0] ?? 0, "the longest turn")
+    expectShortTurn(turns[0] ?? 0)
     if (warmMb > 0) expect(nowMb - warmMb, "growth of memory, MiB").to.be.below(maxGrowthMb)
     expect((await fetch(`${service.url}/healthz`)).status).to.equal(200)
   })

@@ -1,21 +1,21 @@
 // A service that writes its longest turns to `turns.json` in its folder. SIGUSR2 starts a new list. Loaded with --import, by tests only.
 import { writeFileSync } from "node:fs"
 import { isMainThread } from "node:worker_threads"
+import { TurnMeter } from "../../turn-meter.ts"
 
-const everyMs = 10
-const { threadCpuUsage } = process
+const writeMs = 1_000
+const kept = 20
 
 if (isMainThread) {
-  const turns: number[] = []
-  let used = threadCpuUsage()
-  let looks = 0
-  process.on("SIGUSR2", () => turns.splice(0))
+  let turns: number[] = []
+  process.on("SIGUSR2", () => {
+    turns = []
+  })
+  new TurnMeter((milliseconds) => {
+    if (milliseconds > 1) turns.push(milliseconds)
+  })
   setInterval(() => {
-    const { user, system } = threadCpuUsage(used)
-    used = threadCpuUsage()
-    turns.push((user + system) / 1_000)
-    if (++looks % 100 !== 0) return
-    turns.sort((a, b) => b - a).splice(20)
+    turns.sort((a, b) => b - a).splice(kept)
     writeFileSync("turns.json", JSON.stringify(turns))
-  }, everyMs).unref()
+  }, writeMs).unref()
 }
