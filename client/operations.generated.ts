@@ -202,7 +202,10 @@ export type Operations = {
   "managed_organizations.list_invitations": typeof import("../plugins/organizations/operations/managed.ts").listInvitations
   "managed_organizations.revoke_invitation": typeof import("../plugins/organizations/operations/managed.ts").revokeInvitation
   "me.get": typeof import("../plugins/organizations/operations/identity.ts").getMe
+  "members.change_role": typeof import("../plugins/organizations/members/operations/people.ts").changeRole
+  "members.leave": typeof import("../plugins/organizations/members/operations/people.ts").leave
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
+  "members.remove": typeof import("../plugins/organizations/members/operations/people.ts").removeMember
   "members.set_staff": typeof import("../plugins/organizations/operations/staff.ts").setStaff
   "models.list": typeof import("../plugins/models/usage.ts").listModels
   "opt_outs.link": typeof import("../plugins/conversations/operations/opt-outs.ts").linkToOptOut
@@ -477,7 +480,10 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "managed_organizations.list_invitations": { method: "GET", path: "/v1/managed-organization-invitations", repeatable: true, list: "invitations" },
   "managed_organizations.revoke_invitation": { method: "DELETE", path: "/v1/managed-organization-invitations/{id}", repeatable: true },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
+  "members.change_role": { method: "PATCH", path: "/v1/members/{user_id}", repeatable: true },
+  "members.leave": { method: "POST", path: "/v1/members-leave", keyed: true },
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },
+  "members.remove": { method: "DELETE", path: "/v1/members/{user_id}" },
   "members.set_staff": { method: "PUT", path: "/v1/members/{user_id}/staff", repeatable: true },
   "models.list": { method: "GET", path: "/v1/models", repeatable: true },
   "opt_outs.link": { method: "GET", path: "/v1/voice/opt-out-link", repeatable: true },

@@ -107,10 +107,10 @@ export class Heartbeats {
     return this.#changed(work, organization, heartbeat, { ...change, ...beat })
   }
 
-  /** Stages that it makes no more runs; one that has begun goes on. */
-  pause(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat): StoredHeartbeat {
+  /** Stages a pause. A run in progress finishes. `paused_reason` is empty if a caller pauses it. */
+  pause(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, paused_reason = ""): StoredHeartbeat {
     if (heartbeat.state === "paused") return heartbeat
-    return this.#changed(work, organization, heartbeat, { state: "paused", paused_reason: "", next_run_at: null, beat_id: null })
+    return this.#changed(work, organization, heartbeat, { state: "paused", paused_reason, next_run_at: null, beat_id: null })
   }
 
   /** Stages that it runs again, an interval from now, its failures forgotten. */

@@ -3,10 +3,11 @@ import { Clock, ClockCorrections, definePlugin, Ids, JobQueue, Live, Scripts, St
 import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
 import { Models } from "../models/index.ts"
-import { ApiKeys, Organizations, Principals } from "../organizations/index.ts"
+import { ApiKeys, Departures, Organizations, Principals } from "../organizations/index.ts"
 import { heartbeatsChannel } from "./channel.ts"
 import { HeartbeatCollection, RunCollection } from "./collections.ts"
 import { correctHeartbeats } from "./corrections.ts"
+import { pauseHeartbeatsOf } from "./departure.ts"
 import { Heartbeats, HeartbeatsToken } from "./heartbeats.ts"
 import { beat, runHeartbeat } from "./jobs.ts"
 import { declarePrincipals } from "./makers.ts"
@@ -44,6 +45,10 @@ export default definePlugin({
     registrar.run("principals of heartbeats", {
       inject: { principals: Principals, heartbeats: HeartbeatsToken, tools: OperationTools },
       create: ({ principals, heartbeats, tools }) => declarePrincipals(principals, heartbeats, tools),
+    })
+    registrar.run("departures of makers of heartbeats", {
+      inject: { departures: Departures, store: Store, heartbeats: HeartbeatsToken },
+      create: ({ departures, ...deps }) => departures.declare((work, departure) => pauseHeartbeatsOf(deps, work, departure)),
     })
     registrar.provide(RunsToken, {
       inject: {

@@ -13,12 +13,16 @@ export interface Organization extends Document {
   created_at: string
   /** The organization that manages this one, the most its keys may do here, and how many keys it made here (null: not counted yet); null: nobody does. */
   managed_by: { id: string; role: Role; since: string; made_keys: number | null } | null
+  /** Counts removals and demotions of owners; absent before the first. */
+  owners_revision?: number
 }
 
 export interface Membership extends Document {
   user_id: string
   role: Role
   created_at: string
+  /** Keys that the member made here; absent before the first. */
+  made_keys?: number
 }
 
 export interface StoredKey extends Document {
@@ -84,7 +88,7 @@ export const KeysCollection = defineCollection<StoredKey>()({
   name: "api_keys",
   scope: "organization",
   times: ["created_at", "expires_at", "last_used_at", "revoked_at"],
-  indexes: [{ fields: ["key_id"], unique: true }],
+  indexes: [{ fields: ["key_id"], unique: true }, { fields: ["user_id"] }],
   restore: (key) => ({ ...key, manager_id: key.manager_id ?? null, created_by: key.created_by ?? null }),
 })
 

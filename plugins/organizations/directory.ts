@@ -156,6 +156,7 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
   }
 }
 
-function membershipId(organization: string, user: string): string {
+/** A user has one membership of an organization. */
+export function membershipId(organization: string, user: string): string {
   return derivedUuid("membership", organization, user)
 }

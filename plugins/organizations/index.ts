@@ -17,6 +17,9 @@ import { createOrganizations, Organizations } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
 import { Management, ManagementToken } from "./management.ts"
+import { createDepartures, Departures } from "./members/departures.ts"
+import { Members, MembersToken } from "./members/members.ts"
+import { changeRole, leave, removeMember } from "./members/operations/people.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listMembers } from "./operations/identity.ts"
 import {
@@ -42,6 +45,8 @@ export { ApiKeys, type Standing } from "./api-keys.ts"
 export type { Organization } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
+export { type Departure, Departures, type LeftBehind } from "./members/departures.ts"
+
 export { type Author, Principals } from "./principals.ts"
 export { Sessions } from "./sessions.ts"
 export { ViewerSessions } from "./viewer-sessions.ts"
@@ -87,6 +92,7 @@ export default definePlugin({
     reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
     reg.operations(inviteManaged, listInvitations, revokeInvitation, acceptManager, adoptManaged, endManaged)
     reg.operations(getOrganization, updateOrganization, setStaff)
+    reg.operations(changeRole, removeMember, leave)
 
     reg.provide(Directory, {
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, users: Users },
@@ -111,6 +117,18 @@ export default definePlugin({
     })
     // Services that inject Organizations start after the first start, and so find one.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })
+    reg.provide(Departures, { inject: {}, create: createDepartures })
+    reg.provide(MembersToken, {
+      inject: {
+        store: Store,
+        invalidation: CacheInvalidation,
+        keys: ApiKeys,
+        departures: Departures,
+        users: Users,
+        sessions: UserSessions,
+      },
+      create: (deps) => new Members(deps),
+    })
     reg.provide(ManagementToken, {
       inject: { store: Store, clock: Clock, organizations: Organizations, keys: ApiKeys },
       create: (deps) => new Management(deps),

@@ -52,8 +52,13 @@ export const reasons = defineReasons({
   },
   acts_for_client: {
     code: "permission_denied",
-    summary: "A credential that acts in a managed organization cannot decide who manages whom there.",
+    summary: "A credential that acts in a managed organization cannot change its members or its manager.",
     remedy: "Use a key of the organization itself.",
+  },
+  last_owner: {
+    code: "failed_precondition",
+    summary: "The organization would have no owner.",
+    remedy: "Make another member an owner first.",
   },
   unknown_credential: { code: "unauthenticated", summary: "The key is not known.", remedy: "Create a key with `POST /v1/api-keys`." },
 })

@@ -6,6 +6,7 @@ import { prefixOf } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type StoredKey } from "../collections.ts"
 import { Organizations } from "../directory.ts"
+import { MembersToken } from "../members/members.ts"
 
 const Scope = z
   .string()
@@ -59,7 +60,7 @@ export const createKey = defineOperation({
     { title: "A token that reads datasets", input: { name: "Reports", kind: "token", scopes: ["datasets:read"] } },
   ],
   secretOutput: ["secret"],
-  inject: { keys: ApiKeys, organizations: Organizations, clock: Clock, declared: Declarations },
+  inject: { keys: ApiKeys, organizations: Organizations, members: MembersToken, clock: Clock, declared: Declarations },
   async handle({ input, caller, deps, work }) {
     refuseMore(input, caller)
     refuseSenseless(input, deps.clock.now())
@@ -77,6 +78,7 @@ export const createKey = defineOperation({
       expiresAt: input.expires_at ?? null,
       managerId: caller.link?.manager_id,
     })
+    if (member) deps.members.countKey(work, caller.organization.id, member.user_id)
     // Not where the management ends meanwhile, nor unseen by its end, which revokes what it finds.
     if (caller.link) deps.organizations.countKey(work, caller.organization.id, caller.link.manager_id)
     return { ...shown(stored), secret: text }

@@ -5,7 +5,7 @@ import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isSecretName } from "../../../core/kernel/secret-names.ts"
 import { sampleOf } from "../../tier.ts"
 import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
-import { giving, liftGates, type Member, members, placed, settled } from "./members.ts"
+import { giving, keyOf, liftGates, type Member, members, placed, settled } from "./members.ts"
 import { type Input, type SurfaceName, surfaces, surfacesToAudit } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
 
@@ -28,7 +28,9 @@ describe("the audit record of every change", () => {
   })
   after(() => fixture.host.stop())
 
-  const entriesOf = async ({ key }: Member, operation: AnyOperation): Promise<Entry[]> => {
+  /** Reads with a service key: it outlives the member. */
+  const entriesOf = async (member: Member, operation: AnyOperation): Promise<Entry[]> => {
+    const key = await keyOf(fixture, member, "owner")
     const path = `/v1/audit-log?limit=200&operation=${operation.name}`
     return (await fixture.host.api<{ audit_log: Entry[] }>("GET", path, undefined, { key })).body.audit_log
   }

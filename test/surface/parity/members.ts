@@ -31,6 +31,10 @@ export function members({ host }: ParityFixture, slugs: readonly string[], isFor
         const organization = await organizations.create(work, { name: slug, slug })
         const user = organizations.addUser(work, { email: `ada@${slug}.test`, name: "Ada", staff: true })
         organizations.addMember(work, organization.id, user.id, "owner")
+        // A second owner lets the first one leave; elsewhere the owner of the key stays.
+        const colleague = organizations.addUser(work, { email: `grace@${slug}.test`, name: "Grace" })
+        const isAboutMembers = isFor !== undefined && /^(?:members|ownership)\./.test(isFor.name)
+        organizations.addMember(work, organization.id, colleague.id, isAboutMembers ? "owner" : "guest")
         // Others of theirs, that could be managed: one for each example.
         for (const client of clients) {
           const { id } = organizations.create(work, { name: `${slug} ${client}`, slug: `${slug}-${client}` })

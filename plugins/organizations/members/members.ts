@@ -1,0 +1,120 @@
+// Memberships after joining: the role, the removal, and the last owner. A removal ends every credential of the person in
+// the organization before the answer.
+import { AppError, allKeys, type CacheInvalidation, type Caller, roleAtLeast, type Store, token, type UnitOfWork } from "#core"
+import { credentialsTopic, type Role } from "#core/engine"
+import type { UserSessions, Users } from "../../identity/index.ts"
+import type { ApiKeys } from "../api-keys.ts"
+import { KeysCollection, type Membership, MembershipsCollection, OrganizationsCollection } from "../collections.ts"
+import { membershipId, organizationsTopic } from "../directory.ts"
+import type { Departures, LeftBehind } from "./departures.ts"
+
+export interface MembersDeps {
+  readonly store: Store
+  readonly invalidation: CacheInvalidation
+  readonly keys: ApiKeys
+  readonly departures: Departures
+  readonly users: Users
+  readonly sessions: UserSessions
+}
+
+export interface Removal {
+  readonly keys: number
+  readonly left: readonly LeftBehind[]
+}
+
+export const MembersToken = token<Members>("Members")
+
+export class Members {
+  readonly #deps: MembersDeps
+
+  constructor(deps: MembersDeps) {
+    this.#deps = deps
+  }
+
+  /** Reads the stored membership. Throws `not_found` if the user is not a member. */
+  async require(organization: string, user: string): Promise<Membership> {
+    const found = await this.find(organization, user)
+    if (found) return found
+    throw new AppError("not_found", `The organization has no member ${user}; GET /v1/members lists them.`, { reason: "member_not_found" })
+  }
+
+  find(organization: string, user: string): Promise<Membership | undefined> {
+    return this.#deps.store.open(MembershipsCollection, organization).get(membershipId(organization, user))
+  }
+
+  /** Stages a new role. Throws `failed_precondition` for the last owner. */
+  async changeRole(work: UnitOfWork, caller: Caller, { id, user_id, role: before }: Membership, role: Role): Promise<void> {
+    if (before === role) return
+    const organization = caller.organization.id
+    if (before === "owner") await this.#keepAnOwner(work, organization, user_id, caller)
+    work.in(MembershipsCollection, organization).update(id, { $set: { role } }, { where: { role: before } })
+    this.#announce(work, organization)
+  }
+
+  /** Stages the end of the membership and of the person's keys. Throws `failed_precondition` for the last owner. */
+  async remove(work: UnitOfWork, organization: string, member: Membership, by?: Caller): Promise<Removal> {
+    const { store, keys, departures, users, sessions } = this.#deps
+    const { id, user_id, role, made_keys = null } = member
+    if (role === "owner") await this.#keepAnOwner(work, organization, user_id, by)
+    let ended = 0
+    for await (const key of store.open(KeysCollection, organization).stream({ user_id, revoked_at: null })) {
+      keys.revoke(work, organization, key)
+      ended++
+    }
+    const person = await users.get(user_id)
+    for (const session of await sessions.list(user_id)) {
+      // A session of another organization no longer reaches this one.
+      const actsIn = session.acts_in ?? person?.organization_ids[0]
+      if (actsIn === organization) sessions.end(work, session, "ended")
+    }
+    const left = await departures.stage(work, { organization, user: user_id })
+    // A key that the person makes meanwhile changes the count, and this commit is refused.
+    work.in(MembershipsCollection, organization).remove(id, { where: { role, made_keys } })
+    users.left(work, user_id, organization)
+    this.#announce(work, organization)
+    return { keys: ended, left }
+  }
+
+  /** Counts a key of the member. The commit is refused if the membership ends meanwhile. */
+  countKey(work: UnitOfWork, organization: string, user: string): void {
+    work.in(MembershipsCollection, organization).update(membershipId(organization, user), { $inc: { made_keys: 1 } })
+  }
+
+  /** Two changes of owners at once change one counter, so the second commit is refused. */
+  async #keepAnOwner(work: UnitOfWork, organization: string, leaving: string, by: Caller | undefined): Promise<void> {
+    const { store } = this.#deps
+    // The counter is read first. Owners that change after this read change the counter too.
+    const owners_revision = (await store.open(OrganizationsCollection).get(organization))?.owners_revision ?? null
+    const actor = by?.user && (await this.find(organization, by.user.id))
+    if (by?.user && actor?.role !== "owner") requireRank({ role: actor?.role ?? "guest" }, "owner", "A change of owners")
+    const other = await store.open(MembershipsCollection, organization).first({ role: "owner", user_id: { $ne: leaving } })
+    if (!other) {
+      const message = "An organization keeps at least one owner. Make another member an owner first."
+      throw new AppError("failed_precondition", message, { reason: "last_owner" })
+    }
+    work.in(OrganizationsCollection).update(organization, { $inc: { owners_revision: 1 } }, { where: { owners_revision } })
+  }
+
+  /** Nodes forget the members, and look at every open connection again. */
+  #announce(work: UnitOfWork, organization: string): void {
+    this.#deps.invalidation.announce(work, organizationsTopic, organization, { settled: true })
+    this.#deps.invalidation.announce(work, credentialsTopic, allKeys, { settled: true })
+  }
+}
+
+/** Throws `permission_denied` for credentials that descend from a manager. Members are a matter of the organization itself. */
+export function requireInside({ manager, link, organization }: Pick<Caller, "manager" | "link" | "organization">): void {
+  if (manager === undefined && link === undefined) return
+  const message = `A manager's credential cannot change the members of "${organization.slug}"; use a credential of one of its members.`
+  throw new AppError("permission_denied", message, { reason: "acts_for_client" })
+}
+
+/** Throws `permission_denied` if the role is above the caller's. */
+export function requireRank(caller: Pick<Caller, "role">, role: Role, what: string): void {
+  if (roleAtLeast(caller.role, role)) return
+  throw new AppError("permission_denied", `${what} needs the role ${role}; yours is ${caller.role}. Ask an ${role}.`, {
+    reason: "role_too_low",
+    needed_role: role,
+    role: caller.role,
+  })
+}
