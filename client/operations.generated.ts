@@ -213,6 +213,8 @@ export type Operations = {
   "opt_outs.record": typeof import("../plugins/conversations/operations/opt-outs.ts").recordOptOut
   "organization.get": typeof import("../plugins/organizations/operations/organization.ts").getOrganization
   "organization.update": typeof import("../plugins/organizations/operations/organization.ts").updateOrganization
+  "organizations.create": typeof import("../plugins/organizations/operations/organizations.ts").createOrganization
+  "organizations.list": typeof import("../plugins/organizations/operations/organizations.ts").listOrganizations
   "page_analytics.delete_report": typeof import("../plugins/page-analytics/reports.ts").deleteReport
   "page_analytics.get_report": typeof import("../plugins/page-analytics/reports.ts").getReport
   "page_analytics.list_reports": typeof import("../plugins/page-analytics/reports.ts").listReports
@@ -491,6 +493,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "opt_outs.record": { method: "POST", path: "/v1/voice/opt-outs", keyed: true },
   "organization.get": { method: "GET", path: "/v1/organization", repeatable: true },
   "organization.update": { method: "PATCH", path: "/v1/organization", repeatable: true },
+  "organizations.create": { method: "POST", path: "/v1/organizations", keyed: true },
+  "organizations.list": { method: "GET", path: "/v1/organizations", repeatable: true, list: "organizations" },
   "page_analytics.delete_report": { method: "DELETE", path: "/v1/page-analytics/reports/{slug}" },
   "page_analytics.get_report": { method: "GET", path: "/v1/page-analytics/reports/{slug}", repeatable: true },
   "page_analytics.list_reports": { method: "GET", path: "/v1/page-analytics/reports", repeatable: true, list: "reports" },

@@ -27,7 +27,7 @@ export const noticeJob = defineJob({
     const { store, organizations, mailer, links } = deps
     const filter = { state: "pending", created_at: { $gte: timestamp(from), $lt: timestamp(from + minuteMs) } }
     const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { created_at: 1 }, limit: maxShown + 1 })
-    const to = await organizations.admins(organization)
+    const to = await organizations.noticeAddresses(organization)
     if (waiting.length === 0 || to.length === 0) return
     const many =
       waiting.length > maxShown
@@ -38,7 +38,7 @@ export const noticeJob = defineJob({
     const { suppressed } = await mailer.send({
       organization,
       category: "notice",
-      to: to.map(({ email }) => email),
+      to,
       heading: `${many} for your approval`,
       intro: `Read and decide with a key of an admin: millrace approvals get ID, millrace approvals decide ID --decision approve. Undecided, they expire.`,
       fields: waiting

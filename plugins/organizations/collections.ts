@@ -10,11 +10,21 @@ export interface Organization extends Document {
   time_zone: string
   /** Members connect private integrations. Admins always do. */
   members_may_connect: boolean
+  /** Notices to the admins go to this address; null: to each admin. */
+  notification_address: string | null
   created_at: string
+  /** The user who created it; null for an organization of the first start, of the operator, and of earlier versions. */
+  created_by: string | null
   /** The organization that manages this one, the most its keys may do here, and how many keys it made here (null: not counted yet); null: nobody does. */
   managed_by: { id: string; role: Role; since: string; made_keys: number | null } | null
   /** Counts removals and demotions of owners; absent before the first. */
   owners_revision?: number
+}
+
+/** A slug that an organization has or had. It is never removed, so no other organization gets it. */
+export interface OrganizationSlug extends Document {
+  owner_id: string
+  created_at: string
 }
 
 export interface Membership extends Document {
@@ -73,8 +83,18 @@ export const OrganizationsCollection = defineCollection<Organization>()({
     ...organization,
     time_zone: organization.time_zone ?? "UTC",
     members_may_connect: organization.members_may_connect ?? true,
+    notification_address: organization.notification_address ?? null,
+    created_by: organization.created_by ?? null,
     managed_by: managed_by && { ...managed_by, made_keys: managed_by.made_keys ?? null },
   }),
+})
+
+/** By slug. */
+export const OrganizationSlugsCollection = defineCollection<OrganizationSlug>()({
+  name: "organization_slugs",
+  scope: "global",
+  times: ["created_at"],
+  indexes: [],
 })
 
 export const MembershipsCollection = defineCollection<Membership>()({

@@ -14,11 +14,18 @@ import {
 } from "#core"
 import { credentialsTopic, GenerationCache, type ManagementLink, type Role } from "#core/engine"
 import type { User, Users } from "../identity/index.ts"
-import { type Membership, MembershipsCollection, type Organization, OrganizationsCollection } from "./collections.ts"
+import {
+  type Membership,
+  MembershipsCollection,
+  type Organization,
+  OrganizationSlugsCollection,
+  OrganizationsCollection,
+} from "./collections.ts"
 
 export interface Organizations {
   all(): AsyncIterable<Organization>
   byId(id: string): Promise<Organization | undefined>
+  /** Also by a slug that the organization had before. */
   bySlug(slug: string): Promise<Organization | undefined>
   /** By UUID or slug. */
   find(reference: string): Promise<Organization | undefined>
@@ -27,12 +34,14 @@ export interface Organizations {
   membership(organization: string, user: string): Promise<Membership | undefined>
   /** Users who are admins or owners. */
   admins(organization: string): Promise<User[]>
+  /** Addresses for notices to the admins: the organization's notification address, or that of each admin. */
+  noticeAddresses(organization: string): Promise<string[]>
   /** `staff` is set where the user is marked so, or named by the configuration. */
   user(id: string): Promise<User | undefined>
   /** Whether the user is marked as staff, or named by the configuration. */
   isStaff(user: Pick<User, "email" | "staff">): boolean
-  /** Stages an organization; a taken slug fails the commit as `already_exists`. */
-  create(work: UnitOfWork, given: { name: string; slug?: string }): Organization
+  /** Stages an organization; a slug that any organization has or had fails the commit as `already_exists`. */
+  create(work: UnitOfWork, given: NewOrganization): Organization
   /** Stages a user; a taken email fails the commit as `already_exists`. */
   addUser(work: UnitOfWork, given: { email: string; name?: string; staff?: boolean }): User
   /** Stages a membership, or the new role of one there is. */
@@ -54,7 +63,16 @@ export interface Organizations {
 /** As many as one mail has recipients. */
 const maxAdmins = 50
 
-export type OrganizationChange = Partial<Pick<Organization, "name" | "time_zone" | "members_may_connect">>
+export interface NewOrganization {
+  readonly name: string
+  readonly slug?: string
+  readonly timeZone?: string
+  /** The user who creates it. */
+  readonly createdBy?: string | null
+}
+
+type Settings = "slug" | "name" | "time_zone" | "members_may_connect" | "notification_address"
+export type OrganizationChange = Partial<Pick<Organization, Settings>>
 export type TimeZoneHook = (work: UnitOfWork, organization: Organization) => Promise<void> | void
 
 export const Organizations = token<Organizations>("Organizations")
@@ -82,7 +100,18 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
   const changed = (work: UnitOfWork, organization: string) =>
     invalidation.announce(work, organizationsTopic, organization, { settled: true })
   const byId = (id: string) => organizations.load(id, () => stored().get(id))
-  const bySlug = (slug: string) => organizations.load(`slug:${slug}`, () => stored().first({ slug }))
+  const bySlug = (slug: string) =>
+    organizations.load(`slug:${slug}`, async () => (await stored().first({ slug })) ?? (await earlierOwner(slug)))
+  const earlierOwner = async (slug: string) => {
+    const kept = await store.open(OrganizationSlugsCollection).get(slug)
+    return kept && (await stored().get(kept.owner_id))
+  }
+  const keepSlug = (work: UnitOfWork, slug: string, organization: string, ifPresent: "fail" | "keep" = "fail") =>
+    work.in(OrganizationSlugsCollection).insert({ id: slug, owner_id: organization, created_at: timestamp(clock.now()) }, { ifPresent })
+  const admins = async (organization: string) => {
+    const found = await store.open(MembershipsCollection, organization).find({ role: { $in: ["admin", "owner"] } }, { limit: maxAdmins })
+    return await users.many(found.map(({ user_id }) => user_id))
+  }
 
   return {
     all: () => stored().stream({}),
@@ -98,23 +127,27 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
       const id = membershipId(organization, user)
       return memberships.load(id, () => store.open(MembershipsCollection, organization).get(id))
     },
-    async admins(organization) {
-      const found = await store.open(MembershipsCollection, organization).find({ role: { $in: ["admin", "owner"] } }, { limit: maxAdmins })
-      return await users.many(found.map(({ user_id }) => user_id))
+    admins,
+    async noticeAddresses(organization) {
+      const address = (await byId(organization))?.notification_address
+      return address ? [address] : (await admins(organization)).map(({ email }) => email)
     },
     isStaff: (user) => users.isStaff(user),
     user: (id) => users.get(id),
-    create(work, { name, slug }) {
+    create(work, { name, slug, timeZone = "UTC", createdBy = null }) {
       const made: Organization = {
         id: ids.uuid(),
         slug: slug ?? slugOf(name, "organization"),
         name,
-        time_zone: "UTC",
+        time_zone: timeZone,
         members_may_connect: true,
+        notification_address: null,
         created_at: timestamp(clock.now()),
+        created_by: createdBy,
         managed_by: null,
       }
       work.in(OrganizationsCollection).insert(made)
+      keepSlug(work, made.slug, made.id)
       return made
     },
     addUser: (work, given) => users.add(work, given),
@@ -128,6 +161,12 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
     },
     async update(work, organization, change) {
       const updated = { ...organization, ...change }
+      if (updated.slug !== organization.slug) {
+        const kept = await store.open(OrganizationSlugsCollection).get(updated.slug)
+        if (kept?.owner_id !== organization.id) keepSlug(work, updated.slug, organization.id)
+        // An earlier version kept no slugs.
+        keepSlug(work, organization.slug, organization.id, "keep")
+      }
       work.in(OrganizationsCollection).update(organization.id, { $set: change })
       if (updated.time_zone !== organization.time_zone) for (const hook of hooks) await hook(work, updated)
       changed(work, organization.id)

@@ -38,6 +38,7 @@ import { createPrincipals, Principals } from "./principals.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
 import { createSessions, Sessions } from "./sessions.ts"
+import { registerTenants, tenantSettings } from "./tenants/register.ts"
 import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 
 export { generateKey, parseKey, type User } from "../identity/index.ts"
@@ -61,6 +62,7 @@ const OrganizationSettings = z.strictObject({
     .max(1_000)
     .default([])
     .describe("Emails of users who are staff of the service, beside those whom an owner of its own organization marks."),
+  ...tenantSettings,
   session_idle_minutes: z
     .int()
     .min(1)
@@ -93,6 +95,7 @@ export default definePlugin({
     reg.operations(inviteManaged, listInvitations, revokeInvitation, acceptManager, adoptManaged, endManaged)
     reg.operations(getOrganization, updateOrganization, setStaff)
     reg.operations(changeRole, removeMember, leave)
+    registerTenants(reg, settings)
 
     reg.provide(Directory, {
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, users: Users },

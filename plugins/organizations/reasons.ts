@@ -1,4 +1,5 @@
 // The stable words that this plugin's errors hold in `details.reason`.
+import { z } from "zod"
 import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
@@ -59,6 +60,22 @@ export const reasons = defineReasons({
     code: "failed_precondition",
     summary: "The organization would have no owner.",
     remedy: "Make another member an owner first.",
+  },
+  self_service_off: {
+    code: "permission_denied",
+    summary: "Only the operator creates organizations.",
+    remedy: "Ask the operator, or set `plugins.settings.organizations.self_service`.",
+  },
+  user_required: {
+    code: "permission_denied",
+    summary: "The key belongs to no user, and an organization needs an owner.",
+    remedy: "Use a session or key of a person.",
+  },
+  daily_limit: {
+    code: "resource_exhausted",
+    summary: "The user created as many organizations today as the settings allow.",
+    remedy: "Retry on the next day of UTC.",
+    details: { limit: z.int().describe("Organizations a day.") },
   },
   unknown_credential: { code: "unauthenticated", summary: "The key is not known.", remedy: "Create a key with `POST /v1/api-keys`." },
 })

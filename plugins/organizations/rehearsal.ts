@@ -8,6 +8,7 @@ export async function rehearsedOrganization({ caller: { organization }, store, n
   const organizations = work.in(OrganizationsCollection)
   const earlier = await store.open(OrganizationsCollection).first({ slug: organization.slug })
   if (earlier) organizations.remove(earlier.id)
-  organizations.insert({ ...organization, time_zone: "UTC", members_may_connect: true, created_at: timestamp(now), managed_by: null })
+  const settings = { time_zone: "UTC", members_may_connect: true, notification_address: null }
+  organizations.insert({ ...organization, ...settings, created_at: timestamp(now), created_by: null, managed_by: null })
   await store.commit(work.commit)
 }

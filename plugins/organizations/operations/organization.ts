@@ -1,10 +1,11 @@
 // The caller's organization and its settings.
 import { z } from "zod"
-import { AppError, defineOperation, Name, Timestamp, Uuid } from "#core"
+import { AppError, defineOperation, Name, Slug, Timestamp, Uuid } from "#core"
 import type { Organization } from "../collections.ts"
 import { type OrganizationChange, Organizations } from "../directory.ts"
+import { slugOfAnother } from "../tenants/creation.ts"
 
-const TimeZone = z
+export const TimeZone = z
   .string()
   .min(1)
   .max(100)
@@ -13,13 +14,21 @@ const TimeZone = z
 
 const MembersMayConnect = z.boolean().describe("Members connect private integrations; false: only admins connect apps.")
 
-const OrganizationResource = z
+const NotificationAddress = z
+  .email()
+  .max(254)
+  .toLowerCase()
+  .nullable()
+  .describe("Address for notices to the admins, such as pending approvals; null: each admin's own.")
+
+export const OrganizationResource = z
   .object({
     id: Uuid,
     slug: z.string(),
     name: z.string(),
     time_zone: z.string(),
     members_may_connect: MembersMayConnect,
+    notification_address: NotificationAddress,
     created_at: Timestamp,
   })
   .meta({ id: "Organization" })
@@ -40,20 +49,30 @@ export const getOrganization = defineOperation({
 export const updateOrganization = defineOperation({
   name: "organization.update",
   summary: "Change the organization's settings: only the fields that are given.",
+  description: "An earlier slug still names the organization, in `X-Organization-ID` and in links. No other organization gets it.",
   http: { method: "PATCH", path: "/v1/organization" },
   access: { scope: "organization:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ name: Name.optional(), time_zone: TimeZone.optional(), members_may_connect: MembersMayConnect.optional() }),
+  input: z.strictObject({
+    name: Name.optional(),
+    slug: Slug.optional(),
+    time_zone: TimeZone.optional(),
+    members_may_connect: MembersMayConnect.optional(),
+    notification_address: NotificationAddress.optional(),
+  }),
   output: OrganizationResource,
-  errors: ["invalid_argument"],
+  errors: ["invalid_argument", "already_exists"],
   examples: [{ input: { time_zone: "Europe/Berlin" } }],
   inject: { organizations: Organizations },
   async handle({ input, caller, deps, work }) {
     const organization = await required(deps.organizations, caller.organization.id)
     const change = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as OrganizationChange
     if (Object.keys(change).length === 0) return shown(organization)
+    const other = change.slug === undefined ? undefined : await deps.organizations.bySlug(change.slug)
+    if (change.slug !== undefined && other && other.id !== organization.id) throw slugOfAnother(change.slug)
     return shown(await deps.organizations.update(work, organization, change))
   },
+  onConflict: async ({ error }) => (error.code === "already_exists" ? slugOfAnother() : error),
 })
 
 async function required(organizations: Organizations, id: string): Promise<Organization> {
@@ -62,8 +81,8 @@ async function required(organizations: Organizations, id: string): Promise<Organ
   throw new AppError("not_found", `The organization ${id} no longer exists.`, { reason: "organization_not_accessible" })
 }
 
-function shown({ id, slug, name, time_zone, members_may_connect, created_at }: Organization) {
-  return { id, slug, name, time_zone, members_may_connect, created_at }
+export function shown({ id, slug, name, time_zone, members_may_connect, notification_address, created_at }: Organization) {
+  return { id, slug, name, time_zone, members_may_connect, notification_address, created_at }
 }
 
 export function isTimeZone(text: string): boolean {

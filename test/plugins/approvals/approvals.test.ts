@@ -128,6 +128,21 @@ describe("approvals", () => {
     for (const { id } of both) await decide(id, { decision: "reject" })
   })
 
+  it("send their mail to the organization's notification address", async () => {
+    await host.api("PATCH", "/v1/organization", { notification_address: "Office@Example.com" })
+    const one = await pipeline("Office", mail())
+    host.clock.move(121_000 - (host.clock.now() % 60_000))
+    const { id } = await sent(one, { email: "ada@example.com", name: "Ada" })
+    host.clock.move(60_000)
+    const notice = await until("the mail", () => host.mails.find((mail) => isNotice(mail) && mail.text.includes(id)))
+    expect(notice.to).to.deep.equal(["office@example.com"])
+    await decide(id, { decision: "reject" })
+    const cleared = await host.api("PATCH", "/v1/organization", { notification_address: null })
+    expect(cleared.body).to.include({ notification_address: null })
+    for (const wrong of ["office", "a@b@c", "Office <office@example.com>", ""])
+      expect((await host.api("PATCH", "/v1/organization", { notification_address: wrong })).status, wrong).to.equal(400)
+  })
+
   it("are listed newest first, page by page, by state and in all", async () => {
     const one = await pipeline("Listed", mail())
     const filed: string[] = []

@@ -20,6 +20,11 @@ export class Sameness {
     for (const [one, other] of names) this.#pair(one, other)
   }
 
+  /** Two more names for the same. */
+  name(one: string, other: string): void {
+    this.#pair(one, other)
+  }
+
   /** The first difference, with its place; undefined where there is none. */
   difference(one: unknown, other: unknown, path = ""): string | undefined {
     if (passing.test(path)) return undefined

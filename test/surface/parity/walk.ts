@@ -93,8 +93,8 @@ async function asked(
   const common = Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
   const there = alike.filter(({ surface }) => offered(operation, surface))
   const outcomes = await Promise.all(
-    there.map(({ surface, key, given }) => {
-      const said = sayable(operation, placed(common, given) as Input)
+    there.map(({ surface, key, given, sameness }) => {
+      const said = sayable(operation, ofItsOwn(operation, placed(common, given) as Input, { surface, sameness }))
       return surfaces[surface](operation, said, { url: fixture.host.url, key })
     }),
   )
@@ -110,6 +110,16 @@ async function asked(
   }
   return rest
 }
+
+/** The slug of an organization is unique in the service, so each surface gives another one. */
+function ofItsOwn(operation: AnyOperation, input: Input, { surface, sameness }: Pick<Party, "surface" | "sameness">): Input {
+  const { slug } = input
+  if (!givesOrganizationSlug.has(operation.name) || typeof slug !== "string") return input
+  sameness.name(`${slug}-rest`, `${slug}-${surface}`)
+  return { ...input, slug: `${slug}-${surface}` }
+}
+
+const givesOrganizationSlug = new Set(["organizations.create", "organization.update"])
 
 function faultOf(operation: AnyOperation, { code, status, text }: Outcome): string | undefined {
   if (code === undefined) return status === (operation.http.status ?? 200) ? undefined : `answered ${status}`

@@ -1,0 +1,86 @@
+// Creates organizations and lists those of the caller.
+import { z } from "zod"
+import { AppError, type Caller, defineOperation, Name, Pager, pageInput, resultOf, Slug, Store } from "#core"
+import { requireFreshSignIn, roles } from "#core/engine"
+import { ApiKeys } from "../api-keys.ts"
+import { OrganizationsCollection } from "../collections.ts"
+import { Organizations } from "../directory.ts"
+import { Creation, slugOfAnother } from "../tenants/creation.ts"
+import { OrganizationResource, shown, TimeZone } from "./organization.ts"
+
+const path = "/v1/organizations"
+const OwnOrganization = OrganizationResource.extend({ role: z.enum(roles).describe("The caller's role there.") })
+
+export const createOrganization = defineOperation({
+  name: "organizations.create",
+  summary: "Create an organization; the caller's user becomes its owner.",
+  description:
+    "plugins.settings.organizations.self_service permits owners by default. A key acts in its own organization, so `first_key` creates a key of the new organization.",
+  http: { method: "POST", path },
+  access: { scope: "organizations:write", role: "guest" },
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  mcp: { absent: "A person decides whether an organization is created." },
+  input: z.strictObject({
+    name: Name,
+    slug: Slug.optional().describe("Derived from the name if absent."),
+    time_zone: TimeZone.default("UTC"),
+    first_key: z.boolean().default(false).describe("Whether to create an owner's API key of the new organization too; it is shown once."),
+  }),
+  output: OwnOrganization.extend({ secret: z.string().nullable().describe("The first key, shown once; null unless asked for.") }),
+  secretOutput: ["secret"],
+  errors: ["invalid_argument", "permission_denied", "already_exists", "resource_exhausted", "aborted"],
+  examples: [{ given: { own: "organization.get" }, input: { name: resultOf("own.name"), time_zone: "Europe/Berlin" } }],
+  inject: { creation: Creation, keys: ApiKeys },
+  async handle({ input, caller, deps, work }) {
+    const founder = deps.creation.founder(caller)
+    if (input.first_key) refuseFirstKey(caller)
+    const { name, slug, time_zone: timeZone } = input
+    const organization = await deps.creation.create(work, founder, { name, timeZone, ...(slug === undefined ? {} : { slug }) })
+    const first = { name: "First key", kind: "api_key", role: "owner", scopes: null, user: founder } as const
+    const secret = input.first_key ? deps.keys.mint(work, organization.id, first).text : null
+    return { ...shown(organization), role: "owner" as const, secret }
+  },
+  onConflict: async ({ error }) => (error.code === "already_exists" ? slugOfAnother() : error),
+})
+
+export const listOrganizations = defineOperation({
+  name: "organizations.list",
+  summary: "List the caller's organizations by slug: all of a person who signed in, its own one of a key.",
+  http: { method: "GET", path },
+  access: { scope: "organizations:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["slug", "name", "role", "time_zone"],
+  input: z.strictObject(pageInput),
+  output: z.object({ organizations: z.array(OwnOrganization), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager, organizations: Organizations },
+  async handle({ input, caller, deps: { store, pager, organizations } }) {
+    const person = caller.signIn && caller.user ? await organizations.user(caller.user.id) : undefined
+    const ids = person?.organization_ids ?? [caller.organization.id]
+    const { items, next_cursor } = await pager.page({
+      collection: store.open(OrganizationsCollection),
+      organization: caller.organization.id,
+      cursorScope: `organizations.list ${person?.id ?? ""}`,
+      filter: { id: { $in: ids } },
+      sort: { slug: 1 },
+      request: input,
+    })
+    const own = await Promise.all(
+      items.map(async (organization) => {
+        const membership = person && (await organizations.membership(organization.id, person.id))
+        return { ...shown(organization), role: membership?.role ?? caller.role }
+      }),
+    )
+    return { organizations: own, next_cursor }
+  },
+})
+
+/** The first key is an owner's, with every scope. */
+function refuseFirstKey(caller: Caller): void {
+  requireFreshSignIn(caller, "first_key")
+  if (!caller.scopes) return
+  throw new AppError("permission_denied", "first_key: a token can create only tokens with its own scopes, not an API key.", {
+    reason: "missing_scope",
+    scopes: [...caller.scopes].sort(),
+  })
+}

@@ -1,0 +1,109 @@
+// Creates organizations: who may, how many a day, and the slug.
+import { randomInt } from "node:crypto"
+import { AppError, type Caller, type Clock, derivedUuid, type Store, slugOf, slugTaken, timestamp, token, type UnitOfWork } from "#core"
+import type { Organization } from "../collections.ts"
+import type { Organizations } from "../directory.ts"
+import { CreationCountsCollection } from "./collections.ts"
+
+export const selfServices = ["nobody", "owners", "everyone"] as const
+
+export interface CreationRules {
+  /** Who creates organizations beside the operator. */
+  readonly self_service: (typeof selfServices)[number]
+  /** For each user. */
+  readonly max_created_per_day: number
+}
+
+export interface Creation {
+  /** The user who becomes owner. Throws `permission_denied` if the caller may create no organization. */
+  founder(caller: Caller): string
+  /** Stages an organization and its owner. Throws `resource_exhausted` at the day's limit. */
+  create(work: UnitOfWork, founder: string, given: { name: string; slug?: string; timeZone?: string }): Promise<Organization>
+}
+
+export const Creation = token<Creation>("Creation")
+
+interface CreationDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly organizations: Organizations
+}
+
+const dayMs = 86_400_000
+const suffixLetters = "abcdefghijkmnpqrstuvwxyz23456789"
+const suffixLength = 6
+
+export function createCreation({ store, clock, organizations }: CreationDeps, rules: CreationRules): Creation {
+  /** Counts one more in the same commit, so concurrent calls cannot exceed the limit. */
+  async function count(work: UnitOfWork, user: string): Promise<void> {
+    const day = Math.floor(clock.now() / dayMs)
+    const id = derivedUuid("organization creations", user, String(day))
+    const counted = (await store.open(CreationCountsCollection).get(id))?.count
+    const limit = rules.max_created_per_day
+    if (counted !== undefined && counted >= limit) throw tooMany(limit, (day + 1) * dayMs - clock.now())
+    const counts = work.in(CreationCountsCollection)
+    if (counted === undefined) counts.insert({ id, count: 0, expires_at: timestamp((day + 2) * dayMs) }, { ifPresent: "keep" })
+    counts.update(id, { $inc: { count: 1 } }, { where: { count: { $lt: limit } } })
+  }
+
+  async function isTaken(slug: string): Promise<boolean> {
+    return (await organizations.bySlug(slug)) !== undefined
+  }
+
+  async function freeSlug(name: string): Promise<string> {
+    const slug = slugOf(name, "organization")
+    // Random: of many calls at once with one name, each gets a slug of its own.
+    return (await isTaken(slug)) ? `${slug}-${suffix()}` : slug
+  }
+
+  return {
+    founder({ user, role }) {
+      if (rules.self_service === "nobody") {
+        throw new AppError(
+          "permission_denied",
+          "plugins.settings.organizations.self_service is nobody: only the operator creates organizations, with `millrace organizations create`.",
+          { reason: "self_service_off" },
+        )
+      }
+      if (rules.self_service === "owners" && role !== "owner") {
+        const message = `organizations.create needs the role "owner", since plugins.settings.organizations.self_service is owners; this credential acts as "${role}".`
+        throw new AppError("permission_denied", message, { reason: "role_too_low", needed_role: "owner", role })
+      }
+      if (user) return user.id
+      const message =
+        "This key belongs to no user, and an organization needs an owner. Use a session or key of a person, or have the operator run `millrace organizations create --owner EMAIL`."
+      throw new AppError("permission_denied", message, { reason: "user_required" })
+    },
+    async create(work, founder, { name, slug, timeZone }) {
+      if (slug !== undefined && (await isTaken(slug))) throw slugOfAnother(slug)
+      await count(work, founder)
+      const organization = organizations.create(work, {
+        name,
+        slug: slug ?? (await freeSlug(name)),
+        ...(timeZone === undefined ? {} : { timeZone }),
+        createdBy: founder,
+      })
+      organizations.addMember(work, organization.id, founder, "owner")
+      return organization
+    },
+  }
+}
+
+/** The error of a slug that another organization has or had. */
+export function slugOfAnother(slug?: string): AppError {
+  const which = slug === undefined ? "the slug" : `"${slug}"`
+  return slugTaken(`slug: ${which} belongs or belonged to another organization; choose another.`)
+}
+
+function tooMany(limit: number, waitMs: number): AppError {
+  return new AppError(
+    "resource_exhausted",
+    `You created ${limit} organizations today, the most that plugins.settings.organizations.max_created_per_day allows; retry tomorrow (UTC).`,
+    { reason: "daily_limit", limit },
+    { retryAfterS: Math.ceil(waitMs / 1_000) },
+  )
+}
+
+function suffix(): string {
+  return Array.from({ length: suffixLength }, () => suffixLetters[randomInt(suffixLetters.length)]).join("")
+}

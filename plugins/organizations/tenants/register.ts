@@ -1,0 +1,26 @@
+// Declares how organizations begin.
+import { z } from "zod"
+import { Clock, type Registrar, Store } from "#core"
+import { OrganizationSlugsCollection } from "../collections.ts"
+import { Organizations } from "../directory.ts"
+import { createOrganization, listOrganizations } from "../operations/organizations.ts"
+import { CreationCountsCollection } from "./collections.ts"
+import { Creation, type CreationRules, createCreation, selfServices } from "./creation.ts"
+
+/** Settings of this part. */
+export const tenantSettings = {
+  self_service: z
+    .enum(selfServices)
+    .default("owners")
+    .describe("Creators of organizations, beside the operator: nobody, owners of an organization, or everyone with a membership."),
+  max_created_per_day: z.int().min(1).max(1_000).default(20).describe("Organizations that one user creates on one day of UTC."),
+}
+
+export function registerTenants(reg: Registrar, settings: CreationRules): void {
+  reg.collections(OrganizationSlugsCollection, CreationCountsCollection)
+  reg.operations(createOrganization, listOrganizations)
+  reg.provide(Creation, {
+    inject: { store: Store, clock: Clock, organizations: Organizations },
+    create: (deps) => createCreation(deps, settings),
+  })
+}
