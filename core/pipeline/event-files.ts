@@ -36,8 +36,10 @@ export interface FileKeeper {
   readonly maxEventBytes: number
   /** Returns a reference for each file, in order. Throws `resource_exhausted` for a file or an event that is too large. */
   refer(event: FilesOfEvent, files: readonly ReceivedFile[]): readonly FileReference[]
-  /** Stores the files, and stages what refers to them. Files of a commit that fails are removed later. Throws `resource_exhausted` beyond a quota. */
+  /** Reserves and stores the files, and stages what refers to them. Throws `resource_exhausted` beyond a quota. */
   keep(work: UnitOfWork, event: FilesOfEvent, files: readonly ReceivedFile[], rowIds: readonly string[]): Promise<void>
+  /** Removes files of an event that failed after `keep`, and frees their bytes. Files of a committed event stay. */
+  release(event: FilesOfEvent, files: readonly ReceivedFile[]): Promise<void>
 }
 
 /** The plugin that stores files of events, if one is loaded. */

@@ -54,7 +54,6 @@ export const eraseTraces = defineJob({
     await leads.forget(work, organization, person)
     await leads.forgetRows(organization, person, async (staged, rows) => {
       await files(
-        staged,
         organization,
         rows.map(({ row_id }) => row_id),
       )

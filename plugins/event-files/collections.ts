@@ -1,4 +1,5 @@
-// Stored files of events: one document an event, and the bytes in use.
+// Stored files of events: one document an event, and the bytes in use. The bytes in use are the sum over the documents: each
+// commit that adds or removes a document changes the sum.
 import { type Document, defineCollection } from "#core"
 
 export interface StoredFile {
@@ -12,6 +13,8 @@ export interface StoredFile {
 /** `id` is the execution's. */
 export interface StoredEventFiles extends Document {
   pipeline_id: string
+  /** `reserved` until the event commits; absent: stored. */
+  state?: "reserved" | "stored"
   files: StoredFile[]
   bytes: number
   /** Rows that the event wrote, for the erasure of a person. */

@@ -1,26 +1,44 @@
 // Removes the files of the events that wrote the rows of an erased person.
-import { type Store, token, type UnitOfWork } from "#core"
+import { isConflict, type Store, token, type UnitsOfWork } from "#core"
 import type { Buckets } from "../buckets/index.ts"
-import { EventFilesCollection } from "./collections.ts"
-import { countBytes } from "./usage.ts"
+import { EventFilesCollection, type StoredEventFiles } from "./collections.ts"
+import { releaseBytes } from "./usage.ts"
 
-/** Removes the objects at once, and stages the end of what refers to them. */
-export type EventFileErasure = (work: UnitOfWork, organization: string, rowIds: readonly string[]) => Promise<void>
+/** Removes the objects at once, and then what refers to them. */
+export type EventFileErasure = (organization: string, rowIds: readonly string[]) => Promise<void>
 
 export const EventFileErasure = token<EventFileErasure>("EventFileErasure")
 
-export function eventFileErasure({ store, buckets }: { readonly store: Store; readonly buckets: Buckets }): EventFileErasure {
-  return async (work, organization, rowIds) => {
+interface ErasureDeps {
+  readonly store: Store
+  readonly works: UnitsOfWork
+  readonly buckets: Buckets
+}
+
+const pageSize = 1_000
+
+export function eventFileErasure({ store, works, buckets }: ErasureDeps): EventFileErasure {
+  return async (organization, rowIds) => {
     const collection = store.open(EventFilesCollection, organization)
-    const done = new Set<string>()
     for (const rowId of new Set(rowIds)) {
-      for (const { id, files, bytes, pipeline_id } of await collection.find({ row_ids: rowId }, { limit: 1_000 })) {
-        if (done.has(id)) continue
-        done.add(id)
-        for (const { key } of files) await buckets.open(organization).remove(key)
-        work.in(EventFilesCollection, organization).remove(id, { optional: true })
-        countBytes(work, organization, pipeline_id, -bytes)
-      }
+      let found: StoredEventFiles[]
+      do {
+        found = await collection.find({ row_ids: rowId }, { limit: pageSize })
+        for (const stored of found) await remove(organization, stored)
+      } while (found.length === pageSize)
+    }
+  }
+
+  async function remove(organization: string, { id, files, bytes, pipeline_id }: StoredEventFiles): Promise<void> {
+    for (const { key } of files) await buckets.open(organization).remove(key)
+    try {
+      // A commit of its own: if the job of the files comes first, the bytes are counted once.
+      await works.run((work) => {
+        work.in(EventFilesCollection, organization).remove(id)
+        releaseBytes(work, { organization, pipelineId: pipeline_id, bytes })
+      })
+    } catch (error) {
+      if (!isConflict(error)) throw error
     }
   }
 }

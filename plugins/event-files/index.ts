@@ -22,7 +22,7 @@ export default definePlugin({
     registrar.jobs(removeJob)
     registrar.operations(listEventFiles)
     registrar.provide(EventFileErasure, {
-      inject: { store: Store, buckets: Buckets },
+      inject: { store: Store, works: UnitsOfWork, buckets: Buckets },
       create: (deps) => eventFileErasure(deps),
     })
     registrar.run("files of forms", {

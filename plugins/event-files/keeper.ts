@@ -1,12 +1,13 @@
-// Stores the files of an event in the bucket. A durable job is committed before the first byte: it removes files that no
-// event refers to after an hour, and the others when the payload of their event expires.
+// Stores the files of an event in the bucket. One commit before the first byte reserves the bytes and stages a durable job:
+// it removes files without a committed event after an hour, and the others when the payload of their event expires.
 import { AppError, type Clock, derivedUuid, type JobQueue, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
 import type { FileKeeper, FileReference, FilesOfEvent, ReceivedFile } from "#core/engine"
 import type { Buckets } from "../buckets/index.ts"
-import { EventFilesCollection, FileUsageCollection } from "./collections.ts"
+import { EventFilesCollection } from "./collections.ts"
+import { releaseReserved } from "./release.ts"
 import { removeRef } from "./remove-job.ts"
 import type { EventFileSettings } from "./settings.ts"
-import { countBytes } from "./usage.ts"
+import { reserveBytes } from "./usage.ts"
 
 export interface KeeperServices {
   readonly store: Store
@@ -24,7 +25,7 @@ const maxNameLength = 60
 const maxTypeLength = 100
 
 export function fileKeeper({ store, works, queue, buckets, clock, settings, payloadsDays }: KeeperServices): FileKeeper {
-  const { max_file_bytes, max_event_bytes, max_pipeline_bytes, max_organization_bytes } = settings
+  const { max_file_bytes, max_event_bytes } = settings
   const refer = ({ executionId }: FilesOfEvent, files: readonly ReceivedFile[]): FileReference[] => {
     for (const { field, bytes } of files)
       if (bytes.length > max_file_bytes) throw tooLarge(field, bytes.length, max_file_bytes, "max_file_bytes")
@@ -38,41 +39,46 @@ export function fileKeeper({ store, works, queue, buckets, clock, settings, payl
     }))
   }
 
-  async function refuseQuota(organization: string, id: string, size: number, limit: number, setting: string): Promise<void> {
-    const used = (await store.open(FileUsageCollection, organization).get(id))?.bytes ?? 0
-    if (used + size <= limit) return
-    const message = `The files have ${size} bytes, and ${used} bytes are stored; the limit is ${limit} (plugins.settings.event-files.${setting}).`
-    throw new AppError("resource_exhausted", message, { reason: "file_quota_exceeded", max_bytes: limit }, { status: 413 })
-  }
-
   return {
     maxEventBytes: max_event_bytes,
     refer,
     async keep(work: UnitOfWork, event: FilesOfEvent, files: readonly ReceivedFile[], rowIds: readonly string[]) {
       const { organization, executionId, pipelineId, receivedAt } = event
       const bytes = sizeOf(files)
-      await refuseQuota(organization, pipelineId, bytes, max_pipeline_bytes, "max_pipeline_bytes")
-      await refuseQuota(organization, organization, bytes, max_organization_bytes, "max_organization_bytes")
       const references = refer(event, files)
-      const payload = {
-        organization,
-        execution_id: executionId,
-        keys: references.map(({ key }) => key),
-        remove_at: Date.parse(receivedAt) + payloadsDays * dayMs,
-      }
-      await works.run((before) => {
-        queue.enqueue(before, removeRef, payload, {
-          organization,
-          id: derivedUuid("event-files", executionId),
-          runAt: clock.now() + hourMs,
-        })
-      })
-      const bucket = buckets.open(organization)
-      for (const [index, { key }] of references.entries()) await bucket.put(key, files[index]?.bytes ?? new Uint8Array())
+      const keys = references.map(({ key }) => key)
+      const remove_at = Date.parse(receivedAt) + payloadsDays * dayMs
       const stored = references.map((reference, index) => ({ ...reference, field: files[index]?.field ?? "" }))
-      const doc = { id: executionId, pipeline_id: pipelineId, files: stored, bytes, row_ids: [...rowIds], received_at: receivedAt }
-      work.in(EventFilesCollection, organization).insert(doc)
-      countBytes(work, organization, pipelineId, bytes)
+      await works.retryConflicts(async (before) => {
+        await reserveBytes(store, before, { organization, pipelineId, bytes }, settings)
+        const doc = { id: executionId, pipeline_id: pipelineId, files: stored, bytes, row_ids: [], received_at: receivedAt }
+        before.in(EventFilesCollection, organization).insert({ ...doc, state: "reserved" })
+        queue.enqueue(
+          before,
+          removeRef,
+          { organization, execution_id: executionId, keys, remove_at },
+          {
+            organization,
+            id: derivedUuid("event-files", executionId),
+            runAt: clock.now() + hourMs,
+          },
+        )
+      })
+      try {
+        const bucket = buckets.open(organization)
+        for (const [index, key] of keys.entries()) await bucket.put(key, files[index]?.bytes ?? new Uint8Array())
+      } catch (error) {
+        await releaseReserved({ store, works, buckets }, organization, executionId, keys).catch(() => {
+          // The job removes the files within the hour; the failure of the bucket is the one to report.
+        })
+        throw error
+      }
+      const update = { $set: { state: "stored", row_ids: [...rowIds] } }
+      work.in(EventFilesCollection, organization).update(executionId, update, { where: { state: "reserved" } })
+    },
+    async release(event: FilesOfEvent, files: readonly ReceivedFile[]) {
+      const keys = refer(event, files).map(({ key }) => key)
+      await releaseReserved({ store, works, buckets }, event.organization, event.executionId, keys)
     },
   }
 }

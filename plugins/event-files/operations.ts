@@ -36,7 +36,11 @@ export const listEventFiles = defineOperation({
     const bucket = buckets.open(organization)
     const expiresAt = Math.ceil(clock.now() / 1_000) * 1_000 + linkMs
     const expires_at = timestamp(expiresAt)
-    const files = (stored?.files ?? []).map(async (file) => ({ ...file, url: await bucket.signedUrl(file.key, expiresAt), expires_at }))
+    const files = (stored?.state === "reserved" ? [] : (stored?.files ?? [])).map(async (file) => ({
+      ...file,
+      url: await bucket.signedUrl(file.key, expiresAt),
+      expires_at,
+    }))
     return { files: await Promise.all(files) }
   },
 })

@@ -1,9 +1,10 @@
-// Removes the files of an event: when its payload expires, or an hour after files that no event refers to.
+// Removes the files of an event: when its payload expires, or an hour after an upload whose event was not committed.
 import { z } from "zod"
-import { Clock, defineJob, Postponed, Store } from "#core"
+import { Clock, defineJob, Postponed, Store, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { EventFilesCollection } from "./collections.ts"
-import { countBytes } from "./usage.ts"
+import { releaseReserved } from "./release.ts"
+import { releaseBytes } from "./usage.ts"
 
 export const removeRef = {
   type: "event_files.remove",
@@ -19,14 +20,16 @@ export const removeRef = {
 export const removeJob = defineJob({
   ...removeRef,
   summary: "Removes the files of an event once its payload expires.",
-  inject: { store: Store, buckets: Buckets, clock: Clock },
-  async run({ payload: { organization, execution_id, keys, remove_at }, deps: { store, buckets, clock }, work }) {
-    const stored = await store.open(EventFilesCollection, organization).get(execution_id)
-    if (stored && clock.now() < remove_at) throw new Postponed(remove_at - clock.now())
+  inject: { store: Store, works: UnitsOfWork, buckets: Buckets, clock: Clock },
+  async run({ payload: { organization, execution_id, keys, remove_at }, deps, work }) {
+    if (await releaseReserved(deps, organization, execution_id, keys)) return
+    const { store, buckets, clock } = deps
+    if (clock.now() < remove_at) throw new Postponed(remove_at - clock.now())
     const bucket = buckets.open(organization)
     for (const key of keys) await bucket.remove(key)
+    const stored = await store.open(EventFilesCollection, organization).get(execution_id)
     if (!stored) return
     work.in(EventFilesCollection, organization).remove(execution_id)
-    countBytes(work, organization, stored.pipeline_id, -stored.bytes)
+    releaseBytes(work, { organization, pipelineId: stored.pipeline_id, bytes: stored.bytes })
   },
 })

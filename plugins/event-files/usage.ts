@@ -1,10 +1,37 @@
 // Counts the bytes of stored files, for the quotas of pipelines and organizations.
-import type { UnitOfWork } from "#core"
+import { AppError, type Store, type UnitOfWork } from "#core"
 import { FileUsageCollection } from "./collections.ts"
+import type { EventFileSettings } from "./settings.ts"
 
-/** Stages a change of the bytes in use. */
-export function countBytes(work: UnitOfWork, organization: string, pipelineId: string, bytes: number): void {
+export interface Usage {
+  readonly organization: string
+  readonly pipelineId: string
+  readonly bytes: number
+}
+
+type Quotas = Pick<EventFileSettings, "max_organization_bytes" | "max_pipeline_bytes">
+
+/** Stages the end of the use. */
+export function releaseBytes(work: UnitOfWork, { organization, pipelineId, bytes }: Usage): void {
   for (const id of [pipelineId, organization]) {
-    work.in(FileUsageCollection, organization).update(id, { $inc: { bytes } }, { upsert: true })
+    work.in(FileUsageCollection, organization).update(id, { $inc: { bytes: -bytes } }, { upsert: true })
+  }
+}
+
+/** Stages the use. Throws `file_quota_exceeded` beyond a quota. Concurrent uses that exceed it together refuse the commit. */
+export async function reserveBytes(store: Store, work: UnitOfWork, usage: Usage, quotas: Quotas): Promise<void> {
+  const { organization, pipelineId, bytes } = usage
+  for (const [id, setting] of [
+    [pipelineId, "max_pipeline_bytes"],
+    [organization, "max_organization_bytes"],
+  ] as const) {
+    const limit = quotas[setting]
+    const used = (await store.open(FileUsageCollection, organization).get(id))?.bytes ?? 0
+    if (used + bytes > limit) {
+      const message = `The files have ${bytes} bytes, and ${used} bytes are stored; the limit is ${limit} (plugins.settings.event-files.${setting}).`
+      throw new AppError("resource_exhausted", message, { reason: "file_quota_exceeded", max_bytes: limit }, { status: 413 })
+    }
+    const where = { bytes: { $lte: limit - bytes } }
+    work.in(FileUsageCollection, organization).update(id, { $inc: { bytes } }, { upsert: true, where })
   }
 }

@@ -355,7 +355,23 @@ export class EventProcessor {
       event.entry.rows = []
       return await this.reject.rejected(event, error)
     }
-    return await this.#written(event)
+    let isStored = false
+    try {
+      const seen = await this.#services.commit.commit(event)
+      isStored = !seen && event.entry.status === "accepted"
+      return seen && (await this.#repeated(event, seen))
+    } finally {
+      if (!isStored) await this.#filesReleased(event)
+    }
+  }
+
+  /** A failure costs little: a job of the keeper removes the files later. */
+  async #filesReleased(event: EventContext): Promise<void> {
+    try {
+      await this.#services.files?.keeper?.release(filesOf(event), event.files)
+    } catch (error) {
+      this.#services.log.warn({ err: error, execution: event.executionId }, "files of an event without a commit are removed later")
+    }
   }
 
   #written(event: EventContext): Promise<StageResult> {

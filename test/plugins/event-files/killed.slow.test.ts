@@ -1,0 +1,118 @@
+// Services that are killed while files of forms are stored and removed: each object has its document, and the quota is the sum.
+import { existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { Store } from "#core"
+import { testHost } from "#core/testing"
+import { EventFilesCollection, FileUsageCollection, type StoredEventFiles } from "../../../plugins/event-files/collections.ts"
+import { apiOf, freshFolder, startService } from "../../crash/service-process.ts"
+import { isSoak } from "../../tier.ts"
+import { until } from "../../waiting.ts"
+
+const rounds = isSoak ? 12 : 3
+const uploads = 40
+const bytes = 30_000
+const clock = new URL("./clock-ahead.ts", import.meta.url).href
+
+describe("files of forms in services that are killed", () => {
+  const folder = freshFolder()
+  after(() => folder.remove())
+
+  const env = { MILLRACE_RETENTION_PAYLOADS_DAYS: "1" }
+  const begin = (hoursAhead = 0) =>
+    startService({ dataDir: folder.path, env: { ...env, HOURS_AHEAD: String(hoursAhead) }, faults: [clock] })
+
+  /** Keys of all objects. */
+  function objects(): string[] {
+    const buckets = join(folder.path, "buckets")
+    if (!existsSync(buckets)) return []
+    const names = readdirSync(buckets, { recursive: true }).map(String)
+    return names.filter((name) => name.endsWith(".bin")).map((name) => name.slice(name.indexOf("/") + 1))
+  }
+
+  /** Sends a form with a file. Returns the execution if the service acknowledged it. */
+  async function send(url: string): Promise<string | undefined> {
+    const form = new FormData()
+    form.set("cv", new File([new Uint8Array(bytes)], "cv.pdf"))
+    try {
+      const answer = await fetch(url, { method: "POST", body: form })
+      return answer.ok ? ((await answer.json()) as { execution_id: string }).execution_id : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Documents of the stopped service. The bytes in use are their sum, and each object belongs to a document. */
+  async function documents(): Promise<StoredEventFiles[]> {
+    const host = await testHost({ dataDir: folder.path, env })
+    try {
+      const store = host.runtime.container.get(Store)
+      const found = await store.open(EventFilesCollection, host.organization.id).find({}, { limit: 10_000 })
+      const used = await store.open(FileUsageCollection, host.organization.id).get(host.organization.id)
+      expect(used?.bytes ?? 0).to.equal(found.length * bytes)
+      expect(found.flatMap(({ files }) => files.map(({ key }) => key))).to.include.members(objects())
+      return found
+    } finally {
+      await host.stop()
+    }
+  }
+
+  /** Kills a service once it has removed objects down to a number, or keeps it running until then. */
+  async function removedTo(count: number, hoursAhead: number): Promise<void> {
+    const service = await begin(hoursAhead)
+    try {
+      await until(`${count} objects`, () => objects().length <= count, { everyMs: 1 })
+    } finally {
+      await service.kill()
+    }
+  }
+
+  it("are there if they were acknowledged; the others, and later all, go with their bytes", async () => {
+    let service = await begin()
+    const made = await apiOf(service, folder.path)<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
+      name: "Jobs",
+      accept_files: true,
+    })
+    const path = new URL(made.inbound_url).pathname
+    const acknowledged: string[] = []
+    for (let round = 1; round <= rounds; round++) {
+      let kill: Promise<void> | undefined
+      const { url } = service
+      await Promise.all(
+        Array.from({ length: uploads }, async () => {
+          const id = await send(url + path)
+          if (id !== undefined) acknowledged.push(id)
+          if (acknowledged.length >= 5 * round) kill ??= service.kill()
+        }),
+      )
+      await (kill ?? service.kill())
+      if (round < rounds) service = await begin()
+    }
+    const kept = await documents()
+    const stored = kept.filter(({ state }) => state === "stored")
+    expect(stored.map(({ id }) => id)).to.include.members(acknowledged)
+    const keys = stored.flatMap(({ files }) => files.map(({ key }) => key))
+    expect(objects()).to.include.members(keys)
+
+    await removedTo(keys.length, 2)
+    await until("the end of the reservations", async () => {
+      const left = await documents()
+      if (left.length === stored.length) return true
+      await removedTo(keys.length, 2)
+      return false
+    })
+    expect(objects()).to.have.members(keys)
+
+    for (const part of [0.7, 0.3]) {
+      await removedTo(Math.floor(keys.length * part), 26)
+      await documents()
+    }
+    await removedTo(0, 26)
+    await until("the end of the documents", async () => {
+      if ((await documents()).length === 0) return true
+      await removedTo(0, 26)
+      return false
+    })
+    expect(objects()).to.deep.equal([])
+  })
+})
