@@ -2,7 +2,10 @@
 import { generateKeyPairSync } from "node:crypto"
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
+import type { Write } from "../../../core/contract/store.ts"
+import { MailErasure } from "../../../plugins/inbound-mail/index.ts"
 import { broadcastsOf } from "../../broadcasts.ts"
+import { rivalOf } from "../../rival-commits.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { message, onStores, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
@@ -167,6 +170,36 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
     const [dark] = (await grown("d@dark.test", 1)).messages
     expect(dark?.inbound?.authentication.dmarc).to.equal("temperror")
     expect(dark?.inbound).to.include({ quarantined: false, automatic: true })
+  })
+
+  it("count a mail once after a faster commit changed the conversation", async () => {
+    const mail = (id: string) => message({ From: "kim@elsewhere.test", "Message-ID": `<${id}@elsewhere.test>` })
+    await delivered("kim@elsewhere.test", mail("first"))
+    await grown("kim@elsewhere.test", 1)
+    const rival = rivalOf(service.host, "email_conversations", 3)
+    await delivered("kim@elsewhere.test", mail("second"))
+    const { messages } = await grown("kim@elsewhere.test", 2)
+    rival.stop()
+    expect([rival.met, messages.length]).to.deep.equal([3, 2])
+  })
+
+  it("do not try a lead again for a mail that is erased meanwhile", async () => {
+    const { host } = service
+    const address = "gone@elsewhere.test"
+    let tries = 0
+    const only = (write: Write) => write.kind === "update" && write.update.$set?.["told_in"] !== undefined && ++tries > 0
+    const faster = () => host.get(MailErasure)(host.organization.id, address, new AbortController().signal)
+    const rival = rivalOf(host, "inbound_mails", 1, { only, faster })
+    await delivered(address, message({ From: address, "Message-ID": "<gone@elsewhere.test>" }))
+    await until("the job having ended", async () => {
+      if (rival.met === 0) return false
+      host.clock.move(500)
+      const { jobs } = await api<{ jobs: { type: string }[] }>("/v1/jobs?state=queued&limit=200")
+      return jobs.every(({ type }) => type !== "inbound_mail.process")
+    })
+    rival.stop()
+    expect([tries, await of(address)]).to.deep.equal([2, []])
+    expect((await api<{ leads: object[] }>(`/v1/leads?email=${address}`)).leads).to.deep.equal([])
   })
 
   it("are of the organization whose domain was written to, and read by its members alone", async () => {
