@@ -15,14 +15,23 @@ export interface Budgets {
   readonly max_day_millicents: number
 }
 
-/** A budget of its own that a call is charged to beside its organization's, such as a workstream's. */
+/** A second budget of a call beside the budget of its organization, such as that of a workstream. `id` is `<kind> <id>`. */
 export interface Account extends Omit<Limited, "book"> {
-  /** Stages what a call cost. */
-  pay(work: UnitOfWork, millicents: number): void
+  /** Stages the cost of a call. `booked` is an earlier estimate of the same call: the cost replaces it. */
+  pay(work: UnitOfWork, millicents: number, booked?: number): void
 }
 
-/** Stages that a reserved call is over, and what it cost. */
-export type Settle = (work: UnitOfWork, cost: number, usage: Usage) => void
+/** Returns the account of this id, the part of `Account.id` after its kind. */
+export type OpenAccount = (organization: string, id: string) => Account
+
+/** Stages the end of a reserved call and its cost. */
+export type Settle = (work: UnitOfWork, cost: number, usage: Usage) => Promise<void>
+
+interface Paid {
+  readonly cost: number
+  readonly usage: Usage
+  readonly booked: number | undefined
+}
 
 interface BudgetDeps {
   readonly store: Store
@@ -34,6 +43,7 @@ interface BudgetDeps {
 
 export class Budget {
   readonly #deps: BudgetDeps
+  readonly #accounts = new Map<string, OpenAccount>()
 
   constructor(deps: BudgetDeps) {
     this.#deps = deps
@@ -56,35 +66,61 @@ export class Budget {
     )
   }
 
+  /** To be called while services are created. */
+  serveAccounts(kind: string, open: OpenAccount): void {
+    this.#accounts.set(kind, open)
+  }
+
   /** Takes the call out of the day's rest, and the account's, while `run` runs. Throws `resource_exhausted` where too little is left. */
   async reserve<T>(organization: string, call: HeldCall, account: Account | undefined, run: (settle: Settle) => Promise<T>): Promise<T> {
-    const { holds, works } = this.#deps
-    const limits = [this.#dayOf(organization), ...(account ? [limitedBy(account)] : [])]
+    const { holds } = this.#deps
+    const today = this.#today()
+    const day = this.#dayOf(organization, today)
+    const limits = [day, ...(account ? [limitedBy(account)] : [])]
     await holds.take(organization, call, limits)
-    let isSettled = false
+    let isPaid = false
     try {
-      return await run((work, cost, usage) => {
-        this.#pay(work, organization, cost, usage)
-        account?.pay(work, cost)
-        holds.release(work, organization, call, limits)
-        work.afterCommit(() => {
-          isSettled = true
-        })
+      return await run(async (work, cost, usage) => {
+        isPaid = true
+        const isFree = call.millicents === 0
+        const isBooked = async (limit: Limited) => !isFree && !(await holds.release(work, organization, call, limit))
+        this.#pay(work, organization, today, { cost, usage, booked: (await isBooked(day)) ? call.millicents : undefined })
+        if (account) account.pay(work, cost, (await isBooked(limitedBy(account))) ? call.millicents : 0)
       })
     } finally {
-      // Where that fails too, it ends by itself.
-      if (!isSettled && call.millicents > 0)
-        await works.run((work) => holds.release(work, organization, call, limits)).catch(() => undefined)
+      // The hold of a paid call stays if its cost could not be stored. It is booked as a lost call later.
+      if (!isPaid && call.millicents > 0) await this.#release(organization, call, limits)
     }
   }
 
-  #dayOf(organization: string): Limited {
-    const id = this.#idOf(organization)
-    const day = this.#today()
+  /** Books calls of this budget that did not end within their time limit. */
+  async bookLost(organization: string, budget: string): Promise<void> {
+    const limit = this.#limitOf(organization, budget)
+    if (limit) await this.#deps.holds.bookLost(organization, limit)
+  }
+
+  #limitOf(organization: string, budget: string): Limited | undefined {
+    if (budget.startsWith(`${organization}:`)) return this.#dayOf(organization, budget.slice(organization.length + 1))
+    const [kind = "", id = ""] = budget.split(" ")
+    const account = this.#accounts.get(kind)?.(organization, id)
+    return account && limitedBy(account)
+  }
+
+  /** A hold that cannot be released now is booked as a lost call later. */
+  async #release(organization: string, call: HeldCall, limits: readonly Limited[]): Promise<void> {
+    const { holds, works } = this.#deps
+    const release = async (work: UnitOfWork) => {
+      for (const limit of limits) await holds.release(work, organization, call, limit)
+    }
+    await works.retryConflicts(release).catch(() => undefined)
+  }
+
+  #dayOf(organization: string, day = this.#today()): Limited {
+    const id = `${organization}:${day}`
     return {
       id,
-      book(work, cost, calls) {
-        const $inc = { millicents: cost, calls }
+      book(work, estimates) {
+        const $inc = { millicents: estimates.reduce((sum, one) => sum + one, 0), calls: estimates.length }
         const $setOnInsert = { input_tokens: 0, output_tokens: 0 }
         work.in(DayCostCollection, organization).update(id, { $set: { day }, $inc, $setOnInsert }, { upsert: true })
       },
@@ -95,10 +131,12 @@ export class Budget {
     }
   }
 
-  #pay(work: UnitOfWork, organization: string, cost: number, { inputTokens, outputTokens }: Usage): void {
-    const id = this.#idOf(organization)
-    const $inc = { millicents: cost, calls: 1, input_tokens: inputTokens, output_tokens: outputTokens }
-    work.in(DayCostCollection, organization).update(id, { $set: { day: this.#today() }, $inc }, { upsert: true })
+  /** Stages the cost of a call. A booked call is already counted, with its estimate as its cost. */
+  #pay(work: UnitOfWork, organization: string, day: string, { cost, usage, booked }: Paid): void {
+    const { inputTokens, outputTokens } = usage
+    const counted = booked === undefined ? { millicents: cost, calls: 1 } : { millicents: cost - booked, calls: 0 }
+    const $inc = { ...counted, input_tokens: inputTokens, output_tokens: outputTokens }
+    work.in(DayCostCollection, organization).update(`${organization}:${day}`, { $set: { day }, $inc }, { upsert: true })
   }
 
   #exhausted(spent: number, asked: number): AppError {
@@ -115,14 +153,17 @@ export class Budget {
   #today(): string {
     return timestamp(this.#deps.clock.now()).slice(0, 10)
   }
-
-  #idOf(organization: string): string {
-    return `${organization}:${this.#today()}`
-  }
 }
 
 function limitedBy(account: Account): Limited {
-  return { id: account.id, check: (asked) => account.check(asked), book: (work, cost) => account.pay(work, cost) }
+  return {
+    id: account.id,
+    check: (asked) => account.check(asked),
+    book(work, estimates) {
+      // Each by itself, as calls are paid: an account may round every amount.
+      for (const one of estimates) account.pay(work, one)
+    },
+  }
 }
 
 function millicents(value: number): string {

@@ -65,13 +65,15 @@ export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: Abo
     return { value: kept.value as T, madeBy, costMillicents: 0, paidMillicents: kept.cost_millicents ?? 0, kept: true }
   }
   budget.requireCall(call.estimate)
-  const held = { id: call.callId ?? deps.ids.uuid(), millicents: call.estimate, forMs: settings.timeout_ms + settlingMs }
+  const attemptId = deps.ids.uuid()
+  const forMs = settings.timeout_ms + settlingMs
+  const held = { id: call.callId ?? attemptId, attempt: attemptId, millicents: call.estimate, forMs }
   return deps.limiter.run({ organization, ...(signal ? { signal } : {}) }, () =>
     budget.reserve(organization, held, call.account, async (settle) => {
       const outcome = await attempt(deps, call, run)
       const cost = call.costOf(outcome.paid)
-      await deps.works.run((work) => {
-        settle(work, cost, outcome.paid)
+      await deps.works.retryConflicts(async (work) => {
+        await settle(work, cost, outcome.paid)
         if (!("value" in outcome) || id === undefined) return
         const expires_at = timestamp(clock.now() + settings.cache_days * dayMs)
         const answer = { id, value: outcome.value as Json, model: madeBy, cost_millicents: cost, expires_at }

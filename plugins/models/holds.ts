@@ -1,13 +1,24 @@
-// What calls of models in progress may cost at most, reserved in the store before they are made, so that the nodes together
-// pass no limit. A call that a killed node took along may have been paid for. It counts until it is booked as spent: when its
-// repeat starts, or after the time by which it would have ended, with the next call.
-import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
+// Estimates of model calls in progress. The store reserves an estimate before its call starts, so that all nodes together stay
+// within the limits. A killed node may have paid for its lost calls. Each budget books the estimate of a lost call once: when the
+// repeat of the call starts, or after the time limit of the call. A call that ends later replaces its booked estimate.
+import {
+  type Clock,
+  type Document,
+  defineCollection,
+  derivedUuid,
+  type JobQueue,
+  type Store,
+  timestamp,
+  type UnitOfWork,
+  type UnitsOfWork,
+} from "#core"
+import { bookLostRef } from "./job-refs.ts"
 
 interface HeldCalls extends Document {
   /** Counts reservations, each of which must be made from the last one's state. */
   version: number
-  /** By the call's id. */
-  calls: { [id: string]: { millicents: number; until: string } }
+  /** By the call's id. `attempt` differs between a call and its repeat. */
+  calls: { [id: string]: { millicents: number; until: string; attempt: string } }
   expires_at: string
 }
 
@@ -26,13 +37,15 @@ export interface Limited {
   readonly id: string
   /** Throws AppError where so many millicents are not left. */
   check(millicents: number): Promise<void>
-  /** Stages what calls cost at most that were lost with their node. */
-  book(work: UnitOfWork, millicents: number, calls: number): void
+  /** Stages the estimates of lost calls as spent. */
+  book(work: UnitOfWork, estimates: readonly number[]): void
 }
 
 export interface HeldCall {
-  /** Another call of this id that is held is this one's first try. */
+  /** The same for a call and its repeats. */
   readonly id: string
+  /** A new one for each repeat. */
+  readonly attempt: string
   readonly millicents: number
   readonly forMs: number
 }
@@ -41,8 +54,11 @@ interface HoldsDeps {
   readonly store: Store
   readonly clock: Clock
   readonly works: UnitsOfWork
+  readonly queue: JobQueue
 }
 
+/** Budgets look for lost calls at the ends of these spans. */
+const bookingMs = 10_000
 /** Lost calls are not forgotten before they are booked. */
 const keptMs = 400 * 86_400_000
 /** Checks in a row during which other calls end. */
@@ -69,10 +85,22 @@ export class Holds {
     }
   }
 
-  /** Stages that the call is over. */
-  release(work: UnitOfWork, organization: string, { id }: Pick<HeldCall, "id">, limits: readonly Pick<Limited, "id">[]): void {
-    const update = { $unset: { [`calls.${id}`]: true } } as const
-    for (const limit of limits) work.in(HeldCallsCollection, organization).update(limit.id, update, { optional: true })
+  /** Stages the end of the call. Returns false if the budget has booked the call as lost. */
+  async release(work: UnitOfWork, organization: string, { id, attempt }: HeldCall, limit: Pick<Limited, "id">): Promise<boolean> {
+    const held = await this.#deps.store.open(HeldCallsCollection, organization).get(limit.id)
+    if (held?.calls[id]?.attempt !== attempt) return false
+    const where = { [`calls.${id}.attempt`]: attempt }
+    work.in(HeldCallsCollection, organization).update(limit.id, { $unset: { [`calls.${id}`]: true } }, { where })
+    return true
+  }
+
+  /** Books the calls that did not end within their time limit. */
+  async bookLost(organization: string, limit: Limited): Promise<void> {
+    await this.#deps.works.retryConflicts(async (work) => {
+      const held = await this.#deps.store.open(HeldCallsCollection, organization).get(limit.id)
+      const lost = held ? this.#lost(held) : []
+      if (held && lost.length > 0) this.#change(work, organization, limit, held, lost)
+    })
   }
 
   /** Millicents of the calls in progress. */
@@ -119,26 +147,46 @@ export class Holds {
 
   #put(work: UnitOfWork, organization: string, limit: Limited, held: HeldCalls | undefined, call: HeldCall): void {
     const now = this.#deps.clock.now()
-    const entry = { millicents: call.millicents, until: timestamp(now + call.forMs) }
-    const expires_at = timestamp(now + keptMs)
-    const collection = work.in(HeldCallsCollection, organization)
-    if (!held) {
-      collection.insert({ id: limit.id, version: 1, calls: { [call.id]: entry }, expires_at })
-      return
+    const entry = { millicents: call.millicents, until: timestamp(now + call.forMs), attempt: call.attempt }
+    if (held) this.#change(work, organization, limit, held, this.#lost(held, call.id), { [`calls.${call.id}`]: entry })
+    else {
+      const expires_at = timestamp(now + keptMs)
+      work.in(HeldCallsCollection, organization).insert({ id: limit.id, version: 1, calls: { [call.id]: entry }, expires_at })
     }
-    const lost = Object.entries(held.calls).filter(([id, { until }]) => id === call.id || until <= timestamp(now))
-    if (lost.length > 0) {
-      const millicents = lost.reduce((sum, [, one]) => sum + one.millicents, 0)
-      limit.book(work, millicents, lost.length)
+    const runAt = Math.ceil((now + call.forMs) / bookingMs) * bookingMs
+    const id = derivedUuid("lost model calls", organization, limit.id, String(runAt))
+    this.#deps.queue.enqueue(work, bookLostRef, { budget: limit.id }, { id, organization, runAt })
+  }
+
+  #lost({ calls }: HeldCalls, repeated?: string): string[] {
+    const now = timestamp(this.#deps.clock.now())
+    return Object.keys(calls).filter((id) => id === repeated || (calls[id]?.until ?? "") <= now)
+  }
+
+  /** Stages the booking of the lost calls and the entry of a new call. The commit fails if one of the lost calls has ended. */
+  #change(
+    work: UnitOfWork,
+    organization: string,
+    limit: Limited,
+    { version, calls }: HeldCalls,
+    lost: readonly string[],
+    entry: { readonly [path: string]: HeldCalls["calls"][string] } = {},
+  ): void {
+    const estimates = lost.flatMap((id) => calls[id]?.millicents ?? [])
+    if (estimates.length > 0) limit.book(work, estimates)
+    const places = lost.map((id) => [`calls.${id}.until`, calls[id]?.until ?? ""] as const)
+    const removed = lost.map((id) => `calls.${id}`).filter((path) => !(path in entry))
+    const update = {
+      $set: { ...entry, version: version + 1, expires_at: timestamp(this.#deps.clock.now() + keptMs) },
+      $unset: Object.fromEntries(removed.map((path) => [path, true as const])),
     }
-    const $unset = Object.fromEntries(lost.filter(([id]) => id !== call.id).map(([id]) => [`calls.${id}`, true as const]))
-    const update = { $set: { [`calls.${call.id}`]: entry, version: held.version + 1, expires_at }, $unset }
-    collection.update(limit.id, update, { where: { version: held.version } })
+    const where = { version, ...Object.fromEntries(places) }
+    work.in(HeldCallsCollection, organization).update(limit.id, update, { where })
   }
 }
 
-/** Millicents and number of calls whose node ended and that are not booked yet. */
-export function lostCalls(held: HeldCalls, now: string): { readonly millicents: number; readonly calls: number } {
-  const lost = Object.values(held.calls).filter(({ until }) => until <= now)
+/** Millicents and number of calls that did not end within their time limit and that are not booked yet. */
+export function lostCalls(held: HeldCalls | undefined, now: string): { readonly millicents: number; readonly calls: number } {
+  const lost = Object.values(held?.calls ?? {}).filter(({ until }) => until <= now)
   return { millicents: lost.reduce((sum, one) => sum + one.millicents, 0), calls: lost.length }
 }

@@ -1,10 +1,11 @@
 // Language models and embeddings for the plugins that need them: one queue, one budget, one memory of answers.
-import { AppError, Clock, definePlugin, Ids, Store, UnitsOfWork } from "#core"
+import { AppError, Clock, definePlugin, Ids, JobQueue, Store, UnitsOfWork } from "#core"
 import { FairLimiter, importedAtStart, Metrics, measureWaiting, Outgoing } from "#core/engine"
 import { Integrations } from "../integrations/index.ts"
 import { Budget } from "./budget.ts"
 import { AnswerCollection, DayCostCollection } from "./collections.ts"
 import { HeldCallsCollection, Holds } from "./holds.ts"
+import { bookLostJob } from "./jobs.ts"
 import { ModelMeters } from "./meters.ts"
 import { createModels, Models } from "./models.ts"
 import { importLibraries } from "./provider.ts"
@@ -25,6 +26,7 @@ export default definePlugin({
   register(registrar, config) {
     registrar.collections(DayCostCollection, AnswerCollection, HeldCallsCollection)
     registrar.operations(listModels)
+    registrar.jobs(bookLostJob)
     registrar.run(
       "libraries",
       importedAtStart(() => importLibraries(config)),
@@ -38,6 +40,7 @@ export default definePlugin({
         clock: Clock,
         ids: Ids,
         works: UnitsOfWork,
+        queue: JobQueue,
         integrations: Integrations,
         metrics: Metrics,
       },

@@ -1,7 +1,7 @@
 // What models the service has, and what the organization spent on them.
 import { z } from "zod"
 import { Clock, defineOperation, Store, timestamp, token } from "#core"
-import { DayCostCollection } from "./collections.ts"
+import { type DayCost, DayCostCollection } from "./collections.ts"
 import { HeldCallsCollection, lostCalls } from "./holds.ts"
 import { type ModelSettings, type Purpose, purposes } from "./settings.ts"
 
@@ -40,20 +40,7 @@ export const listModels = defineOperation({
   inject: { store: Store, settings: ModelsConfigured, clock: Clock },
   async handle({ caller, deps: { store, settings, clock } }) {
     const organization = caller.organization.id
-    const days = await store.open(DayCostCollection, organization).find({}, { sort: { day: -1 }, limit: 30 })
-    const now = timestamp(clock.now())
-    const ids = [...new Set([`${organization}:${now.slice(0, 10)}`, ...days.map(({ id }) => id)])]
-    const held = await store.open(HeldCallsCollection, organization).find({ id: { $in: ids } }, { limit: ids.length })
-    for (const one of held) {
-      const lost = lostCalls(one, now)
-      if (lost.calls === 0) continue
-      const day = days.find(({ id }) => id === one.id)
-      const none = { id: one.id, day: one.id.slice(-10), input_tokens: 0, output_tokens: 0, millicents: 0, calls: 0 }
-      const { millicents, calls } = day ?? none
-      const sum = { ...(day ?? none), millicents: millicents + lost.millicents, calls: calls + lost.calls }
-      if (day) days[days.indexOf(day)] = sum
-      else days.unshift(sum)
-    }
+    const days = await daysOf(store, organization, clock.now())
     const models = [...purposes.map((purpose) => languageModel(settings, purpose)), embeddingModel(settings)]
     return {
       models,
@@ -68,6 +55,30 @@ export const listModels = defineOperation({
     }
   },
 })
+
+const dayMs = 86_400_000
+/** Reads in a row during which calls start and end. */
+const maxTries = 20
+
+/** Newest first. Lost calls count even before a job books them. Reads again if calls changed during the read. */
+async function daysOf(store: Store, organization: string, now: number): Promise<DayCost[]> {
+  // Older calls are over and booked.
+  const recent = [now, now - dayMs].map((at) => timestamp(at).slice(0, 10))
+  const read = () => Promise.all(recent.map((day) => store.open(HeldCallsCollection, organization).get(`${organization}:${day}`)))
+  for (let tries = 1; ; tries++) {
+    const held = await read()
+    const days = await store.open(DayCostCollection, organization).find({}, { sort: { day: -1 }, limit: 30 })
+    if (tries < maxTries && JSON.stringify(await read()) !== JSON.stringify(held)) continue
+    const byDay = new Map(days.map((one) => [one.day, one]))
+    for (const [at, day] of recent.entries()) {
+      const lost = lostCalls(held[at], timestamp(now))
+      if (lost.calls === 0) continue
+      const one = byDay.get(day) ?? { id: day, day, input_tokens: 0, output_tokens: 0, millicents: 0, calls: 0 }
+      byDay.set(day, { ...one, millicents: one.millicents + lost.millicents, calls: one.calls + lost.calls })
+    }
+    return [...byDay.values()].sort((a, b) => (a.day < b.day ? 1 : -1))
+  }
+}
 
 function languageModel(settings: ModelSettings, purpose: Purpose): z.input<typeof Model> {
   const { model = "", images = false } = settings[purpose] ?? settings.default ?? {}

@@ -3,16 +3,18 @@ import { AppError, type Store, type UnitOfWork } from "#core"
 import type { Account } from "../models/index.ts"
 import { type StoredWorkstream, WorkstreamCollection } from "./collections.ts"
 
+export const accountKind = "workstream"
+
 /** Calls of models that are made for the workstream are charged to it, and refused where too little is left. */
 export function accountOf(store: Store, organization: string, id: string): Account {
   return {
-    id: `workstream ${id}`,
+    id: `${accountKind} ${id}`,
     async check(millicents) {
       const workstream = await store.open(WorkstreamCollection, organization).get(id)
       if (workstream) requireBudget(workstream, millicents)
     },
-    pay(work: UnitOfWork, millicents: number) {
-      const $inc = { spent_millicents: Math.ceil(millicents) }
+    pay(work: UnitOfWork, millicents: number, booked = 0) {
+      const $inc = { spent_millicents: Math.ceil(millicents) - Math.ceil(booked) }
       work.in(WorkstreamCollection, organization).update(id, { $inc }, { optional: true })
     },
   }

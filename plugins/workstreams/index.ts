@@ -1,7 +1,9 @@
 // Workstreams: multi-step work of people and agents, on the same facts.
 import { z } from "zod"
 import { Clock, definePlugin, Ids, Live, Store } from "#core"
+import { Models } from "../models/index.ts"
 import { AgentRunsToken } from "../threads/index.ts"
+import { accountKind, accountOf } from "./account.ts"
 import { serveAttempts } from "./attempts.ts"
 import { workstreamsChannel } from "./channel.ts"
 import { AttemptCollection, EventCollection, PartCollection, TemplateCollection, WorkstreamCollection } from "./collections.ts"
@@ -60,6 +62,10 @@ export default definePlugin({
     registrar.run("attempts", {
       inject: { store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken },
       create: serveAttempts,
+    })
+    registrar.run("accounts", {
+      inject: { store: Store, models: Models },
+      create: ({ store, models }) => models.serveAccounts(accountKind, (organization, id) => accountOf(store, organization, id)),
     })
   },
 })

@@ -1,10 +1,8 @@
 // Calls of models over their real protocols, against a provider on loopback: what is sent, kept, paid and refused.
 import { expect } from "chai"
 import { z } from "zod"
-import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Models, type Question } from "../../../plugins/models/index.ts"
-import { accountOf } from "../../../plugins/workstreams/account.ts"
 import { refusalOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"
@@ -55,54 +53,6 @@ describe("models", () => {
   const organization = () => host.organization.id
   const today = async () =>
     (await host.api<{ days: { millicents: number; calls: number }[] }>("GET", "/v1/models")).body.days[0] ?? { millicents: 0, calls: 0 }
-
-  describe("calls that a killed node took along", () => {
-    /** A call whose answer never comes; its hold stays, as that of a killed node. */
-    const lose = async (more: Partial<Question> = {}) => {
-      server.answer(() => "silent")
-      const asked = server.asked.length
-      const given = question({ maxOutputTokens: 100, ...more })
-      const lost = models()
-        .text(organization(), given)
-        .catch(() => undefined)
-      await until("the call", () => server.asked.length > asked)
-      server.answer(() => "Fine.")
-      return { lost, given, estimate: models().estimate(given) }
-    }
-
-    it("are booked by their estimate when they are repeated", async () => {
-      const before = await today()
-      const { given, estimate } = await lose({ callId: "lost-call" })
-      await models().text(organization(), given)
-      const after = await today()
-      expect(after.millicents - before.millicents).to.be.closeTo(estimate + costOfCall, 0.001)
-      expect(after.calls - before.calls).to.equal(2)
-    })
-
-    it("are charged to their workstream too", async () => {
-      const made = await host.api<{ workstream: { id: string } }>("POST", "/v1/workstreams", {
-        title: "Lost",
-        slug: "lost",
-        token_budget_millicents: 100_000,
-      })
-      const account = accountOf(host.get(Store), organization(), made.body.workstream.id)
-      const { given, estimate } = await lose({ callId: "lost-call-of-workstream", account })
-      await models().text(organization(), given)
-      const shown = await host.api<{ workstream: { spent_millicents: number } }>("GET", "/v1/workstreams/lost")
-      expect(shown.body.workstream.spent_millicents).to.equal(Math.ceil(estimate) + costOfCall)
-    })
-
-    it("are shown and booked once their time limit has passed", async () => {
-      const before = await today()
-      const { estimate } = await lose()
-      expect((await today()).millicents).to.equal(before.millicents)
-      host.clock.move(200_000)
-      expect((await today()).millicents - before.millicents).to.be.closeTo(estimate, 0.001)
-      await models().text(organization(), question())
-      const after = await today()
-      expect(after.millicents - before.millicents).to.be.closeTo(estimate + costOfCall, 0.001)
-    })
-  })
 
   it("asks by the OpenAI protocol, with instructions apart from what they are about, and the key", async () => {
     const answer = await models().text(organization(), question({ input: "A page", images: [png] }))
