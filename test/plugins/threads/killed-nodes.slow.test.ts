@@ -1,5 +1,5 @@
 // A node that is killed while it asks agents. Another node, or on the embedded file the next start, carries its runs on: each
-// ends once, says that it was asked again, and is paid once.
+// ends once, says that it was asked again, and is paid once. Each lost model call counts as its estimate, once.
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
@@ -8,21 +8,31 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
+import { arrivals } from "../../../core/kernel/clock.ts"
+import { bytesPerToken } from "../../../plugins/models/cost.ts"
 import { expireLeases } from "../../expired-leases.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { outputUntil } from "../../processes.ts"
 import { patiently, until } from "../../waiting.ts"
 import { type AgentServer, agentServer } from "../evals/agent-server.ts"
-import { type ModelServer, modelServer } from "../models/model-server.ts"
+import { type Asked, type ModelServer, modelServer } from "../models/model-server.ts"
 
 interface Run {
   readonly id: string
   readonly state: string
   readonly thread_id: string
   readonly attempt_number: number
+  readonly input: string
   readonly output: string
   readonly terminal_reason: string
   readonly cost_millicents: number
+}
+
+interface Day {
+  readonly calls: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly millicents: number
 }
 
 const main = resolve(import.meta.dirname, "../../../core/main.ts")
@@ -30,6 +40,10 @@ const main = resolve(import.meta.dirname, "../../../core/main.ts")
 const callMillicents = 120
 const webhookMillicents = 7
 const quick = 12
+const never = "Never answered at first."
+/** Estimate of a call: its bytes, and 2,000 tokens of output. */
+const estimateOf = ({ system, text }: Asked) => (Buffer.byteLength(system) + Buffer.byteLength(text)) / bytesPerToken + 2_000
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0)
 
 onBothStores("agent runs of a killed node", ({ storage }) => {
   let agent: AgentServer
@@ -43,7 +57,8 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
   before(async () => {
     ;[agent, models] = [await agentServer(), await modelServer()]
     const prices = { input: 1_000_000, output: 1_000_000 }
-    const settings = { models: { default: { base_url: models.url, model: "m-1", prices }, max_retries: 0, max_day_millicents: 10_000_000 } }
+    const model = { base_url: models.url, model: "m-1", prices }
+    const settings = { models: { default: model, max_retries: 0, concurrency: 4 * quick }, threads: { run_slots: 4 * quick } }
     const store = await storage()
     const isShared = Object.keys(store).length > 0
     env = {
@@ -95,14 +110,14 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
   const spentOn = async (slug: string) =>
     (await here<{ workstream: { spent_millicents: number } }>(`/v1/workstreams/${slug}`)).workstream.spent_millicents
   /** A workstream with assignments in work, and an attempt at each. */
-  const attempts = async (slug: string, budget: number, count: number): Promise<string[]> => {
-    await there("POST", "/v1/workstreams", { title: slug, slug, token_budget_millicents: budget })
+  const attempts = async (slug: string, token_budget_millicents: number, count: number, agent = "writer"): Promise<string[]> => {
+    await there("POST", "/v1/workstreams", { title: slug, slug, token_budget_millicents })
     await there("POST", `/v1/workstreams/${slug}/transitions`, { event: "start" })
     const runs: string[] = []
     for (let n = 0; n < count; n++) {
       const path = `/v1/workstreams/${slug}/assignments`
-      await there("POST", path, { assignment: `a${n}`, objective: `Write text ${n}.` })
-      await there("POST", `${path}/a${n}/transitions`, { event: "assign", assigned_agent_key: "writer" })
+      await there("POST", path, { assignment: `a${n}`, objective: `Write text ${n} of ${slug}.` })
+      await there("POST", `${path}/a${n}/transitions`, { event: "assign", assigned_agent_key: agent })
       await there("POST", `${path}/a${n}/transitions`, { event: "begin" })
       const { latest_attempt } = await there<{ latest_attempt: { agent_run_id: string } }>("POST", `${path}/a${n}/attempts`, {})
       runs.push(latest_attempt.agent_run_id)
@@ -117,29 +132,43 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     ;({ secret } = await there<{ secret: string }>("POST", "/v1/agents", { ...webhook, key: "worker", name: "Worker", path: "/work" }))
     await there("POST", "/v1/agents", { key: "writer", name: "Writer", protocol: "model" })
 
-    // One that calls back, two that are being asked, and one whose workstream has a budget for this call and no other.
+    // One run waits for a callback, and four for answers. The tight budget has room for one call and its repeat.
     agent.answer(() => ({ status: 202 }))
     const waiting = await start("worker", "Call back.")
     await until("the agent having taken it", async () => (await there<Run>("GET", `/v1/agent-runs/${waiting.id}`)).state === "waiting")
     const { pathname, search } = new URL(String(agent.asked[0]?.body["callback_url"]))
     const callback = `${pathname}${search}`
-    agent.answer(() => "silent")
+    const paidAnswer = { body: { output: "Done.", cost_millicents: webhookMillicents } }
+    agent.answer(({ input }) => (input === never ? "silent" : paidAnswer))
     models.answer(() => "silent")
-    const byWebhook = await start("worker", "Never answered at first.")
-    const byModel = await start("writer", "Never answered at first.")
+    const byWebhook = await start("worker", never)
+    const byModel = await start("writer", never)
     const [tight = ""] = await attempts("tight", 4_100, 1)
-    await until("the agents being asked", () => agent.asked.length === 2 && models.asked.length === 2)
-    // And many that are answered in the moments around the kill.
-    models.answer(() => "Done.")
-    const begun = attempts("many", 1_000_000, quick).catch(() => [])
-    await until("some of them being answered", () => models.asked.length >= 2 + quick / 2)
+    const [dropped = ""] = await attempts("dropped", 4_100, 1)
+    await until("the agents being asked", () => agent.asked.length === 2 && models.asked.length === 3)
+    // The model answers many runs: half of them before the kill, the others at the kill.
+    const { promise, resolve: answerAll } = Promise.withResolvers<void>()
+    let answered = 0
+    models.answer(() => {
+      if (++answered === quick / 2) models.hold(promise)
+      return "Done."
+    })
+    await attempts("many", 1_000_000, quick)
+    await until("every call having reached the model", () => models.asked.length === 3 + quick)
+    // More runs begin around the kill. Their agent reports the costs.
+    const begun = attempts("plenty", 1_000_000, quick, "worker").catch(() => [])
+    await until("some of them being asked", () => agent.asked.length >= 2 + quick / 2)
     const exit = once(killed.child, "exit")
+    answerAll()
+    await arrivals()
     killed.child.kill("SIGKILL")
     await exit
     await begun
 
-    agent.answer(() => ({ body: { output: "Done.", cost_millicents: webhookMillicents } }))
+    models.hold(Promise.resolve())
+    agent.answer(() => paidAnswer)
     survivor ??= await testHost({ dataDir, env, capture: false })
+    expect((await call<Run>(survivor.url, "POST", `/v1/agent-runs/${dropped}/cancel`)).state).to.equal("canceled")
     await expireLeases(survivor)
     for (const [{ id }, cost] of [
       [byWebhook, webhookMillicents],
@@ -153,30 +182,59 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     }
     expect(await said(byWebhook)).to.deep.equal(["agent", "user"])
     expect(await said(byModel)).to.deep.equal(["agent", "user"])
-    // The lost call may have been paid, and counts as its estimate.
-    expect(await spentOn("tight")).to.be.within(callMillicents, 4_100)
     const repeats = agent.asked.filter(({ body }) => body["run_id"] === byWebhook.id)
     expect(repeats).to.have.length(2)
     expect(new Set(repeats.map(({ headers }) => headers["idempotency-key"])).size).to.equal(1)
 
-    // Runs whose start was committed, whether or not its answer came.
-    const { agent_runs } = await here<{ agent_runs: Run[] }>("/v1/agent-runs?agent_key=writer&limit=200")
-    const many = agent_runs.filter(({ id }) => id !== byModel.id && id !== tight)
-    expect(many.length).to.be.at.least(quick / 2)
-    for (const { id } of many) {
-      const run = await ended(id)
-      expect(run, run.terminal_reason).to.include({ state: "succeeded", output: "Done.", cost_millicents: callMillicents })
-      expect((await steps(id)).filter(({ kind }) => kind === "succeeded")).to.have.length(1)
+    const runsOf = async (key: string, except: readonly string[]) => {
+      const { agent_runs } = await here<{ agent_runs: Run[] }>(`/v1/agent-runs?agent_key=${key}&limit=200`)
+      return await Promise.all(agent_runs.filter(({ id }) => !except.includes(id)).map(({ id }) => ended(id)))
     }
-    expect(await spentOn("many")).to.equal(many.length * callMillicents)
-    const { assignments } = await here<{ assignments: { latest_attempt: { state: string } | null; adoption_state: string }[] }>(
-      "/v1/workstreams/many",
-    )
-    const tried = assignments.filter(({ latest_attempt }) => latest_attempt !== null)
-    expect(tried).to.have.length(many.length)
-    for (const one of tried) expect([one.latest_attempt?.state, one.adoption_state]).to.deep.equal(["submitted", "proposed"])
-    const { days } = await here<{ days: { millicents: number; calls: number }[] }>("/v1/models")
-    expect(days[0]).to.include({ calls: many.length + 2, millicents: (many.length + 2) * callMillicents })
+    const inWorkstream = async (slug: string, runs: readonly Run[], cost: number) => {
+      for (const run of runs) {
+        expect(run, run.terminal_reason).to.include({ state: "succeeded", output: "Done.", cost_millicents: cost })
+        expect((await steps(run.id)).filter(({ kind }) => kind === "succeeded")).to.have.length(1)
+      }
+      type Tried = { readonly latest_attempt: { readonly state: string } | null; readonly adoption_state: string }
+      const { assignments } = await here<{ assignments: Tried[] }>(`/v1/workstreams/${slug}`)
+      const tried = assignments.filter(({ latest_attempt }) => latest_attempt !== null)
+      expect(tried).to.have.length(runs.length)
+      for (const one of tried) expect([one.latest_attempt?.state, one.adoption_state]).to.deep.equal(["submitted", "proposed"])
+    }
+    // Runs whose start was committed, whether or not its answer came.
+    const plenty = await runsOf("worker", [waiting.id, byWebhook.id])
+    expect(plenty.length).to.be.at.least(quick / 2)
+    await inWorkstream("plenty", plenty, webhookMillicents)
+    expect(await spentOn("plenty")).to.equal(plenty.length * webhookMillicents)
+    const many = await runsOf("writer", [byModel.id, tight, dropped])
+    expect(many).to.have.length(quick)
+    await inWorkstream("many", many, callMillicents)
+
+    // Every call reached the model. The last call of each run has its answer, and the earlier calls were lost.
+    const callsOf = ({ input }: Run) => models.asked.filter(({ text }) => text.endsWith(input))
+    const lostBy = (runs: readonly Run[]) => runs.flatMap((run) => callsOf(run).slice(0, -1).map(estimateOf))
+    const charged = (runs: readonly Run[]) => runs.length * callMillicents + sum(lostBy(runs).map(Math.ceil))
+    for (const run of many) expect((await steps(run.id)).filter(({ kind }) => kind === "asked")).to.have.length(callsOf(run).length)
+    const [one, other] = [await ended(byModel.id), await ended(tight)]
+    expect([lostBy([one]).length, lostBy([other]).length]).to.deep.equal([1, 1])
+    expect(await spentOn("tight")).to.equal(charged([other]))
+    expect(await spentOn("many")).to.equal(charged(many))
+
+    // A canceled run does not repeat its call. A job books the call after its time limit.
+    const canceled = callsOf(await ended(dropped)).map(estimateOf)
+    expect(canceled).to.have.length(1)
+    survivor.clock.move(200_000)
+    await until("the last lost call being booked", async () => (await spentOn("dropped")) > 0)
+    expect(await spentOn("dropped")).to.equal(sum(canceled.map(Math.ceil)))
+    const recorded = [...many, one, other]
+    const { days } = await here<{ days: Day[] }>("/v1/models")
+    expect(sum(days.map(({ calls }) => calls))).to.equal(models.asked.length)
+    expect(sum(days.map(({ input_tokens }) => input_tokens))).to.equal(recorded.length * 100)
+    expect(sum(days.map(({ output_tokens }) => output_tokens))).to.equal(recorded.length * 20)
+    const spent = recorded.length * callMillicents + sum(lostBy(recorded)) + sum(canceled)
+    expect(sum(days.map(({ millicents }) => millicents))).to.be.closeTo(spent, 0.001)
+    expect(await spentOn("tight")).to.equal(charged([other]))
+    expect(await spentOn("many")).to.equal(charged(many))
 
     // What was handed over is none of a node's: the agent calls whichever answers.
     const body = JSON.stringify({ output: "Called back.", cost_millicents: webhookMillicents })
