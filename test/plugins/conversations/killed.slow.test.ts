@@ -65,6 +65,8 @@ suite("conversations on two nodes of which one is killed", () => {
     folder.remove()
   })
 
+  const listed = () => api<{ conversations: Conversation[] }>("GET", "/v1/voice/chatapp-conversations?limit=200")
+
   let calls = 0
   /** Asks one node after the other until one answers, as a provider or a client does. */
   const anyNode = (ask: (url: string) => Promise<Response>) =>
@@ -138,21 +140,36 @@ suite("conversations on two nodes of which one is killed", () => {
     await Promise.all([kill(), ...people.map(chat)])
 
     expect([...new Set(refusals)]).to.have.members(refusing.map((person) => `${person} recipient_opted_out`))
-    const conversations = await until("every conversation being whole", async () => {
-      const { conversations: all } = await api<{ conversations: Conversation[] }>("GET", "/v1/voice/chatapp-conversations?limit=200")
-      // A message that waited when the person refused was not sent, and does not count.
-      const isWhole = ({ suppressed, message_count }: Conversation) => (suppressed ? [3, 4].includes(message_count) : message_count === 5)
-      return all.length === people.length && all.every(isWhole) ? all : undefined
+    const conversations = await until("every conversation", async () => {
+      const { conversations: all } = await listed()
+      return all.length === people.length ? all : undefined
     })
-    expect(conversations.filter(({ suppressed }) => suppressed).map(({ address }) => address)).to.have.members(refusing)
-    const messages = await until("every message being settled", async () => {
-      const pages = await Promise.all(
-        conversations.map(({ session_id }) => api<{ messages: Message[] }>("GET", `/v1/voice/chatapp-conversations/${session_id}`)),
-      )
-      const sent = pages.flatMap((page) => page.messages).filter(({ direction }) => direction === "out")
-      return sent.every(({ state }) => !["queued", "sending"].includes(state)) ? sent : undefined
+    const messagesOf = async ({ session_id }: Conversation) =>
+      (await api<{ messages: Message[] }>("GET", `/v1/voice/chatapp-conversations/${session_id}`)).messages
+    const pages = await until("every message being settled", async () => {
+      const all = await Promise.all(conversations.map(async (one) => ({ ...one, messages: await messagesOf(one) })))
+      const isOver = ({ state }: Message) => !["queued", "sending"].includes(state)
+      return all.every(({ messages }) => messages.every(isOver)) ? all : undefined
     })
+    // Each delivered message is kept once, and each message that a client sent.
+    for (const { address, messages: kept } of pages) {
+      const received = kept.filter(({ direction }) => direction === "in").map(({ provider_message_id }) => provider_message_id)
+      expect(received, address).to.have.members([1, 2, 3].map((n) => `wamid.k-${address}-${n}`))
+    }
+    const messages = pages.flatMap((page) => page.messages).filter(({ direction }) => direction === "out")
     expect(messages.map(({ id }) => id)).to.have.members([...asked.keys()])
+    // A message counts unless it waited when the person refused: the service did not send it.
+    const unsent = messages.filter(({ state }) => state === "refused")
+    for (const { id, error } of unsent) {
+      expect(refusing, id).to.include(asked.get(id))
+      expect(error?.code, id).to.equal("recipient_opted_out")
+    }
+    const counts = new Map(
+      pages.map(({ address, messages: kept }) => [address, kept.filter((message) => !unsent.includes(message)).length] as const),
+    )
+    await until("the counts", async () => (await listed()).conversations.every((one) => one.message_count === counts.get(one.address)))
+    const suppressed = (await listed()).conversations.filter((one) => one.suppressed)
+    expect(suppressed.map(({ address }) => address)).to.have.members(refusing)
 
     const taken = [...providers.sent, ...held]
     const times = (id: string) => taken.filter(({ message_id }) => message_id === id).length
