@@ -12,6 +12,7 @@ export {
   roles,
   type SignIn,
   sessionCookie,
+  sessionCookieOf,
 } from "./contract/caller.ts"
 export { channelPattern, type HistoryArgs, isReservedChannel, type PastMessage } from "./contract/channel.ts"
 export type { CollectionSpec } from "./contract/collection.ts"

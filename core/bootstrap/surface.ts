@@ -2,7 +2,7 @@
 import { LocalRateLimiter } from "../cluster/local-rate-limiter.ts"
 import type { WorkerPlace } from "../cluster/worker.ts"
 import { CacheInvalidation } from "../contract/cache-invalidation.ts"
-import { Authenticator } from "../contract/caller.ts"
+import { Authenticator, sessionCookieOf } from "../contract/caller.ts"
 import { Channels, Live } from "../contract/channel.ts"
 import { ClockCorrections } from "../contract/clock-corrections.ts"
 import { Collections } from "../contract/collection.ts"
@@ -21,7 +21,7 @@ import { UnitsOfWork } from "../contract/unit-of-work.ts"
 import { ViewerTokens } from "../contract/viewer-tokens.ts"
 import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
-import { Settings } from "../kernel/config.ts"
+import { type CoreConfig, Settings } from "../kernel/config.ts"
 import { Destinations } from "../kernel/destinations.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
@@ -131,6 +131,7 @@ export function provideCalls(
         ...deps,
         rateLimits: new RateLimits(deps.rateLimiter, config.rate_limits),
         adapter: storage.liveAdapter,
+        sessionCookie: cookieOf(config),
         worker,
         onBroadcast,
         channels: registry.items(Channels),
@@ -153,6 +154,10 @@ export function provideCalls(
   container.provide(Live, { inject: { sockets: Sockets }, create: ({ sockets }) => sockets.live })
 }
 
+function cookieOf({ server }: CoreConfig): string {
+  return sessionCookieOf(server.public_url ?? "")
+}
+
 export interface ServerPlace {
   readonly worker: WorkerPlace | undefined
   readonly production: boolean
@@ -167,7 +172,12 @@ export function provideServer(
   container.provide(Mcp, {
     inject: { invoker: Invoker, log: Log, config: Settings, publicUrl: PublicUrl, addressOf: AddressOf },
     create: ({ config, ...deps }) =>
-      createMcpHttp({ ...deps, operations: registry.items(Operations), corsOrigins: config.server.cors_origins }),
+      createMcpHttp({
+        ...deps,
+        operations: registry.items(Operations),
+        corsOrigins: config.server.cors_origins,
+        sessionCookie: cookieOf(config),
+      }),
   })
   container.provide(Rest, {
     inject: {
@@ -192,7 +202,8 @@ export function provideServer(
       }
       const mounts = { "/mcp": { methods: mcpMethods, handle: mcp.handle } }
       const open = publicRoutes({ ...deps, operations, routes: registry.items(Routes), resolve: (inject) => container.all(inject) })
-      return createRest({ ...deps, operations, corsOrigins: config.server.cors_origins, documents, mounts, publicRoutes: open })
+      const { cors_origins: corsOrigins } = config.server
+      return createRest({ ...deps, operations, corsOrigins, documents, mounts, publicRoutes: open, sessionCookie: cookieOf(config) })
     },
   })
   container.provide(Http, {

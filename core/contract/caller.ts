@@ -68,6 +68,11 @@ export interface Caller {
 /** Name of the cookie in which a browser that has signed in sends its session, in place of a bearer credential. */
 export const sessionCookie = "mr_session"
 
+/** Returns the name of the session's cookie. With TLS browsers refuse a `__Host-` cookie from any other host or path. */
+export function sessionCookieOf(publicUrl: string): string {
+  return publicUrl.startsWith("https:") ? `__Host-${sessionCookie}` : sessionCookie
+}
+
 /** What a surface knows of a request before the caller is known. */
 export interface Credentials {
   /** The text after `Bearer `, or of the session's cookie; undefined where neither came. */

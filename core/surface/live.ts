@@ -62,6 +62,8 @@ export interface LiveSocketsDeps {
   readonly rateLimits: RateLimits
   readonly addresses?: AddressLimits
   readonly addressOf: (request: AddressedRequest) => string
+  /** Name of the session's cookie. */
+  readonly sessionCookie?: string
   /** Carries messages between nodes; this process alone when absent. */
   readonly adapter?: (() => NonNullable<ServerOptions["adapter"]>) | undefined
   /** Set where this is one of several workers that share a port. */
@@ -106,7 +108,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   io.use((socket, next) => {
     const seen = changes.count()
     const address = deps.addressOf(socket.request)
-    handshakeOf(socket)
+    handshakeOf(socket, deps.sessionCookie)
       .then((auth) => requests.handshake(auth, address, () => admit(deps, auth, address)))
       .then(async (guest) => {
         if (guest.kind === "caller") await requests.count(guest, address)
@@ -260,9 +262,9 @@ function refusal(cause: unknown, log: Logger): Error {
 }
 
 /** What the handshake carries; without any of it, the session of a browser that has signed in. */
-async function handshakeOf({ handshake, request }: LiveSocket): Promise<Readonly<Record<string, unknown>>> {
+async function handshakeOf({ handshake, request }: LiveSocket, cookie: string | undefined): Promise<Readonly<Record<string, unknown>>> {
   const { token, endpoint_id } = handshake.auth as Readonly<Record<string, unknown>>
-  const session = token === undefined && endpoint_id === undefined ? sessionOf(request) : undefined
+  const session = token === undefined && endpoint_id === undefined ? sessionOf(request, cookie) : undefined
   if (session === undefined) return handshake.auth
   requireSameOrigin(request)
   return { ...handshake.auth, token: session }

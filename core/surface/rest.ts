@@ -36,6 +36,8 @@ export interface RestDeps {
   /** Counts what is asked for without a credential. */
   readonly addresses: AddressLimits
   readonly addressOf: (request: IncomingMessage) => string
+  /** Name of the session's cookie. */
+  readonly sessionCookie?: string
   /** Documents served without a credential, by path: the OpenAPI document, say. */
   readonly documents?: Readonly<Record<string, ServedDocument>>
   /** Handlers of other surfaces under a path of their own (`/mcp`), given the request as it came, with `res.locals.requestId` set. */
@@ -144,7 +146,12 @@ async function perform(deps: RestDeps, { operation, read }: Called, request: Req
   const { invoker } = deps
   const gone = new AbortController()
   response.once("close", () => gone.abort(new AppError("canceled", "The client disconnected.", { reason: "canceled" })))
-  const credentials = credentialsOf(request, response, { surface: "rest", log: deps.log, address: deps.addressOf(request) })
+  const credentials = credentialsOf(request, response, {
+    surface: "rest",
+    log: deps.log,
+    address: deps.addressOf(request),
+    cookie: deps.sessionCookie,
+  })
   const admitted = await invoker.admit(credentials, {
     quotas: (quotas: readonly Quota[]) => void response.set(rateLimitHeaders(quotas)),
   })

@@ -11,17 +11,18 @@ import { Catalog, createCatalog } from "./catalog.ts"
 import { greeting } from "./greeting.ts"
 import { approvalLink, connectionLink } from "./links.ts"
 import { reasons } from "./reasons.ts"
-import { asset, catalog, pages, session, signIn, signOut } from "./routes.ts"
+import { asset, catalog, pages } from "./routes.ts"
+import { requestCode, session, signIn, signOut } from "./sign-in/routes.ts"
 
 export default definePlugin({
   id: "console",
   reasons,
-  needs: ["organizations", "approvals", "integrations"],
+  needs: ["organizations", "approvals", "integrations", "identity", "email"],
   config: z.strictObject({}),
   register(registrar) {
     registrar.provide(ConsoleAssets, { inject: { settings: Settings }, create: ({ settings }) => createAssets(settings.plugins.paths) })
     registrar.provide(Catalog, { inject: { declared: Declarations }, create: ({ declared }) => createCatalog(declared) })
-    registrar.routes(...pages, asset, catalog, session, signIn, signOut)
+    registrar.routes(...pages, asset, catalog, session, requestCode, signIn, signOut)
     registrar.run("console links", {
       inject: { approvals: ApprovalLinks, connections: ConnectionLinks, publicUrl: PublicUrl },
       create: ({ approvals, connections, publicUrl }) => {

@@ -10,8 +10,8 @@ export const reasons = defineReasons({
   },
   sign_in_malformed: {
     code: "invalid_argument",
-    summary: "The body of the sign-in is not `{ key }` or `{ code }`.",
-    remedy: "Send one of the two as a text, in JSON.",
+    summary: "The body of the sign-in is not one of the documented forms.",
+    remedy: "Send `key`, `email_code`, `link` or `code` as a text, in JSON.",
   },
 })
 

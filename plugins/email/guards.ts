@@ -3,8 +3,8 @@
 import { token, type UnitOfWork } from "#core"
 import type { MailAddress } from "./addresses.ts"
 
-/** What a message is for. `notice`: of the service to those who run it. */
-export type MailCategory = "transactional" | "marketing" | "notice"
+/** Purpose of a message. `notice`: from the service to its operators. `sign_in`: from the service to a person who signs in; no guard withholds or records it. */
+export type MailCategory = "transactional" | "marketing" | "notice" | "sign_in"
 
 export interface LeavingMail {
   readonly organization: string

@@ -6,11 +6,11 @@ import { AppError, token, type UnitOfWork } from "#core"
 import { type MailAddress, parseAddresses } from "./addresses.ts"
 import { createMailGuards, type MailCategory, type MailGuards, type Withheld } from "./guards.ts"
 import { type MailContent, renderMail } from "./render.ts"
-import type { Senders } from "./senders.ts"
+import type { Sender, Senders } from "./senders.ts"
 import { type AttachedFile, DeliveryFailed, type Transport } from "./transport.ts"
 
 export interface MailMessage extends MailContent {
-  /** Id of the organization it is sent for; chooses the sender. */
+  /** Id of the organization it is sent for; chooses the sender. Empty for `sign_in`. */
   readonly organization: string
   /** One address or a list, as text; each text may hold several, separated by commas. */
   readonly to: string | readonly string[]
@@ -55,12 +55,14 @@ export const Mailer = token<Mailer>("Mailer")
 
 const maxRecipients = 50
 
-export function createMailer(senders: Senders, transport: Transport, footer: string, guards: MailGuards = createMailGuards()): Mailer {
+export function createMailer(senders: Senders, transport: Transport, footer: string, declared: MailGuards = createMailGuards()): Mailer {
+  const unguarded = createMailGuards()
   return {
     async send(message) {
       const category = message.category ?? "transactional"
+      const guards = category === "sign_in" ? unguarded : declared
       const { to, cc, bcc } = recipientsOf(message, category)
-      const sender = await senders.senderOf(message.organization, message.from_domain)
+      const sender = await senderOf(senders, message)
       const replyTo = message.reply_to ? addressesOf(message.reply_to, "reply_to") : (sender.reply_to ?? [])
       const messageId = messageIdOf(message.idempotencyKey, sender.from.address)
       const recipients = [...to, ...cc, ...bcc].map(({ address }) => address)
@@ -97,6 +99,11 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
     },
     close: () => transport.close(),
   }
+}
+
+/** The service itself sends what a person needs to sign in. */
+async function senderOf(senders: Senders, { category, organization, from_domain }: MailMessage): Promise<Sender> {
+  return category === "sign_in" ? senders.service : await senders.senderOf(organization, from_domain)
 }
 
 /** Each address once. Throws `invalid_argument`. */

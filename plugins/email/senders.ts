@@ -24,6 +24,8 @@ export interface DkimKey {
 export type ChooseSender = (organization: string, domain?: string) => Promise<Sender | undefined>
 
 export interface Senders {
+  /** The sender of the service's own mail. */
+  readonly service: Sender
   /** `domain`: the one of the organization's domains to send from. */
   senderOf(organization: string, domain?: string): Promise<Sender>
   /** Later choosers are asked first. To be called while services are created. */
@@ -39,6 +41,7 @@ export function sendersService(fallback: Sender): Service<Senders> {
 export function createSenders(fallback: Sender): Senders {
   const choosers: ChooseSender[] = []
   return {
+    service: fallback,
     async senderOf(organization, domain) {
       for (const choose of choosers) {
         const sender = await choose(organization, domain)

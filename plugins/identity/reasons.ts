@@ -1,4 +1,5 @@
 // The stable words that this plugin's errors hold in `details.reason`.
+import { z } from "zod"
 import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
@@ -6,6 +7,23 @@ export const reasons = defineReasons({
     code: "unauthenticated",
     summary: "The session has ended: by a sign-out, by its user or an admin, or by its age.",
     remedy: "Sign in again.",
+  },
+  sign_in_code_wrong: {
+    code: "unauthenticated",
+    summary: "The sign-in code is wrong.",
+    remedy: "Copy the code of the latest mail.",
+    details: { tries_left: z.int().describe("Tries before the code ends.") },
+  },
+  sign_in_code_ended: {
+    code: "unauthenticated",
+    summary: "The sign-in code or link was used, is too old, was mistyped five times, or belongs to another browser.",
+    remedy: "Ask for a new code.",
+  },
+  too_many_sign_in_codes: {
+    code: "resource_exhausted",
+    summary: "The address or the network asked for too many sign-in codes in an hour.",
+    remedy: "Wait for `Retry-After`, or sign in with a key.",
+    details: { retry_after_s: z.int().describe("Seconds until the next code.") },
   },
 })
 

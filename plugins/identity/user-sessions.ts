@@ -151,7 +151,9 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
     },
     refresh(work, session, method) {
       const { keyId, text } = generateKey("session")
-      const changes = { key_id: keyId, hash: hashKey(text), method, signed_in_at: timestamp(clock.now()) }
+      const now = clock.now()
+      const times = { signed_in_at: timestamp(now), expires_at: timestamp(now + maxMs), kept_until: timestamp(now + maxMs + keptMs) }
+      const changes = { key_id: keyId, hash: hashKey(text), method, ...times }
       work.in(UserSessionsCollection).update(session.id, { $set: changes }, { where: { revoked_at: null, key_id: session.key_id } })
       changed(work, session)
       return { session: { ...session, ...changes }, text }

@@ -153,7 +153,7 @@ export default definePlugin({
       create: (deps) => createAuthenticator({ ...deps, idleMs: settings.session_idle_minutes * 60_000 }),
     })
     reg.provide(Sessions, {
-      inject: { store: Store, works: UnitsOfWork, clock: Clock, keys: ApiKeys, authenticator: Authenticator },
+      inject: { store: Store, works: UnitsOfWork, clock: Clock, keys: ApiKeys, authenticator: Authenticator, userSessions: UserSessions },
       create: (deps) => createSessions(deps, settings.session_max_hours * 3_600_000),
     })
     reg.provide(ViewerTokens, { inject: { sessions: ViewerSessions }, create: ({ sessions }) => sessions })

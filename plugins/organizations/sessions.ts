@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto"
 import { AppError, type Clock, type Store, sameBytes, timestamp, token, type UnitsOfWork } from "#core"
 import type { Authenticator, Credentials } from "#core/engine"
-import { hashKey } from "../identity/index.ts"
+import { hashKey, parseKey, type UserSessions } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import { KeysCollection } from "./collections.ts"
 
@@ -33,11 +33,12 @@ interface SessionsDeps {
   readonly clock: Clock
   readonly keys: ApiKeys
   readonly authenticator: Authenticator
+  readonly userSessions: UserSessions
 }
 
 const codeMs = 600_000
 
-export function createSessions({ store, works, clock, keys, authenticator }: SessionsDeps, maxMs: number): Sessions {
+export function createSessions({ store, works, clock, keys, authenticator, userSessions }: SessionsDeps, maxMs: number): Sessions {
   let pending: { readonly hash: string; readonly key: string; readonly ends: number } | undefined
   return {
     async signIn(credentials) {
@@ -70,6 +71,9 @@ export function createSessions({ store, works, clock, keys, authenticator }: Ses
       return key
     },
     async signOut(credentials) {
+      const text = parseKey(credentials.bearer ?? "")
+      const person = typeof text === "string" ? undefined : await userSessions.prove(text)
+      if (person) return await works.run((work) => userSessions.end(work, person, "signed_out"))
       const { organization, credential } = await authenticator.authenticate(credentials)
       if (credential.kind !== "session") return
       const key = await keys.get(organization.id, credential.id)

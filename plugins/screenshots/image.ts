@@ -1,8 +1,8 @@
 // The image of a screenshot, through the service: for pages of its own, which take no image from another origin, as a signed
 // link to S3 is.
 import { parseCookie } from "cookie"
-import { AppError, defineRoute } from "#core"
-import { Authenticator, sessionCookie } from "#core/engine"
+import { AppError, defineRoute, PublicUrl } from "#core"
+import { Authenticator, sessionCookieOf } from "#core/engine"
 import { Buckets } from "../buckets/index.ts"
 import { screenshotResult } from "./operations.ts"
 import { Screenshots } from "./screenshots.ts"
@@ -14,15 +14,16 @@ export const readImage = defineRoute({
   summary: "The image of a screenshot that is done.",
   method: "GET",
   path: "/v1/screenshot/images/{job_id}",
-  inject: { authenticator: Authenticator, screenshots: Screenshots, buckets: Buckets },
+  inject: { publicUrl: PublicUrl, authenticator: Authenticator, screenshots: Screenshots, buckets: Buckets },
   document: {
     description: "With a key, or with the session of a browser that has signed in. The link in the result of a screenshot needs neither.",
     path: { job_id: "Job id from screenshot/start." },
     answers: { 200: { description: "The image.", type: "image/png" }, 404: { description: "There is none, not yet or no longer." } },
   },
-  async handle({ request, deps: { authenticator, screenshots, buckets } }) {
+  async handle({ request, deps: { publicUrl, authenticator, screenshots, buckets } }) {
     const { params, headers, address, requestId, log } = request
-    const bearer = /^Bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? parseCookie(headers["cookie"] ?? "")[sessionCookie]
+    const session = parseCookie(headers["cookie"] ?? "")[sessionCookieOf(publicUrl())]
+    const bearer = /^Bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? session
     const organization = headers["x-organization-id"]
     const caller = await authenticator.authenticate({ bearer, organization, surface: "rest", address, requestId, log })
     if (caller.scopes && !caller.scopes.has(scope))

@@ -9,6 +9,7 @@ const obeyed: Readonly<Record<MailCategory, readonly SuppressionReason[]>> = {
   marketing: suppressionReasons,
   transactional: ["hard_bounce", "complaint", "manual"],
   notice: ["hard_bounce"],
+  sign_in: [],
 }
 
 /** Characters of a report that are kept. */

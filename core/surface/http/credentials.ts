@@ -8,11 +8,11 @@ import { requireSameOrigin, sessionOf } from "./session.ts"
 export function credentialsOf(
   request: Request,
   response: Response,
-  { surface, log, address }: { surface: Surface; log: Logger; address: string },
+  { surface, log, address, cookie }: { surface: Surface; log: Logger; address: string; cookie: string | undefined },
 ): Credentials {
   const requestId = String(response.locals["requestId"])
   return {
-    bearer: bearerOf(request),
+    bearer: bearerOf(request, cookie),
     organization: request.get("x-organization-id") || undefined,
     surface,
     address,
@@ -22,7 +22,7 @@ export function credentialsOf(
 }
 
 /** The token of `Authorization: Bearer <token>`, or the session's cookie without that header; undefined for anything else, which the authenticator refuses. Throws `invalid_argument` where there are several: node:http would take the first. */
-function bearerOf(request: Request): string | undefined {
+function bearerOf(request: Request, cookie: string | undefined): string | undefined {
   const { rawHeaders } = request
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === "authorization") count++
@@ -30,7 +30,7 @@ function bearerOf(request: Request): string | undefined {
     throw new AppError("invalid_argument", `The request has ${count} Authorization headers; send one.`, { reason: "multiple_credentials" })
   }
   if (count === 1) return /^Bearer +(\S+) *$/i.exec(request.get("authorization") ?? "")?.[1]
-  const session = sessionOf(request)
+  const session = sessionOf(request, cookie)
   if (session !== undefined && !["GET", "HEAD"].includes(request.method)) requireSameOrigin(request)
   return session
 }

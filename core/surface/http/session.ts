@@ -6,8 +6,8 @@ import { sessionCookie } from "../../contract/caller.ts"
 import { AppError } from "../../kernel/errors.ts"
 
 /** The credential in the cookie; undefined where there is none. */
-export function sessionOf({ headers }: IncomingMessage): string | undefined {
-  return headers.cookie === undefined ? undefined : parseCookie(headers.cookie)[sessionCookie] || undefined
+export function sessionOf({ headers }: IncomingMessage, name = sessionCookie): string | undefined {
+  return headers.cookie === undefined ? undefined : parseCookie(headers.cookie)[name] || undefined
 }
 
 /**

@@ -36,6 +36,8 @@ export interface McpHttpDeps {
   /** Base of the URLs that others know the service by. */
   readonly publicUrl: () => string
   readonly addressOf: (request: HttpRequest) => string
+  /** Name of the session's cookie. */
+  readonly sessionCookie?: string
 }
 
 export interface McpHttp {
@@ -101,7 +103,12 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
     nameWork({ operation: "mcp" })
     refuseForeignOrigin(request, { origins: deps.corsOrigins, publicUrl: deps.publicUrl() })
     if (request.method !== "POST") throw methodNotAllowed(request.method, "/mcp", mcpMethods)
-    const credentials = credentialsOf(request, response, { surface: "mcp", log: deps.log, address: deps.addressOf(request) })
+    const credentials = credentialsOf(request, response, {
+      surface: "mcp",
+      log: deps.log,
+      address: deps.addressOf(request),
+      cookie: deps.sessionCookie,
+    })
     const caller = await admitted(deps.invoker, credentials, response)
     const view = catalog.view(caller, selectionOf(request.url))
     const text = await readJsonText(request)

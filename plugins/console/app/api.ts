@@ -72,11 +72,24 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
   }
 }
 
-export async function signIn(given: { readonly key: string } | { readonly code: string }): Promise<string> {
-  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(given) }
-  const response = await fetch("/console-session", init).catch(() => undefined)
+/** Asks for a code by mail. Returns the problem; empty on success. */
+export async function requestCode(email: string, next: string): Promise<string> {
+  return await post("/console-session/code", { email, next })
+}
+
+/** Posts JSON. Returns the problem; empty on success. */
+async function post(path: string, body: object): Promise<string> {
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
+  const response = await fetch(path, init).catch(() => undefined)
   if (!response) return "The service cannot be reached; try again."
-  if (!response.ok) return ((await response.json()) as { message: string }).message
+  return response.ok ? "" : ((await response.json()) as { message: string }).message
+}
+
+type Proof = { readonly key: string } | { readonly code: string } | { readonly email_code: string } | { readonly link: string }
+
+export async function signIn(given: Proof): Promise<string> {
+  const problem = await post("/console-session", given)
+  if (problem !== "") return problem
   tellOthers()
   return (await taken()) ? "" : "The browser kept no session; let it take cookies from this page."
 }

@@ -1,5 +1,5 @@
 // The page: signing in, the areas beside the place that is shown, and what is wrong with the connection.
-import { effect, useSignal } from "@preact/signals"
+import { effect, signal } from "@preact/signals"
 import { render } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { areaOf, away, load, may, me, operations, parting, signIn, signOut, verbOf } from "./api.ts"
@@ -13,33 +13,7 @@ import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
 import { follow, go, hrefOf, place, segments } from "./place.ts"
 import { SameAsButtons } from "./same.tsx"
-import { withOwnTimes } from "./show.tsx"
-
-function SignIn() {
-  const problem = useSignal("")
-  const key = useRef<HTMLInputElement>(null)
-  useEffect(() => key.current?.focus(), [])
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
-    const key = String(new FormData(event.currentTarget as HTMLFormElement).get("key") ?? "").trim()
-    problem.value = key === "" ? "Give a key." : await signIn({ key })
-  }
-  return (
-    <div class="sign-in">
-      <h1>Millrace</h1>
-      {parting.value !== "" && <p role="status">{parting.value}</p>}
-      <form onSubmit={(event) => inBackground(submit(event))} aria-label="Sign in" noValidate>
-        <label for="key">API key</label>
-        <input ref={key} id="key" name="key" type="password" autocomplete="current-password" aria-describedby="key-problem" />
-        <p id="key-problem" role="alert" class="problem">
-          {withOwnTimes(problem.value)}
-        </p>
-        <button type="submit">Sign in</button>
-      </form>
-      <p>The first start of the service prints a key, and a link that signs in once.</p>
-    </div>
-  )
-}
+import { SignIn } from "./sign-in.tsx"
 
 /** Over what is open, until the session goes on; the focus returns to where it was. */
 function Away() {
@@ -58,7 +32,7 @@ function Away() {
       onCancel={(event) => event.preventDefault()}
       onClose={() => dialog.current?.showModal()}
     >
-      <SignIn />
+      <SignIn link={link} />
     </dialog>
   )
 }
@@ -162,7 +136,7 @@ function App() {
   if (me.value === null)
     return (
       <main>
-        <SignIn />
+        <SignIn link={link} />
       </main>
     )
   const { organization, user, role, scopes } = me.value
@@ -232,14 +206,17 @@ function named(parts: readonly string[]): string[] {
   return [...(own === undefined || own === "-" ? [] : [own]), viewOf(area).title]
 }
 
-/** Of a link that signs in, until it is used. */
+/** Code of the link that the first start prints, until it is used. */
 let code: string | null = null
+/** Token of a mailed link. */
+const link = signal<string | null>(null)
 
-/** Out of the address before anything else: it is not to be kept in the history. */
+/** Removes secrets from the address first: the history must not keep them. */
 function takeCode(): void {
-  const given = new URLSearchParams(location.hash.slice(1)).get("code")
-  if (given === null) return
-  code = given
+  const given = new URLSearchParams(location.hash.slice(1))
+  if (!given.has("code") && !given.has("link")) return
+  code = given.get("code") ?? code
+  link.value = given.get("link")
   go(place.value.pathname, { replace: true })
 }
 

@@ -1,0 +1,114 @@
+// The sign-in form: a code by mail, the link of that mail, or a key.
+import { type Signal, useSignal } from "@preact/signals"
+import { useEffect, useRef } from "preact/hooks"
+import { parting, requestCode, signIn } from "./api.ts"
+import { inBackground } from "./in-background.ts"
+import { place } from "./place.ts"
+import { withOwnTimes } from "./show.tsx"
+
+/** `link`: from the address of the page; used after a click, since mail scanners open links too. */
+export function SignIn({ link }: { readonly link: Signal<string | null> }) {
+  const byLink = async () => {
+    const problem = await signIn({ link: link.value ?? "" })
+    link.value = null
+    if (problem !== "") parting.value = problem
+    return ""
+  }
+  return (
+    <div class="sign-in">
+      <h1>Millrace</h1>
+      {parting.value !== "" && <p role="status">{parting.value}</p>}
+      {link.value !== null && <Form name="Sign in by link" field="link" button="Sign in by link" send={byLink} />}
+      <ByCode />
+      <Form
+        name="Sign in"
+        label="API key"
+        field="key"
+        type="password"
+        complete="current-password"
+        button="Sign in"
+        send={(key) => signIn({ key })}
+      />
+      <p>The first start of the service prints a key, and a link that signs in once.</p>
+    </div>
+  )
+}
+
+function ByCode() {
+  const sentTo = useSignal("")
+  const request = async (email: string) => {
+    const problem = await requestCode(email, place.value.pathname)
+    if (problem === "") sentTo.value = email
+    return problem
+  }
+  if (sentTo.value === "")
+    return (
+      <Form
+        name="Sign in by mail"
+        label="Email"
+        field="email"
+        type="email"
+        complete="email"
+        button="Mail me a code"
+        send={request}
+        isFirst
+      />
+    )
+  return (
+    <>
+      <p role="status">If {sentTo.value} has an account here, a code is on its way. It works in this browser for ten minutes.</p>
+      <Form
+        name="Sign in by mail"
+        label="Code"
+        field="email_code"
+        type="text"
+        complete="one-time-code"
+        button="Continue"
+        send={(code) => signIn({ email_code: code })}
+        isFirst
+      />
+      <button type="button" onClick={() => (sentTo.value = "")}>
+        Use another address
+      </button>
+    </>
+  )
+}
+
+interface FormProps {
+  readonly name: string
+  readonly button: string
+  readonly label?: string
+  readonly field: string
+  readonly type?: "email" | "password" | "text"
+  readonly complete?: string
+  readonly isFirst?: boolean
+  /** Returns the problem; empty on success. */
+  readonly send: (value: string) => Promise<string>
+}
+
+function Form({ name, button, label, field, type = "text", complete = "off", isFirst, send }: FormProps) {
+  const problem = useSignal("")
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (isFirst) input.current?.focus()
+  }, [])
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const value = String(new FormData(event.currentTarget as HTMLFormElement).get(field) ?? "").trim()
+    problem.value = label !== undefined && value === "" ? `Fill in: ${label}.` : await send(value)
+  }
+  return (
+    <form onSubmit={(event) => inBackground(submit(event))} aria-label={name} noValidate>
+      {label !== undefined && (
+        <>
+          <label for={field}>{label}</label>
+          <input ref={input} id={field} name={field} type={type as "text"} autocomplete={complete} aria-describedby={`${field}-problem`} />
+        </>
+      )}
+      <p id={`${field}-problem`} role="alert" class="problem">
+        {withOwnTimes(problem.value)}
+      </p>
+      <button type="submit">{button}</button>
+    </form>
+  )
+}

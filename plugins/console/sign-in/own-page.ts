@@ -1,0 +1,29 @@
+// Which pages may open and end sessions: those of the service. Reads the JSON bodies that they send.
+import type { z } from "zod"
+import { AppError, type RouteRequest } from "#core"
+
+/** Throws `permission_denied` if the browser names another page than the service's own. Commands name no origin. */
+export function refuseForeignPage({ headers }: RouteRequest): void {
+  const { origin, host, "sec-fetch-site": site } = headers
+  const isForeign = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host)
+  if (!isForeign && (site === undefined || site === "same-origin" || site === "none")) return
+  const message = `Origin: "${origin ?? site}" is not this service. Only its own pages open and end sessions.`
+  throw new AppError("permission_denied", message, { reason: "origin_not_allowed" })
+}
+
+/** Reads a body of the type application/json. A form of another site cannot send this type. Throws `invalid_argument`. */
+export async function bodyOf<T extends z.ZodType>(request: RouteRequest, shape: T, expected: string): Promise<z.output<T>> {
+  const text = Buffer.from(await request.body()).toString("utf8")
+  const parsed = /^application\/json\b/i.test(request.headers["content-type"] ?? "") ? shape.safeParse(jsonOf(text)) : undefined
+  if (parsed?.success) return parsed.data
+  const message = `The body is not ${expected} of the type application/json.`
+  throw new AppError("invalid_argument", message, { reason: "sign_in_malformed" })
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

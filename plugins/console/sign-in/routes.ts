@@ -1,0 +1,146 @@
+// The session of a browser over HTTP: a code by mail, sign-in by code, link or key, and sign-out. Each sign-in gives the
+// browser a new session text, and ends the session that it had.
+import { z } from "zod"
+import { AppError, defineRoute, PublicUrl, type RouteRequest } from "#core"
+import { sessionCookieOf } from "#core/engine"
+import { isMailAddress, normalAddress } from "../../email/index.ts"
+import { type OpenedSession, type Proof, parseKey, SignInCodes, SignIns, type UserSession, UserSessions } from "../../identity/index.ts"
+import { Sessions } from "../../organizations/index.ts"
+import { attemptCookieOf, cookieIn, setCookie } from "./cookies.ts"
+import { bodyOf, refuseForeignPage } from "./own-page.ts"
+
+const path = "/console-session"
+const json = { "Content-Type": "application/json", "Cache-Control": "no-store" }
+const maxBodyBytes = 4_096
+
+export const session = defineRoute({
+  name: "console.session",
+  summary: "Whether the browser has a session, which may have ended.",
+  method: "GET",
+  path,
+  inject: { publicUrl: PublicUrl },
+  handle: ({ request, deps: { publicUrl } }) => {
+    const has = (name: string) => cookieIn(request, name) !== undefined
+    const state = { present: has(sessionCookieOf(publicUrl())), code_requested: has(attemptCookieOf(publicUrl())) }
+    return { headers: json, body: JSON.stringify(state) }
+  },
+})
+
+const Address = z.string().trim().max(320).refine(isMailAddress).transform(normalAddress)
+/** A path of the console, and nothing that a browser reads as another host. */
+const Place = z
+  .string()
+  .regex(/^\/console(?:\/[\w.~%!$&'()*+,;=:@-]+)*$/)
+  .max(2_000)
+const CodeRequest = z.strictObject({ email: Address, next: Place.default("/console") })
+
+export const requestCode = defineRoute({
+  name: "console.request_code",
+  summary: "Mail a sign-in code and link to a person. The answer is the same for every address.",
+  method: "POST",
+  path: `${path}/code`,
+  maxBodyBytes,
+  inject: { codes: SignInCodes, signIns: SignIns, publicUrl: PublicUrl },
+  async handle({ request, deps: { codes, signIns, publicUrl } }) {
+    refuseForeignPage(request)
+    const { email, next } = await bodyOf(request, CodeRequest, '{ "email": "…", "next": "/console/…" }')
+    const { nonce, expires_at } = await codes.request(email, browserOf(request, signIns), next)
+    const base = publicUrl()
+    const cookie = setCookie(base, attemptCookieOf(base), nonce, new Date(expires_at))
+    return { status: 202, headers: { ...json, "Set-Cookie": cookie }, body: JSON.stringify({ expires_at }) }
+  },
+})
+
+const Given = z.union([
+  z.strictObject({ key: z.string().min(1) }),
+  z.strictObject({ code: z.string().min(1) }),
+  z.strictObject({
+    email_code: z
+      .string()
+      .transform((text) => text.replace(/[\s-]/g, ""))
+      .pipe(z.string().regex(/^\d{6}$/)),
+  }),
+  z.strictObject({ link: z.string().min(1).max(200) }),
+])
+
+export const signIn = defineRoute({
+  name: "console.sign_in",
+  summary: "Open a session for a browser, with a mailed code or link, a key, or the code of the link that the first start prints.",
+  method: "POST",
+  path,
+  maxBodyBytes,
+  inject: { sessions: Sessions, userSessions: UserSessions, codes: SignInCodes, signIns: SignIns, publicUrl: PublicUrl },
+  async handle({ request, deps: { sessions, userSessions, codes, signIns, publicUrl } }) {
+    refuseForeignPage(request)
+    const given = await bodyOf(request, Given, '{ "key": "…" }, { "email_code": "…" }, { "link": "…" } or { "code": "…" }')
+    const base = publicUrl()
+    const earlier = cookieIn(request, sessionCookieOf(base))
+    const nonce = cookieIn(request, attemptCookieOf(base))
+    const person = await personIn(earlier, userSessions)
+    const cookies: string[] = []
+    let opened: { readonly text: string; readonly expires_at: string }
+    if ("key" in given || "code" in given) {
+      const bearer = "key" in given ? given.key : sessions.redeem(given.code)
+      if (bearer === undefined) {
+        const message = "This link was used already, or its ten minutes are over; sign in with a key."
+        throw new AppError("unauthenticated", message, { reason: "sign_in_code_unknown" })
+      }
+      opened = await sessions.signIn(credentialsOf(request, bearer))
+    } else {
+      const proof: Proof = "link" in given ? { nonce, link: given.link } : { nonce, code: given.email_code }
+      opened = shown(await codes.enter(proof, browserOf(request, signIns), person))
+      cookies.push(setCookie(base, attemptCookieOf(base), "", new Date(0)))
+      if (person) return answer(base, cookies, opened)
+    }
+    await end(sessions, request, earlier)
+    return answer(base, cookies, opened)
+  },
+})
+
+export const signOut = defineRoute({
+  name: "console.sign_out",
+  summary: "End the browser's session.",
+  method: "DELETE",
+  path,
+  inject: { sessions: Sessions, publicUrl: PublicUrl },
+  async handle({ request, deps: { sessions, publicUrl } }) {
+    refuseForeignPage(request)
+    const base = publicUrl()
+    await end(sessions, request, cookieIn(request, sessionCookieOf(base)))
+    return answer(base, [], { text: "", expires_at: "" })
+  },
+})
+
+function answer(base: string, cookies: readonly string[], { text, expires_at }: { readonly text: string; readonly expires_at: string }) {
+  const own = setCookie(base, sessionCookieOf(base), text, new Date(expires_at))
+  return { status: 204, headers: { "Set-Cookie": [...cookies, own], "Cache-Control": "no-store" } }
+}
+
+function shown({ text, session }: OpenedSession) {
+  return { text, expires_at: session.expires_at }
+}
+
+/** The valid session of a person in the browser's cookie. */
+async function personIn(text: string | undefined, sessions: UserSessions): Promise<UserSession | undefined> {
+  const parsed = parseKey(text ?? "")
+  if (typeof parsed === "string") return undefined
+  return await sessions.prove(parsed).catch(ignoreEnded)
+}
+
+async function end(sessions: Sessions, request: RouteRequest, bearer: string | undefined): Promise<void> {
+  if (bearer !== undefined) await sessions.signOut(credentialsOf(request, bearer)).catch(ignoreEnded)
+}
+
+/** A session that has ended by itself. */
+function ignoreEnded(error: unknown): undefined {
+  if (error instanceof AppError && error.code === "unauthenticated") return undefined
+  throw error
+}
+
+function credentialsOf({ address, requestId, log }: RouteRequest, bearer: string) {
+  return { bearer, organization: undefined, surface: "rest", address, requestId, log } as const
+}
+
+function browserOf({ headers, address, requestId }: RouteRequest, signIns: SignIns) {
+  return { device: signIns.deviceOf(headers["user-agent"]), address, requestId }
+}

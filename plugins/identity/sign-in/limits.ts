@@ -1,0 +1,55 @@
+// Limits of sign-in codes: so many an hour for an email address and for an IP address. The counts are stored documents,
+// so they are exact on several nodes.
+import { AppError, type Clock, type Document, defineCollection, derivedUuid, type Store, timestamp, type UnitOfWork } from "#core"
+import { networkOf } from "#core/engine"
+
+interface CodeCount extends Document {
+  /** When codes were requested in the last hour, in milliseconds. */
+  times: number[]
+  revision: number
+  expires_at: string
+}
+
+export const CodeCountsCollection = defineCollection<CodeCount>()({
+  name: "sign_in_code_counts",
+  scope: "global",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
+
+export interface CodeLimits {
+  readonly perEmail: number
+  readonly perAddress: number
+}
+
+const hourMs = 3_600_000
+
+/** Stages one request. Throws `resource_exhausted` beyond a limit. A concurrent request makes the commit conflict. */
+export async function countRequest(
+  work: UnitOfWork,
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  limits: CodeLimits,
+  { email, address }: { readonly email: string; readonly address: string },
+): Promise<void> {
+  const now = clock.now()
+  const counted = [
+    { id: derivedUuid("sign-in codes", "email", email), limit: limits.perEmail, what: "for this address" },
+    { id: derivedUuid("sign-in codes", "address", networkOf(address)), limit: limits.perAddress, what: "from this IP address" },
+  ]
+  for (const { id, limit, what } of counted) {
+    const stored = await store.open(CodeCountsCollection).get(id)
+    const times = stored?.times.filter((time) => time > now - hourMs) ?? []
+    if (times.length >= limit) throw exhausted(limit, what, (times.at(-limit) ?? now) + hourMs - now)
+    const fields = { times: [...times, now], expires_at: timestamp(now + hourMs) }
+    const counts = work.in(CodeCountsCollection)
+    if (stored) counts.update(id, { $set: { ...fields, revision: stored.revision + 1 } }, { where: { revision: stored.revision } })
+    else counts.insert({ id, ...fields, revision: 1 })
+  }
+}
+
+function exhausted(limit: number, what: string, waitMs: number): AppError {
+  const retryAfterS = Math.max(1, Math.ceil(waitMs / 1_000))
+  const message = `${limit} sign-in codes an hour are the limit ${what}; use the latest code, or try again in ${retryAfterS} s.`
+  return new AppError("resource_exhausted", message, { reason: "too_many_sign_in_codes", retry_after_s: retryAfterS }, { retryAfterS })
+}

@@ -1,0 +1,38 @@
+// Sign-in by mail in a browser: a code, and the link that needs a click.
+import { expect } from "chai"
+import { until } from "../../waiting.ts"
+import { addUser } from "../identity/people.ts"
+import { consoleUnderTest } from "./browser.ts"
+
+describe("sign-in by mail in the console", () => {
+  const shown = consoleUnderTest()
+
+  const mailed = async (count: number) => {
+    shown.host.clock.move(1_000)
+    const mail = await until("the mail", () => shown.host.mails.length >= count && shown.host.mails.at(-1))
+    return { code: /^\d{6}/.exec(mail.subject)?.[0] ?? "", link: /https?:\S+#link=\S+/.exec(mail.text)?.[0] ?? "" }
+  }
+
+  it("opens the place of the address with the code, and with the link after a click", async () => {
+    await addUser(shown.host, "ada@example.com")
+    const page = await shown.open("/console/datasets")
+    await page.getByLabel("Email").fill("ada@example.com")
+    await page.keyboard.press("Enter")
+    await page.getByLabel("Code", { exact: true }).waitFor()
+    await shown.looksRight(page, "sign-in-code")
+    const { code } = await mailed(1)
+    await page.getByLabel("Code", { exact: true }).fill(code)
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Datasets" }).waitFor()
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByLabel("Email").fill("ada@example.com")
+    await page.keyboard.press("Enter")
+    await page.getByLabel("Code", { exact: true }).waitFor()
+    const { link } = await mailed(2)
+    expect(new URL(link).pathname).to.equal("/console/datasets")
+    await page.goto(link)
+    await page.getByRole("button", { name: "Sign in by link" }).click()
+    await page.getByRole("heading", { name: "Datasets" }).waitFor()
+    expect(page.url()).to.not.include("link=")
+  })
+})
