@@ -1,5 +1,5 @@
 // Where an item's text answers a query: the piece of it that holds most of the query's words, with those words marked.
-import { placesOf } from "../indexing/tokens.ts"
+import { type Place, placesOf } from "../indexing/tokens.ts"
 
 const pieceCharacters = 240
 const maxPieces = 2
@@ -13,19 +13,8 @@ export interface Highlight {
 /** Of the beginning of a text. */
 export function highlights(text: string, asked: ReadonlySet<string>): Highlight[] {
   const hits = placesOf(text, asked).sort((a, b) => a.from - b.from)
-  const pieces: { from: number; to: number; worth: number }[] = []
-  for (const [at, { from }] of hits.entries()) {
-    const within = new Set<string>()
-    let to = from
-    for (let next = at; next < hits.length; next++) {
-      const hit = hits[next]
-      if (!hit || hit.to - from > pieceCharacters) break
-      within.add(hit.word)
-      to = Math.max(to, hit.to)
-    }
-    pieces.push({ from, to, worth: within.size })
-  }
-  const chosen: typeof pieces = []
+  const pieces = piecesOf(hits)
+  const chosen: Piece[] = []
   for (const piece of pieces.sort((a, b) => b.worth - a.worth || a.from - b.from)) {
     if (chosen.length === maxPieces) break
     if (chosen.every(({ from, to }) => piece.to < from || piece.from > to)) chosen.push(piece)
@@ -39,6 +28,59 @@ export function highlights(text: string, asked: ReadonlySet<string>): Highlight[
       const marks = merged(hits.filter((hit) => hit.from >= from && hit.to <= from + shown.length))
       return { text: shown, marks: marks.map((mark) => ({ from: mark.from - from, to: mark.to - from })) }
     })
+}
+
+interface Piece {
+  readonly from: number
+  readonly to: number
+  /** Different words of the query. */
+  readonly worth: number
+}
+
+/** The piece that begins with each hit. One window moves over the hits: a text may be one hit after the other. */
+function piecesOf(hits: readonly Place[]): Piece[] {
+  const pieces: Piece[] = []
+  const counts = new Map<string, number>()
+  const farthest = new Farthest(hits)
+  let end = 0
+  for (const [at, { word, from }] of hits.entries()) {
+    end = Math.max(end, at)
+    for (let hit = hits[end]; hit && hit.to - from <= pieceCharacters; hit = hits[++end]) {
+      counts.set(hit.word, (counts.get(hit.word) ?? 0) + 1)
+      farthest.add(end)
+    }
+    pieces.push({ from, to: farthest.after(at) ?? from, worth: counts.size })
+    const left = (counts.get(word) ?? 0) - 1
+    if (left > 0) counts.set(word, left)
+    else counts.delete(word)
+  }
+  return pieces
+}
+
+/** The last end of the hits in a window. Keeps those hits alone that may become the last. */
+class Farthest {
+  readonly #hits: readonly Place[]
+  readonly #places: number[] = []
+  #first = 0
+
+  constructor(hits: readonly Place[]) {
+    this.#hits = hits
+  }
+
+  add(place: number): void {
+    while (this.#places.length > this.#first && this.#end(this.#places.at(-1)) <= this.#end(place)) this.#places.pop()
+    this.#places.push(place)
+  }
+
+  /** Of the hits from this place on. */
+  after(place: number): number | undefined {
+    while ((this.#places[this.#first] ?? place) < place) this.#first++
+    return this.#hits[this.#places[this.#first] ?? -1]?.to
+  }
+
+  #end(place: number | undefined): number {
+    return this.#hits[place ?? -1]?.to ?? 0
+  }
 }
 
 /** Not in the midst of a word. */

@@ -6,6 +6,7 @@ import { IndexCollection, type PartCollection } from "../../../plugins/knowledge
 import { Segment } from "../../../plugins/knowledge/indexing/segment.ts"
 import { Segments } from "../../../plugins/knowledge/indexing/segments.ts"
 import { placesOf, words } from "../../../plugins/knowledge/indexing/tokens.ts"
+import { highlights } from "../../../plugins/knowledge/searching/highlight.ts"
 import { seed } from "../../tier.ts"
 
 const pieces = [
@@ -40,6 +41,23 @@ describe("what a search of knowledge is made of", () => {
         for (const { word, from, to } of found) if (/^[a-z]+$/.test(word)) expect(words(given.slice(from, to))).to.include(word)
       }),
       { seed, numRuns: 500 },
+    )
+  })
+
+  it("highlights a piece with as many different words as any piece of that length", () => {
+    const repeated = fc.tuple(text, fc.nat({ max: 40 })).map(([given, times]) => `${given} `.repeat(times))
+    fc.assert(
+      fc.property(repeated, fc.infiniteStream(fc.boolean()), (given, chosen) => {
+        const asked = new Set(words(given).filter(() => chosen.next().value))
+        const hits = placesOf(given, asked)
+        const windows = hits.slice(0, 200).map(({ from }) => hits.filter((hit) => hit.from >= from && hit.to <= from + 240))
+        const most = Math.max(0, ...windows.map((window) => new Set(window.map(({ word }) => word)).size))
+        const shown = highlights(given, asked)
+        const best = Math.max(0, ...shown.map((piece) => new Set(placesOf(piece.text, asked).map(({ word }) => word)).size))
+        expect(best).to.be.at.least(most)
+        expect(shown.length > 0).to.equal(hits.length > 0)
+      }),
+      { seed, numRuns: 200 },
     )
   })
 
