@@ -1,6 +1,6 @@
 // The text of an HTML document, with headings and list items as Markdown marks them. Runs in the reading process.
 import { type DefaultTreeAdapterTypes, parse } from "parse5"
-import type { ReadAnswer, ReadResult, ReadTask } from "./protocol.ts"
+import type { ReadResult, ReadTask } from "./protocol.ts"
 
 type Node = DefaultTreeAdapterTypes.Node
 
@@ -11,7 +11,7 @@ const blocks = new Set(
   ),
 )
 
-export function readHtml(document: string, { maxCharacters }: ReadTask): ReadAnswer {
+export function readHtml(document: string, { maxCharacters }: ReadTask): ReadResult {
   const { title, text } = written(parse(document), 2 * maxCharacters)
   if (text === "") return { kind: "fault", fault: "no_text", message: "The document has no text." }
   if (text.length > maxCharacters) return tooLong(maxCharacters)

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import type { ReadAnswer, ReadTask } from "./protocol.ts"
+import type { ReadResult, ReadTask } from "./protocol.ts"
 import { tidied, tooLong } from "./read-html.ts"
 
 type PdfJs = typeof import("pdfjs-dist/legacy/build/pdf.mjs")
@@ -29,7 +29,7 @@ class Tables {
   }
 }
 
-export async function readPdf(pdf: PdfJs, bytes: Uint8Array, { maxCharacters, maxPages }: ReadTask): Promise<ReadAnswer> {
+export async function readPdf(pdf: PdfJs, bytes: Uint8Array, { maxCharacters, maxPages }: ReadTask): Promise<ReadResult> {
   const options = { isEvalSupported: false, useSystemFonts: false, disableFontFace: true, useWorkerFetch: false, useWasm: false }
   const opening = pdf.getDocument({
     ...options,

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { frameOf, frameReader, lengthOf, type ReadAnswer, type ReadFault, type ReadTask } from "./protocol.ts"
+import { frameOf, frameReader, lengthOf, type ReadAnswer, type ReadFault, type ReadResult, type ReadTask } from "./protocol.ts"
 
 export interface ReadLimits {
   readonly memoryMb: number
@@ -13,7 +13,7 @@ export interface ReadLimits {
 }
 
 export type ReadOutcome =
-  | Exclude<ReadAnswer, { kind: "ready" } | { kind: "fault" }>
+  | Exclude<ReadResult, { kind: "fault" }>
   | { readonly kind: "fault"; readonly fault: ReadFault | "out_of_memory" | "too_slow" | "crashed"; readonly message: string }
 
 const main = fileURLToPath(new URL("./read-main.ts", import.meta.url))
@@ -23,8 +23,8 @@ const maxAnswerBytes = 16 * 1_048_576
 const reservedMb = 1_024
 const watchMs = 25
 
-/** Resolves with what the document says, or why it says nothing. Rejects where the process could not be started. */
-export async function readInProcess(task: ReadTask, document: Uint8Array, limits: ReadLimits): Promise<ReadOutcome> {
+/** Resolves with what the document says, or why it says nothing. Rejects where the process could not be started. `document`: in pieces. */
+export async function readInProcess(task: ReadTask, document: readonly Uint8Array[], limits: ReadLimits): Promise<ReadOutcome> {
   const child = start(task.type, limits)
   let why: "memory" | "deadline" | undefined
   let stderr = ""
@@ -41,17 +41,24 @@ export async function readInProcess(task: ReadTask, document: Uint8Array, limits
   child.stdin?.on("error", () => undefined)
   let isReady = false
   try {
-    const answer = await new Promise<ReadAnswer | undefined>((resolve, reject) => {
+    const answer = await new Promise<ReadResult | undefined>((resolve, reject) => {
+      let text: IncomingText | undefined
       const take = frameReader(maxAnswerBytes, (body) => {
-        const said = JSON.parse(body.toString("utf8")) as ReadAnswer
-        if (said.kind !== "ready") return resolve(said)
-        if (isReady) return kill()
-        isReady = true
-        shut(child.pid ?? 0).then(() => {
-          child.stdin?.write(frameOf(task))
-          child.stdin?.write(lengthOf(document))
-          child.stdin?.write(document)
-        }, reject)
+        if (text) text.take(body)
+        else {
+          const said = JSON.parse(body.toString("utf8")) as ReadAnswer
+          if (said.kind === "fault") return resolve(said)
+          if (said.kind === "text") text = new IncomingText(said, resolve)
+          else if (isReady) kill()
+          else {
+            isReady = true
+            shut(child.pid ?? 0).then(() => {
+              child.stdin?.write(frameOf(task))
+              child.stdin?.write(lengthOf({ length: document.reduce((sum, { length }) => sum + length, 0) }))
+              for (const piece of document) child.stdin?.write(piece)
+            }, reject)
+          }
+        }
       })
       child.stdout?.on("data", (chunk: Buffer) => {
         try {
@@ -63,7 +70,7 @@ export async function readInProcess(task: ReadTask, document: Uint8Array, limits
       child.once("error", reject)
       child.once("close", () => resolve(undefined))
     })
-    if (answer && answer.kind !== "ready") return answer
+    if (answer) return answer
   } finally {
     clearTimeout(deadline)
     stopWatch()
@@ -74,6 +81,30 @@ export async function readInProcess(task: ReadTask, document: Uint8Array, limits
     return { kind: "fault", fault: "out_of_memory", message: `Reading took more than ${limits.memoryMb} MiB of memory.` }
   if (!isReady) throw new Error(`The reading process did not start: ${stderr.trim() || "it ended"}`)
   return { kind: "fault", fault: "crashed", message: "The document ended the process that read it." }
+}
+
+/** A text as its frames come. A frame may end within a character. */
+class IncomingText {
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+  readonly #title: string
+  readonly #done: (result: ReadResult) => void
+  #framesLeft: number
+  #bytesLeft = maxAnswerBytes
+  #text = ""
+
+  constructor({ title, frames }: Extract<ReadAnswer, { kind: "text" }>, done: (result: ReadResult) => void) {
+    this.#title = title
+    this.#done = done
+    this.#framesLeft = frames
+  }
+
+  /** Throws for a longer text than any document may have. */
+  take(frame: Buffer): void {
+    this.#bytesLeft -= frame.length
+    if (this.#bytesLeft < 0) throw new RangeError(`A text of more than ${maxAnswerBytes} bytes is too long.`)
+    this.#text += this.#decoder.decode(frame, { stream: true })
+    if (--this.#framesLeft === 0) this.#done({ kind: "text", title: this.#title, text: this.#text + this.#decoder.decode() })
+  }
 }
 
 function start(type: ReadTask["type"], { memoryMb, deadlineMs }: ReadLimits): ChildProcess {

@@ -5,6 +5,7 @@ import { type ItemType, type StoredVersion, UploadCollection } from "../collecti
 import type { Knowledge, Read } from "../knowledge.ts"
 import type { KnowledgeSettings } from "../settings.ts"
 import type { Uploads } from "../uploads/uploads.ts"
+import { tooLong } from "./read-html.ts"
 import { readInProcess } from "./read-process.ts"
 import { maxTextBytes, readText } from "./read-text.ts"
 
@@ -21,7 +22,7 @@ export interface ReadingDeps {
 
 export const ReadingToken = token<Reading>("KnowledgeReading")
 
-type Fetched = { readonly type: ItemType; readonly bytes: Buffer; readonly charset?: string } | Extract<Read, { ok: false }>
+type Fetched = { readonly type: ItemType; readonly pieces: readonly Uint8Array[]; readonly charset?: string } | Extract<Read, { ok: false }>
 
 export class Reading {
   readonly #deps: ReadingDeps
@@ -65,9 +66,9 @@ export class Reading {
   }
 
   async #uploaded(organization: string, { id, type, upload_id }: StoredVersion): Promise<Fetched> {
-    if (upload_id !== undefined) return { type, bytes: await this.#deps.uploads.bytes(organization, upload_id) }
+    if (upload_id !== undefined) return { type, pieces: await this.#deps.uploads.pieces(organization, upload_id) }
     const upload = await this.#deps.store.open(UploadCollection, organization).get(id)
-    return { type, bytes: Buffer.from(upload?.base64 ?? "", "base64") }
+    return { type, pieces: [Buffer.from(upload?.base64 ?? "", "base64")] }
   }
 
   async #fetched(organization: string, { source_url, type }: StoredVersion, signal: AbortSignal): Promise<Fetched> {
@@ -83,21 +84,24 @@ export class Reading {
     if (told === undefined) return { ok: false, reason: "unsupported_type", message: `${source_url} is ${mediaType || "of no type"}.` }
     return {
       type: told === "text" && type === "markdown" ? type : told,
-      bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      pieces: [bytes],
       charset: charsetOf(contentType),
     }
   }
 
   /** A long text costs as much as HTML and PDF, and goes into a process of its own as they do. */
-  async #text({ type, bytes, charset = "utf-8" }: Exclude<Fetched, { ok: false }>): Promise<Read> {
+  async #text({ type, pieces, charset = "utf-8" }: Exclude<Fetched, { ok: false }>): Promise<Read> {
     const { max_characters, max_pages, read_memory_mb, read_timeout_ms } = this.#deps.settings
     const isText = type === "text" || type === "markdown"
-    const isShort = bytes.length <= maxBytesReadHere || bytes.length > maxTextBytes(max_characters)
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
+    const isTooLong = bytes > maxTextBytes(max_characters)
     const task = { type: isText ? "text" : type, charset, maxCharacters: max_characters, maxPages: max_pages } as const
     const limits = { memoryMb: read_memory_mb, deadlineMs: read_timeout_ms }
-    const outcome = isText && isShort ? readText(bytes, charset, max_characters) : await readInProcess(task, bytes, limits)
+    const readHere = () => (isTooLong ? tooLong(max_characters) : readText(Buffer.concat(pieces), charset, max_characters))
+    const isReadHere = isText && (isTooLong || bytes <= maxBytesReadHere)
+    const outcome = isReadHere ? readHere() : await readInProcess(task, pieces, limits)
     if (outcome.kind === "fault") return { ok: false, reason: outcome.fault, message: outcome.message }
-    return { ok: true, type, title: outcome.title, text: outcome.text, bytes: bytes.length }
+    return { ok: true, type, title: outcome.title, text: outcome.text, bytes }
   }
 }
 

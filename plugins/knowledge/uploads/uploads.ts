@@ -104,13 +104,13 @@ export class Uploads {
     work.in(FileCollection, organization).update(id, { $set: { state: "claimed", item_id } }, { where: { state: "uploaded" } })
   }
 
-  /** Throws `not_found`. */
-  async bytes(organization: string, id: string): Promise<Buffer> {
+  /** The document in pieces. Throws `not_found`. */
+  async pieces(organization: string, id: string): Promise<Uint8Array[]> {
     const object = await this.#deps.buckets.open(organization).get(keyOf(id))
     if (!object) throw gone(id)
-    const chunks: Uint8Array[] = []
-    for await (const chunk of object.chunks) chunks.push(chunk)
-    return Buffer.concat(chunks)
+    const pieces: Uint8Array[] = []
+    for await (const piece of object.chunks) pieces.push(piece)
+    return pieces
   }
 
   /** Stages that a document goes. */
