@@ -135,6 +135,8 @@ export const FileCollection = defineCollection<StoredFile>()({
 /** Which segments an organization's index has; `id` is the organization's. */
 export interface StoredIndex extends Document {
   segments: { id: string; count: number; parts: number }[]
+  /** Segments whose parts are stored one by one, and which no index has yet. */
+  unfinished?: { id: string; parts: number }[]
   revision: number
 }
 

@@ -1,8 +1,9 @@
 // The main thread's end of the index thread. The thread starts when it is first needed. One that runs out of memory fails
 // the tasks that it has, and the next task starts another.
 import { Worker } from "node:worker_threads"
-import { AppError, token } from "#core"
-import { type IndexedItem, Segment } from "./segment.ts"
+import { AppError, giveWay, token } from "#core"
+import type { BuiltSegment } from "./built-segment.ts"
+import type { IndexedItem } from "./segment.ts"
 
 export interface ItemToIndex extends Omit<IndexedItem, "words"> {
   readonly title: string
@@ -10,37 +11,45 @@ export interface ItemToIndex extends Omit<IndexedItem, "words"> {
   readonly text: string
 }
 
-/** A segment to build: of new items, or of what stored segments hold. */
-export type IndexTask = { readonly number: number } & (
+/** A segment to build: of new items, or of the stored segments that came before under the same number. */
+export type IndexTask = { readonly number: number } & Work
+
+type Work =
   | { readonly fresh: readonly ItemToIndex[] }
-  | { readonly segments: readonly Uint8Array[]; readonly removed: readonly string[] }
-)
+  /** One segment of a merge. */
+  | { readonly parts: readonly string[] }
+  | { readonly removed: readonly string[] }
 
 export interface IndexAnswer {
   readonly number: number
-  /** As it is stored. Absent if no item is left. */
-  readonly segment?: Uint8Array
+  /** Absent if no item is left. */
+  readonly segment: BuiltSegment | undefined
 }
-
-type Work = IndexTask extends infer One ? (One extends IndexTask ? Omit<One, "number"> : never) : never
 
 const memory = { maxOldGenerationSizeMb: 2_048 }
 
 export const IndexWorkerToken = token<IndexWorker>("KnowledgeIndexWorker")
 
 export class IndexWorker {
-  readonly #waiting = new Map<number, PromiseWithResolvers<Segment | undefined>>()
+  readonly #waiting = new Map<number, PromiseWithResolvers<BuiltSegment | undefined>>()
   #thread: Worker | undefined
   #last = 0
 
   /** Builds a segment of new items. */
-  index(fresh: readonly ItemToIndex[]): Promise<Segment | undefined> {
-    return this.#run({ fresh })
+  index(fresh: readonly ItemToIndex[]): Promise<BuiltSegment | undefined> {
+    return this.#run(++this.#last, { fresh })
   }
 
-  /** Builds one segment of several, without the removed items. Returns undefined if no item is left. */
-  merge(segments: readonly Segment[], removed: readonly string[]): Promise<Segment | undefined> {
-    return this.#run({ segments: segments.map((segment) => segment.stored()), removed })
+  /** Builds one segment of the parts of several, without the removed items. Returns undefined if no item is left. */
+  async merge(segments: readonly (readonly string[])[], removed: readonly string[]): Promise<BuiltSegment | undefined> {
+    const number = ++this.#last
+    const thread = this.#started()
+    for (const parts of segments) {
+      await giveWay()
+      thread.postMessage({ number, parts } satisfies IndexTask)
+    }
+    if (thread !== this.#thread) throw new Error("The index thread failed.")
+    return await this.#run(number, { removed })
   }
 
   async stop(): Promise<void> {
@@ -49,9 +58,8 @@ export class IndexWorker {
     await thread?.terminate()
   }
 
-  #run(work: Work): Promise<Segment | undefined> {
-    const number = ++this.#last
-    const made = Promise.withResolvers<Segment | undefined>()
+  #run(number: number, work: Work): Promise<BuiltSegment | undefined> {
+    const made = Promise.withResolvers<BuiltSegment | undefined>()
     this.#waiting.set(number, made)
     this.#started().postMessage({ ...work, number })
     return made.promise
@@ -63,7 +71,7 @@ export class IndexWorker {
     const thread = new Worker(url, { name: "millrace-knowledge", resourceLimits: memory, env: {} })
     thread.unref()
     thread.on("message", ({ number, segment }: IndexAnswer) => {
-      this.#waiting.get(number)?.resolve(segment && Segment.read(segment))
+      this.#waiting.get(number)?.resolve(segment)
       this.#waiting.delete(number)
     })
     thread.on("error", (cause) => {

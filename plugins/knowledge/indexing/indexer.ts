@@ -25,6 +25,7 @@ import {
   versionId,
 } from "../collections.ts"
 import { indexRef } from "../job-refs.ts"
+import type { BuiltSegment } from "./built-segment.ts"
 import type { IndexWorker, ItemToIndex } from "./index-worker.ts"
 import type { Segment } from "./segment.ts"
 import type { Segments } from "./segments.ts"
@@ -57,7 +58,15 @@ const vectorRetryMs = 300_000
 
 export const IndexerToken = token<Indexer>("KnowledgeIndexer")
 
+/** Parts that one commit takes. Those of a larger segment are committed one by one. */
+const maxPartsAtOnce = 4
+
 type Listed = StoredIndex["segments"][number]
+
+interface Made {
+  readonly listed: Listed
+  readonly segment: BuiltSegment
+}
 
 export class Indexer {
   readonly #deps: IndexerDeps
@@ -93,19 +102,20 @@ export class Indexer {
   async #step(organization: string, due: readonly StoredItem[], removed: ReadonlySet<string>, log: Logger): Promise<void> {
     const { ids, works, segments, queue, clock, thread } = this.#deps
     const index = await segments.index(organization)
-    const made: { listed: Listed; segment: Segment }[] = []
-    const gone: Listed[] = []
+    const made: Made[] = []
+    // What a step that was cut off has left behind.
+    const gone: { readonly id: string; readonly parts: number }[] = [...(index.unfinished ?? [])]
     const fresh = await this.#texts(organization, due, index.revision + 1)
     const embedded = await this.#embedded(organization, fresh, log)
     let kept = [...index.segments]
     const replace = async (which: readonly Listed[]) => {
-      const merged = await thread.merge(await segments.some(organization, [...which]), [...removed])
+      const merged = await thread.merge(await Promise.all(which.map((one) => segments.parts(organization, one))), [...removed])
       kept = kept.filter((one) => !which.includes(one))
       gone.push(...which)
       if (merged) add(merged)
     }
-    const add = (segment: Segment) => {
-      const listed = { id: ids.uuid(), count: segment.count, parts: 0 }
+    const add = (segment: BuiltSegment) => {
+      const listed = { id: ids.uuid(), count: segment.count, parts: segment.parts.length }
       made.push({ listed, segment })
     }
     if (removed.size > 0) {
@@ -118,8 +128,13 @@ export class Indexer {
     const mergedStored = merged.filter((one) => kept.includes(one))
     // Those that were made just now are merged the next time.
     if (mergedStored.length === mergedAtOnce) await replace(mergedStored)
+    const large = made.filter(({ listed }) => listed.parts > maxPartsAtOnce)
+    const revision = large.length > 0 ? await this.#storeParts(organization, index, large) : index.revision
     await works.run((work) => {
-      const listed = [...kept, ...made.map(({ listed: one, segment }) => segments.stage(work, organization, one.id, segment))]
+      for (const { listed, segment } of made) {
+        if (listed.parts > maxPartsAtOnce) continue
+        for (let part = 0; part < listed.parts; part++) segments.stage(work, organization, listed.id, segment, part)
+      }
       for (const one of gone) segments.remove(work, organization, one)
       const items = work.in(ItemCollection, organization)
       for (const { stored, hasVector, item } of embedded) {
@@ -131,10 +146,27 @@ export class Indexer {
         if (isVectorDue) queue.enqueue(work, indexRef, { vectors: true }, { organization, runAt: clock.now() + vectorRetryMs })
       }
       for (const id of removed) work.in(RemovalCollection, organization).remove(id, { optional: true })
-      const next = { segments: listed as unknown as Json, revision: index.revision + 1 }
-      if (index.revision === 0) work.in(IndexCollection, organization).insert({ id: organization, segments: listed, revision: 1 })
-      else work.in(IndexCollection, organization).update(organization, { $set: next }, { where: { revision: index.revision } })
+      const listed = [...kept, ...made.map(({ listed: one }) => one)]
+      setIndex(work, organization, revision, { segments: listed, unfinished: [], revision: revision + 1 })
     })
+  }
+
+  /** Stores segments that are too large for one commit, and returns the revision of the index. The index names them first, and each commit fails if another node has changed the index. */
+  async #storeParts(organization: string, index: StoredIndex, large: readonly Made[]): Promise<number> {
+    const { works, segments } = this.#deps
+    const revision = index.revision + 1
+    const unfinished = [...(index.unfinished ?? []), ...large.map(({ listed: { id, parts } }) => ({ id, parts }))]
+    await works.run((work) => setIndex(work, organization, index.revision, { segments: index.segments, unfinished, revision }))
+    for (const { listed, segment } of large) {
+      for (let part = 0; part < listed.parts; part++) {
+        await giveWay()
+        await works.run((work) => {
+          segments.stage(work, organization, listed.id, segment, part)
+          setIndex(work, organization, revision, { segments: index.segments, unfinished, revision })
+        })
+      }
+    }
+    return revision
   }
 
   async #due(organization: string): Promise<StoredItem[]> {
@@ -178,6 +210,13 @@ export class Indexer {
     }
     return fresh.map(({ stored, item }, at) => ({ stored, item: { ...item, vector: vectors[at] }, hasVector: vectors[at] !== undefined }))
   }
+}
+
+/** Stages the index. The commit fails as `aborted` if the index has another revision than `before`. */
+function setIndex(work: UnitOfWork, organization: string, before: number, next: Omit<StoredIndex, "id">): void {
+  const indexes = work.in(IndexCollection, organization)
+  if (before === 0) indexes.insert({ id: organization, ...next })
+  else indexes.update(organization, { $set: next as unknown as Record<string, Json> }, { where: { revision: before } })
 }
 
 /** Of length one; undefined for zeros. */

@@ -1,10 +1,9 @@
 // The segments of each organization: kept in the store, and in memory on each node that searches them, up to a bound. The list
 // of them is read for every search, so that a node never searches what another has replaced.
-import type { Store, UnitOfWork } from "#core"
+import { giveWay, type Store, type UnitOfWork } from "#core"
 import { IndexCollection, PartCollection, partId, type StoredIndex } from "../collections.ts"
-import { Segment } from "./segment.ts"
-
-const partCharacters = 1_048_576
+import { type BuiltSegment, segmentOf } from "./built-segment.ts"
+import type { Segment } from "./segment.ts"
 
 class MissingPart extends Error {}
 
@@ -39,10 +38,15 @@ export class Segments {
     }
   }
 
-  /** These alone, and none is kept in memory for it. */
-  some(organization: string, listed: StoredIndex["segments"]): Promise<Segment[]> {
-    const held = this.#held.get(organization)
-    return Promise.all(listed.map(({ id, parts }) => held?.get(id) ?? this.#read(organization, id, parts)))
+  /** The parts of one segment, as they are stored. */
+  async parts(organization: string, { id, parts }: { readonly id: string; readonly parts: number }): Promise<string[]> {
+    const texts: string[] = []
+    for (let part = 0; part < parts; part++) {
+      const found = await this.#store.open(PartCollection, organization).get(partId(id, part))
+      if (!found) throw new MissingPart(`A part of the segment ${id} is not stored.`)
+      texts.push(found.base64)
+    }
+    return texts
   }
 
   /** Those of the index, by id. */
@@ -68,30 +72,24 @@ export class Segments {
     }
   }
 
-  /** Stages a segment; what the index lists of it. */
-  stage(work: UnitOfWork, organization: string, id: string, segment: Segment): StoredIndex["segments"][number] {
-    const text = segment.stored().toString("base64")
-    const parts = Math.max(1, Math.ceil(text.length / partCharacters))
-    for (let part = 0; part < parts; part++) {
-      const base64 = text.slice(part * partCharacters, (part + 1) * partCharacters)
-      work.in(PartCollection, organization).insert({ id: partId(id, part), base64 })
-    }
-    return { id, count: segment.count, parts }
+  /** Stages one part of a segment. */
+  stage(work: UnitOfWork, organization: string, id: string, { parts }: BuiltSegment, part: number): void {
+    work.in(PartCollection, organization).insert({ id: partId(id, part), base64: parts[part] ?? "" })
   }
 
   /** Stages that a segment goes. */
-  remove(work: UnitOfWork, organization: string, { id, parts }: StoredIndex["segments"][number]): void {
+  remove(work: UnitOfWork, organization: string, { id, parts }: { readonly id: string; readonly parts: number }): void {
     for (let part = 0; part < parts; part++) work.in(PartCollection, organization).remove(partId(id, part), { optional: true })
   }
 
   async #read(organization: string, id: string, parts: number): Promise<Segment> {
-    const texts: string[] = []
-    for (let part = 0; part < parts; part++) {
-      const found = await this.#store.open(PartCollection, organization).get(partId(id, part))
-      if (!found) throw new MissingPart(`A part of the segment ${id} is not stored.`)
-      texts.push(found.base64)
+    const decoded: Buffer[] = []
+    for (const text of await this.parts(organization, { id, parts })) {
+      await giveWay()
+      decoded.push(Buffer.from(text, "base64"))
     }
-    return Segment.read(Buffer.from(texts.join(""), "base64"))
+    await giveWay()
+    return segmentOf(decoded)
   }
 
   #keepFew(used: string): void {

@@ -7,6 +7,7 @@ import {
   ItemCollection,
   OpeningCollection,
   PartCollection,
+  partId,
   RemovalCollection,
   UploadCollection,
   VersionCollection,
@@ -214,5 +215,23 @@ onBothStores("knowledge", ({ start }) => {
       const { status, body } = await bench.api<Refused>("POST", "/v1/knowledge", given)
       expect([status, body.details.reason], JSON.stringify(given)).to.deep.equal([400, "knowledge_content_refused"])
     }
+  })
+
+  it("removes the parts of a segment that an ended process left unfinished", async () => {
+    const organization = host.organization.id
+    const first = await bench.made({ title: "First", content: "A whimbrel." })
+    await bench.found("whimbrel", 1)
+    const parts = [partId("unfinished", 0), partId("unfinished", 1)]
+    await host.get(UnitsOfWork).run((work) => {
+      work.in(PartCollection, organization).insert({ id: parts[0] as string, base64: "AAAA" })
+      work.in(IndexCollection, organization).update(organization, { $set: { unfinished: [{ id: "unfinished", parts: 2 }] } })
+    })
+    await bench.made({ title: "Second", content: "Another whimbrel." })
+    await bench.found("whimbrel", 2)
+    const store = host.get(Store)
+    expect(await store.open(PartCollection, organization).find({ id: { $in: parts } })).to.deep.equal([])
+    const index = await store.open(IndexCollection, organization).get(organization)
+    expect(index?.unfinished).to.deep.equal([])
+    expect((await bench.read(first.id)).content).to.equal("A whimbrel.")
   })
 })
