@@ -3,8 +3,9 @@ import { parentPort, Worker } from "node:worker_threads"
 
 interface Sent {
   readonly id: number
+  readonly method: "GET" | "POST" | "PUT"
   readonly url: string
-  readonly body: string
+  readonly body: string | Uint8Array | null
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -28,10 +29,23 @@ export class SendingThread {
   }
 
   post(url: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.#send({ method: "POST", url, body, headers: { "content-type": "application/json", ...headers } })
+  }
+
+  /** The bytes are best shared memory: others are copied. */
+  put(url: string, body: Uint8Array): Promise<Answer> {
+    return this.#send({ method: "PUT", url, body, headers: {} })
+  }
+
+  get(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+    return this.#send({ method: "GET", url, body: null, headers })
+  }
+
+  #send(sent: Omit<Sent, "id">): Promise<Answer> {
     return new Promise((resolve) => {
       const id = this.#next++
       this.#waiting.set(id, resolve)
-      this.#worker.postMessage({ id, url, body, headers } satisfies Sent)
+      this.#worker.postMessage({ id, ...sent } satisfies Sent)
     })
   }
 
@@ -40,7 +54,7 @@ export class SendingThread {
   }
 }
 
-parentPort?.on("message", async ({ id, url, body, headers }: Sent) => {
-  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body })
+parentPort?.on("message", async ({ id, url, method, body, headers }: Sent) => {
+  const response = await fetch(url, { method, headers, body: body === null ? null : Buffer.from(body as Uint8Array) })
   parentPort?.postMessage({ id, status: response.status, text: (await response.text()).slice(0, 1_000) })
 })
