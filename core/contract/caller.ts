@@ -15,11 +15,6 @@ export function roleAtLeast(role: Role, needed: Role): boolean {
 /** The surface a call came through. */
 export type Surface = "rest" | "mcp" | "live" | "internal"
 
-/** Returns true for MCP calls, heartbeats and scoped tokens: programs that act for a person. */
-export function isAgent({ surface, scopes }: Pick<Caller, "surface" | "scopes">): boolean {
-  return surface === "mcp" || scopes !== undefined
-}
-
 /** One period in which an organization manages another. A later period of the same two has another `since`. */
 export interface ManagementLink {
   readonly manager_id: string
@@ -49,7 +44,9 @@ export interface Caller {
   readonly scopes: ReadonlySet<string> | undefined
   readonly credential: {
     readonly id: string
-    readonly kind: "api_key" | "token" | "session" | "internal"
+    readonly kind: "api_key" | "token" | "agent" | "session" | "internal"
+    /** Kind of the key that opened the session; absent for an interactive session and for a key. */
+    readonly opened_with?: "api_key" | "token" | "agent"
     readonly manager: boolean
     /** RFC 3339; absent or null: it does not expire. */
     readonly expires_at?: string | null

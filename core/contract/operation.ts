@@ -16,6 +16,8 @@ export interface Access {
   readonly role: Role
   /** Only users marked as staff. */
   readonly staff?: boolean
+  /** Persons and services only. `mcp.absent` says why. */
+  readonly closedToAgents?: boolean
   /** A person in a session has signed in within the last five minutes. Keys and tokens act by role alone. */
   readonly freshSignIn?: boolean
 }
@@ -69,7 +71,7 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   /** Inputs that succeed. Not needed where what the schema alone allows mostly does, as in a list. */
   readonly examples?: readonly OperationExample<z.input<I>>[]
   readonly inject?: R
-  /** `absent` keeps the operation off MCP. `clears` names fields that MCP callers cannot set. `listed` puts the tool on the default list. */
+  /** `absent` keeps the operation off MCP. `clears` names fields that agents cannot set. `listed` puts the tool on the default list. */
   readonly mcp?: { readonly absent: string } | { readonly clears?: readonly string[]; readonly listed?: true }
   /** A reason keeps the operation off the command, which agents are given too. */
   readonly cli?: { readonly absent: string }

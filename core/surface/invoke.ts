@@ -2,6 +2,7 @@
 // idempotency, handle, check the output, commit, answer. Nothing here knows HTTP.
 import { isDeepStrictEqual } from "node:util"
 import type { Authenticator, Caller, Credentials } from "../contract/caller.ts"
+import { callerKind } from "../contract/caller-kind.ts"
 import type { Json } from "../contract/collection.ts"
 import { targetChanged } from "../contract/gate.ts"
 import type { AnyOperation, Streamed } from "../contract/operation.ts"
@@ -280,9 +281,10 @@ function jsonAnswer(status: number, text: string, repeated = false): JsonAnswer 
   }
 }
 
-/** Fields that MCP callers cannot set are dropped before anything reads them. */
-function cleared(operation: AnyOperation, input: unknown, { surface }: Caller): unknown {
-  if (surface !== "mcp" || !operation.mcp || !("clears" in operation.mcp) || typeof input !== "object" || input === null) return input
+/** Fields that agents cannot set are dropped before anything reads them. */
+function cleared(operation: AnyOperation, input: unknown, caller: Caller): unknown {
+  if (callerKind(caller) !== "agent" || !operation.mcp || !("clears" in operation.mcp) || typeof input !== "object" || input === null)
+    return input
   const clears = new Set<string>(operation.mcp.clears)
   return Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
 }

@@ -57,7 +57,7 @@ export const setGates = defineOperation({
   description:
     "`gates: null` asks for approval of everything that has a gate, also of what later plugins declare; `[]` of nothing but what `known` shows as not `liftable`.",
   http: { method: "PUT", path: "/v1/autonomy-gates" },
-  access: { scope: "autonomy:write", role: "admin", freshSignIn: true },
+  access: { scope: "autonomy:write", role: "admin", closedToAgents: true, freshSignIn: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({ gates: z.array(z.string().min(1).max(200)).max(1_000).nullable(), ...readOnlyInput(readOnly) }),
   output: Gates,

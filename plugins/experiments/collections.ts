@@ -89,7 +89,7 @@ export interface StoredObservation extends Document {
   variant_key: string
   /** Of a comparison: the other one. */
   other_variant_key: string
-  /** `human:<user_id>`, `model:<model>@<prompt version>`, `persona:<slug>` or `live:<metric>`. */
+  /** `human:<user_id>`, `agent:<credential_id>`, `model:<model>@<prompt version>`, `persona:<slug>` or `live:<metric>`. */
   judge_slug: string
   value: number | null
   reason: string

@@ -1,5 +1,16 @@
 // The ledger: every piece of evidence is an observation, appended and never changed, and told on the live channel.
-import { type Clock, defineChannel, type Ids, type Json, type Live, timestamp, token, type UnitOfWork } from "#core"
+import {
+  type Caller,
+  type Clock,
+  callerKind,
+  defineChannel,
+  type Ids,
+  type Json,
+  type Live,
+  timestamp,
+  token,
+  type UnitOfWork,
+} from "#core"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "./collections.ts"
 
 export const experimentsChannel = defineChannel({
@@ -55,7 +66,9 @@ export function shownObservation({ experiment_id: _experiment, organization_id: 
   return { ...shown }
 }
 
-/** Who judged, where a person did. */
-export function humanJudge(user: { readonly id: string }): string {
-  return `human:${user.id}`
+/** Returns the judge of a caller: a person by the user, an agent by its credential. Undefined for a service. */
+export function judgeOf(caller: Caller): string | undefined {
+  const kind = callerKind(caller)
+  if (kind === "agent") return `agent:${caller.credential.id}`
+  return kind === "person" && caller.user ? `human:${caller.user.id}` : undefined
 }

@@ -37,8 +37,8 @@ export const reasons = defineReasons({
   },
   feedback_needs_user: {
     code: "failed_precondition",
-    summary: "Feedback is a person's, and the key is of a service.",
-    remedy: "Use a key that a person owns.",
+    summary: "Feedback comes from a person or an agent, and the caller is a service.",
+    remedy: "Sign in, or use a key of a user.",
   },
   image_not_found: {
     code: "invalid_argument",
@@ -51,7 +51,11 @@ export const reasons = defineReasons({
     details: { fields: FieldProblems },
   },
   too_many_counts: { code: "resource_exhausted", summary: "The experiment's counts are too many for one query." },
-  decision_needs_user: { code: "failed_precondition", summary: "A decision is a person's, and the key is of a service." },
+  decision_needs_user: {
+    code: "failed_precondition",
+    summary: "A person decides an experiment, and the caller is an agent or a service.",
+    remedy: "Sign in, or use a key of a user by REST or command.",
+  },
 })
 
 declare global {

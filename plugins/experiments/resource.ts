@@ -106,7 +106,9 @@ export const ObservationResource = z
     experiment_slug: z.string(),
     variant_key: z.string().describe("Empty where it is of no variant alone."),
     other_variant_key: z.string().describe("Of a comparison: the other variant."),
-    judge_slug: z.string().describe("`human:<user_id>`, `model:<model>@<prompt version>`, `persona:<slug>` or `live:<metric>`."),
+    judge_slug: z
+      .string()
+      .describe("`human:<user_id>`, `agent:<credential_id>`, `model:<model>@<prompt version>`, `persona:<slug>` or `live:<metric>`."),
     value: z.number().nullable(),
     reason: z.string(),
     details: z.record(z.string(), AnyJson),

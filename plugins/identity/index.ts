@@ -14,7 +14,7 @@ import { createUserSessions, UserSessions } from "./user-sessions.ts"
 import { createUsers, Users } from "./users.ts"
 
 export type { User, UserSession } from "./collections.ts"
-export { generateKey, hashKey, type KeyKind, type KeyText, keyFormat, parseKey, prefixOf } from "./key-format.ts"
+export { generateKey, hashKey, type KeyKind, type KeyText, keyFormat, parseKey, prefixOf, textKind } from "./key-format.ts"
 export { createLastUse, type LastUse } from "./last-use.ts"
 export { type Proof, SignInCodes } from "./sign-in/codes.ts"
 export { type Browser, SignIns } from "./sign-in/sign-ins.ts"

@@ -4,11 +4,13 @@
 import { createHash, randomBytes } from "node:crypto"
 import { crc32 } from "node:zlib"
 
-/** A session is the credential of a browser that has signed in with one of the others. */
-export type KeyKind = "api_key" | "token" | "session"
+/** An agent has a scoped token. A session is the credential of a browser that has signed in with one of the others. */
+export type KeyKind = "api_key" | "token" | "agent" | "session"
+type TextKind = Exclude<KeyKind, "agent">
 
 export interface KeyText {
-  readonly kind: KeyKind
+  /** As the text says; a token of the kind `agent` reads as a token. */
+  readonly kind: TextKind
   /** The public part, by which the key is found. */
   readonly keyId: string
   /** The whole key; never stored. */
@@ -19,7 +21,7 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const idLength = 16
 const secretLength = 32
 const checksumLength = 6
-const words: Record<KeyKind, string> = { api_key: "api", token: "token", session: "session" }
+const words: Record<TextKind, string> = { api_key: "api", token: "token", session: "session" }
 
 const pattern = /^mr_(api|token|session)_([0-9A-Za-z]{16})_[0-9A-Za-z]{32}([0-9A-Za-z]{6})$/
 
@@ -27,8 +29,8 @@ export const keyFormat = "mr_api_<16 base62 characters>_<32 base62 characters><6
 
 export function generateKey(kind: KeyKind): KeyText {
   const keyId = randomBase62(idLength)
-  const body = `mr_${words[kind]}_${keyId}_${randomBase62(secretLength)}`
-  return { kind, keyId, text: body + checksumOf(body) }
+  const body = `${prefixOf(kind, keyId)}_${randomBase62(secretLength)}`
+  return { kind: textKind(kind), keyId, text: body + checksumOf(body) }
 }
 
 /** `malformed`: not a key of this service; `mistyped`: shaped like one, but its checksum says that a character is wrong. */
@@ -39,6 +41,11 @@ export function parseKey(text: string): KeyText | "malformed" | "mistyped" {
   return { kind: word === "api" ? "api_key" : (word as "token" | "session"), keyId, text }
 }
 
+/** Returns the kind that the text of a key shows. */
+export function textKind(kind: KeyKind): TextKind {
+  return kind === "agent" ? "token" : kind
+}
+
 /** What is kept of a key, in hex. A plain hash does: the secret has 190 random bits, there is nothing to guess. */
 export function hashKey(text: string): string {
   return createHash("sha256").update(text).digest("hex")
@@ -46,7 +53,7 @@ export function hashKey(text: string): string {
 
 /** The part of a key that may be shown: enough to recognise it by. */
 export function prefixOf(kind: KeyKind, keyId: string): string {
-  return `mr_${words[kind]}_${keyId}`
+  return `mr_${words[textKind(kind)]}_${keyId}`
 }
 
 function checksumOf(body: string): string {

@@ -78,7 +78,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
     mint(work, organization, wanted, given = generateKey(wanted.kind)) {
       const stored: StoredKey = {
         id: ids.uuid(),
-        kind: given.kind,
+        kind: wanted.kind,
         key_id: given.keyId,
         hash: hashKey(given.text),
         name: wanted.name,

@@ -2,7 +2,7 @@
 // the cached key, so a revocation is effective before its answer.
 import { AppError, allKeys, type CacheInvalidation, type Caller, type Clock, type Store, sameBytes } from "#core"
 import { type Authenticator, type Credentials, credentialsTopic, GenerationCache } from "#core/engine"
-import { hashKey, type KeyText, type LastUse, parseKey, type UserSession, type UserSessions } from "../identity/index.ts"
+import { hashKey, type KeyText, type LastUse, parseKey, textKind, type UserSession, type UserSessions } from "../identity/index.ts"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { type KnownKey, linkOf, managerOf, named, personalReach, reach } from "./reach.ts"
@@ -44,7 +44,7 @@ export function createAuthenticator({
   async function prove(text: KeyText): Promise<KnownKey> {
     const found = await find(text.keyId)
     const same = sameBytes(hashKey(text.text), found?.key.hash ?? noHash)
-    if (!found || !same || found.key.kind !== text.kind) {
+    if (!found || !same || textKind(found.key.kind) !== text.kind) {
       throw unauthenticated("unknown_credential", "This key is unknown. Create one with POST /v1/api-keys, or ask an admin.")
     }
     refuseEnded(found.key)
@@ -68,6 +68,12 @@ export function createAuthenticator({
     const now = await find(found.key.key_id)
     if (now && !isIdle(now.key)) return now
     throw unauthenticated("credential_expired", "Nothing was done with this session for too long; sign in again.")
+  }
+
+  /** Kind of the key that opened a session. */
+  async function openerOf({ signed_in_with }: StoredKey): Promise<Pick<Caller["credential"], "opened_with">> {
+    const kind = signed_in_with === undefined ? undefined : (await find(signed_in_with))?.key.kind
+    return kind === undefined || kind === "session" ? {} : { opened_with: kind }
   }
 
   const isIdle = (key: StoredKey) => clock.now() - use.last(key) >= idleMs
@@ -124,7 +130,7 @@ export function createAuthenticator({
       ...(link ? { link } : {}),
       // Every key may ask who it is.
       scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
-      credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at },
+      credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at, ...(await openerOf(key)) },
       user: user && { id: user.id, email: user.email, staff: user.staff },
       surface: credentials.surface,
       requestId: credentials.requestId,

@@ -115,7 +115,7 @@ export const removeSuppression = defineOperation({
   summary: "Remove an entry from the suppression list, so that its address is written to again.",
   description: "Other entries of the address stay. Who unsubscribed or complained is to be written to again only where they ask for it.",
   http: { method: "DELETE", path: `${path}/{id}` },
-  access: { scope: "suppressions:write", role: "admin" },
+  access: { scope: "suppressions:write", role: "admin", closedToAgents: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({ id: Uuid }),
   output: z.object({ id: Uuid, removed: z.literal(true) }),

@@ -37,8 +37,8 @@ export const reasons = defineReasons({
   },
   for_persons: {
     code: "permission_denied",
-    summary: "A service's own key may not let callers decide in place of persons.",
-    remedy: "Use the key of a user.",
+    summary: "Only a person may let agents and services decide in place of persons.",
+    remedy: "Sign in, or use a key of a user by REST or command.",
     details: { fields: FieldProblems },
   },
   unknown_template_phase: {

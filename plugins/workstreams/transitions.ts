@@ -118,7 +118,7 @@ export const submissionMachine = defineStateMachine({
   ],
 })
 
-const byDecider = "a person decides (the key of a user), or the workstream is `autonomous`"
+const byDecider = "a person decides (signed in, or by a key of a user over REST), or the workstream is `autonomous`"
 
 export const adoptionMachine = defineStateMachine({
   name: "adoption of a result",

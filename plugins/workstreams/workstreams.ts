@@ -7,6 +7,7 @@ import {
   changesOf,
   type FieldsOf,
   type Ids,
+  isPerson,
   isUuid,
   type Json,
   type Live,
@@ -175,9 +176,19 @@ export function actorOf({ user, credential }: Caller): Actor {
   return user ? { actor_id: user.id, actor_type: "user" } : { actor_id: credential.id, actor_type: "credential" }
 }
 
-/** Whether the caller may decide what persons decide. */
-export function mayDecide({ user }: Pick<Caller, "user">, { autonomy_mode }: StoredWorkstream): boolean {
-  return user !== undefined || autonomy_mode === "autonomous"
+/** Returns true if the caller may decide what persons decide. */
+export function mayDecide(caller: Caller, { autonomy_mode }: StoredWorkstream): boolean {
+  return isPerson(caller) || autonomy_mode === "autonomous"
+}
+
+/** Agents and services cannot allow themselves to decide in place of persons. */
+export function requirePerson(caller: Caller, mode: StoredWorkstream["autonomy_mode"] | undefined): void {
+  if (mode !== "autonomous" || isPerson(caller)) return
+  const message = "only a person sets autonomous: sign in, or use a key of a user by REST or command"
+  throw new AppError("permission_denied", `autonomy_mode: ${message}.`, {
+    reason: "for_persons",
+    fields: [{ path: "autonomy_mode", message }],
+  })
 }
 
 export function followerOf({ user, credential }: Caller): string {

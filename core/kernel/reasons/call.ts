@@ -201,6 +201,11 @@ export const callReasons = defineReasons({
       slug: z.string().optional().describe("Its slug."),
     },
   },
+  closed_to_agents: {
+    code: "permission_denied",
+    summary: "An agent may not do this: a token of the kind `agent`, an MCP client or a heartbeat.",
+    remedy: "Ask a person to do it.",
+  },
   role_too_low: {
     code: "permission_denied",
     summary: "The role may not do this.",

@@ -1,6 +1,7 @@
 // Whether a caller may call an operation: the scope of a scoped token, the role, staff. A refusal says what is needed.
 import type { Caller } from "../../contract/caller.ts"
 import { roleAtLeast } from "../../contract/caller.ts"
+import { callerKind } from "../../contract/caller-kind.ts"
 import type { Access } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 
@@ -26,6 +27,10 @@ export function authorise(access: Access, caller: Caller, what: string): void {
       role: caller.role,
     })
   }
+  if (lack === "agent") {
+    const message = `${what} is closed to agents: tokens of the kind "agent", MCP clients and heartbeats. Ask a person to call it.`
+    throw new AppError("permission_denied", message, { reason: "closed_to_agents" })
+  }
   if (lack === "staff") throw new AppError("permission_denied", `${what} is for staff only.`, { reason: "staff_only" })
   if (access.freshSignIn) requireFreshSignIn(caller, what)
 }
@@ -38,8 +43,10 @@ export function requireFreshSignIn({ signIn }: Pick<Caller, "signIn">, what: str
   })
 }
 
-function lackOf(access: Access, { scopes, role, user }: Caller): "scope" | "role" | "staff" | undefined {
+function lackOf(access: Access, caller: Caller): "scope" | "role" | "agent" | "staff" | undefined {
+  const { scopes, role, user } = caller
   if (scopes && !scopes.has(access.scope)) return "scope"
   if (!roleAtLeast(role, access.role)) return "role"
+  if (access.closedToAgents && callerKind(caller) === "agent") return "agent"
   return access.staff && !user?.staff ? "staff" : undefined
 }

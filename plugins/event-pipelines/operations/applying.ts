@@ -1,6 +1,6 @@
 // Pipelines from a repository: what applying a set of documents would do, and doing it, in one commit.
 import { z } from "zod"
-import { type Caller, defineOperation, isAgent, roleAtLeast, Store } from "#core"
+import { type Caller, callerKind, defineOperation, roleAtLeast, Store } from "#core"
 import { PipelineEngine } from "#core/engine"
 import { changedMeanwhile, rehearse, stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
@@ -39,7 +39,7 @@ export const planPipelines = defineOperation({
   inject,
   async handle({ input, caller, deps }) {
     const planned = await plan({ ...whose(caller), ...input }, { ...deps, secrets: deps.pipelines.secrets })
-    return shown(await rehearse({ organization: caller.organization, byAgent: isAgent(caller) }, planned, deps.pipelines))
+    return shown(await rehearse({ organization: caller.organization, byAgent: callerKind(caller) === "agent" }, planned, deps.pipelines))
   },
 })
 
@@ -64,7 +64,11 @@ export const applyPipelines = defineOperation({
   inject,
   async handle({ input: { force, ...documents }, caller, deps, work }) {
     const planned = await plan({ ...whose(caller), ...documents }, { ...deps, secrets: deps.pipelines.secrets })
-    const warnings = await stagePlan({ organization: caller.organization, planned, force, byAgent: isAgent(caller) }, deps.pipelines, work)
+    const warnings = await stagePlan(
+      { organization: caller.organization, planned, force, byAgent: callerKind(caller) === "agent" },
+      deps.pipelines,
+      work,
+    )
     const { changes } = shown(planned)
     return { changes: changes.map((change) => ({ ...change, warnings: warnings.get(change.slug) ?? change.warnings })), blocked: false }
   },

@@ -1,6 +1,6 @@
 // Create, read, change and list event pipelines (specification 4.18).
 import { z } from "zod"
-import { AnyJson, AppError, defineOperation, isAgent, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
+import { AnyJson, AppError, callerKind, defineOperation, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { requirePersonToEnable } from "../reserved.ts"
@@ -51,7 +51,7 @@ export const createPipeline = defineOperation({
   inject,
   async handle({ input: { force, ...input }, caller, deps, work }) {
     const saved = await deps.pipelines.create(caller.organization, PipelineDocument.parse(input), work, null, undefined, {
-      byAgent: isAgent(caller),
+      byAgent: callerKind(caller) === "agent",
       force,
     })
     const { record, created_datasets, warnings, secret } = saved
@@ -95,7 +95,7 @@ export const updatePipeline = defineOperation({
       work,
       expected_revision,
       undefined,
-      { byAgent: isAgent(caller), force },
+      { byAgent: callerKind(caller) === "agent", force },
     )
     return { ...toWire(record, deps.pipelines.publicUrl), created_datasets, warnings }
   },
@@ -173,7 +173,7 @@ export const rotateSecret = defineOperation({
     const { record, secret } = await deps.pipelines.rotateSecret(
       caller.organization.id,
       input.slug,
-      { ...input, byAgent: isAgent(caller) },
+      { ...input, byAgent: callerKind(caller) === "agent" },
       work,
     )
     return { ...toWire(record, deps.pipelines.publicUrl), ...(secret === undefined ? {} : { secret }) }

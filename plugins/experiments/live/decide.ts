@@ -1,11 +1,22 @@
 // A decision: what was chosen and why, with what was known at that moment, so that nobody need wonder later. It is one commit:
 // the live evidence, a check that sums it up, the decision, and the page's weights where the chosen variant is to have them.
 import { createHash } from "node:crypto"
-import { AppError, type Caller, type Clock, derivedUuid, type Json, type Scheduler, type Store, timestamp, type UnitOfWork } from "#core"
+import {
+  AppError,
+  type Caller,
+  type Clock,
+  derivedUuid,
+  isPerson,
+  type Json,
+  type Scheduler,
+  type Store,
+  timestamp,
+  type UnitOfWork,
+} from "#core"
 import type { Pages } from "../../pages/index.ts"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
 import { type Experiments, requireStatus, requireVariant } from "../experiments.ts"
-import { humanJudge, type Ledger, shownObservation } from "../ledger.ts"
+import { judgeOf, type Ledger, shownObservation } from "../ledger.ts"
 import { isBehind } from "./evidence.ts"
 import { allTo, changeWeights } from "./page-weights.ts"
 import { stoppingReport } from "./plan.ts"
@@ -58,7 +69,7 @@ export async function decide(
 ) {
   const { clock, experiments, ledger, live } = deps
   const organization = caller.organization.id
-  const judge_slug = humanJudge(personOf(caller))
+  const judge_slug = personJudge(caller)
   requireStatus(experiment, ["running"], "A decision")
   if (choice.variantKey !== undefined) requireVariant(experiment, choice.variantKey)
   const now = clock.now()
@@ -105,10 +116,11 @@ function decisionId({ id }: StoredExperiment): string {
   return derivedUuid("decision", id)
 }
 
-/** Throws `failed_precondition` for a service principal: someone is to answer for a decision. */
-function personOf({ user }: Caller): { readonly id: string } {
-  if (user) return user
-  throw new AppError("failed_precondition", "A decision is a person's: call with a key that a user made.", {
+/** Throws `failed_precondition` for an agent or a service: a person answers for a decision. */
+function personJudge(caller: Caller): string {
+  const judge = isPerson(caller) ? judgeOf(caller) : undefined
+  if (judge !== undefined) return judge
+  throw new AppError("failed_precondition", "A person decides an experiment: sign in, or use a key of a user by REST or command.", {
     reason: "decision_needs_user",
   })
 }

@@ -44,6 +44,7 @@ export const decideExperiment = defineOperation({
       },
     },
   ],
+  mcp: { absent: "A person decides an experiment." },
   inject: {
     store: Store,
     clock: Clock,

@@ -4,7 +4,7 @@ import { AppError, type Caller, defineList, defineOperation, resultOf, Store, Uu
 import { Buckets } from "../../buckets/index.ts"
 import { ObservationCollection, observationKinds } from "../collections.ts"
 import { Experiments, requireVariant } from "../experiments.ts"
-import { humanJudge, Ledger, shownObservation } from "../ledger.ts"
+import { judgeOf, Ledger, shownObservation } from "../ledger.ts"
 import { bySlug, ObservationResource, VariantKey } from "../resource.ts"
 
 const Reason = z.string().min(1).max(10_000)
@@ -81,7 +81,7 @@ export const correctObservation = defineOperation({
       variant_key,
       other_variant_key,
       run_id,
-      judge_slug: humanJudge(userOf(caller)),
+      judge_slug: requireJudge(caller),
       reason: input.reason,
       details,
     }
@@ -124,7 +124,7 @@ export const recordFeedback = defineOperation({
   inject: { experiments: Experiments, ledger: Ledger, buckets: Buckets },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
-    const judge_slug = humanJudge(userOf(caller))
+    const judge_slug = requireJudge(caller)
     const items = []
     for (const [place, { experiment_slug, variant_key, feedback, image_bucket_key }] of input.items.entries()) {
       const experiment = await deps.experiments.require(organization, experiment_slug)
@@ -138,10 +138,11 @@ export const recordFeedback = defineOperation({
   },
 })
 
-/** Throws `failed_precondition` for a service principal, which is nobody. */
-function userOf({ user }: Caller): { readonly id: string } {
-  if (user) return user
-  throw new AppError("failed_precondition", "What a person says needs a person: call with a key that a user made.", {
+/** Throws `failed_precondition` for a service. */
+function requireJudge(caller: Caller): string {
+  const judge = judgeOf(caller)
+  if (judge !== undefined) return judge
+  throw new AppError("failed_precondition", "Feedback needs a person or an agent: sign in, or use a key of a user.", {
     reason: "feedback_needs_user",
   })
 }

@@ -1,6 +1,6 @@
 // POST /v1/integrations-connect (specification 4.4).
 import { z } from "zod"
-import { Clock, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
+import { Clock, callerKind, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
 import { Organizations } from "../../organizations/index.ts"
 import { BrokerToken } from "../broker/broker.ts"
 import { connect } from "../connect.ts"
@@ -79,7 +79,7 @@ export const connectIntegration = defineOperation({
   },
   async handle({ input, caller, deps, work }) {
     // Cleared by the surface already; a second lock, since lending is a decision of people.
-    const managed_access = caller.surface === "mcp" ? undefined : input.managed_access
+    const managed_access = callerKind(caller) === "agent" ? undefined : input.managed_access
     await requireConnecting(caller, deps.organizations)
     requireRightTo(caller, "connect", { shares: input.share_with_org, lends: managed_access === "managed_organizations" })
     const { connection, connectUrl, rotated } = await connect(deps, caller, work, { ...input, managed_access })

@@ -1,6 +1,6 @@
 // PATCH /v1/integrations/{id}: its name, and who may use it. The slug stays, since pipelines name it.
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Name, requireRevision, resultOf, SlugOrId, Store, stageRevision } from "#core"
+import { AppError, Clock, callerKind, defineOperation, Name, requireRevision, resultOf, SlugOrId, Store, stageRevision } from "#core"
 import { requireRightTo } from "../connect-rights.ts"
 import { Connections, ConnectionView, managedAccess, viewOf } from "../connections.ts"
 import { visibleConnection } from "./one.ts"
@@ -33,7 +33,7 @@ export const updateIntegration = defineOperation({
   async handle({ input, caller, deps, work }) {
     const { id: ref, expected_revision, name, share_with_org } = input
     // Cleared by the surface already; a second lock, since lending is a decision of people.
-    const managed_access = caller.surface === "mcp" ? undefined : input.managed_access
+    const managed_access = callerKind(caller) === "agent" ? undefined : input.managed_access
     const connection = await visibleConnection(deps.store, caller, ref)
     requireRightTo(caller, "change", { connection, shares: share_with_org, lends: managed_access === "managed_organizations" })
     requireRevision("integration", connection.revision, expected_revision)

@@ -1,6 +1,6 @@
 // Making, listing and revoking keys.
 import { z } from "zod"
-import { AppError, type Caller, Clock, defineList, defineOperation, Name, resultOf, roleAtLeast, Timestamp, Uuid } from "#core"
+import { AppError, type Caller, Clock, callerKind, defineList, defineOperation, Name, resultOf, roleAtLeast, Timestamp, Uuid } from "#core"
 import { Declarations, type FieldProblem, nearest, Operations, roles } from "#core/engine"
 import { prefixOf } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
@@ -15,7 +15,9 @@ const Scope = z
 const ApiKey = z.object({
   id: Uuid,
   prefix: z.string().describe("Prefix of the key, to recognize it."),
-  kind: z.enum(["api_key", "token", "session"]).describe("`session`: of a browser that has signed in."),
+  kind: z
+    .enum(["api_key", "token", "agent", "session"])
+    .describe("`agent`: token of an agent; `session`: of a browser that has signed in."),
   name: z.string(),
   role: z.enum(roles),
   scopes: z.array(z.string()).nullable().describe("Scopes of a token; null: everything that the role allows."),
@@ -30,7 +32,10 @@ const ApiKey = z.object({
 
 const CreateInput = z.strictObject({
   name: Name,
-  kind: z.enum(["api_key", "token"]).default("api_key").describe("`token`: limited to `scopes`."),
+  kind: z
+    .enum(["api_key", "token", "agent"])
+    .default("api_key")
+    .describe("`token`: limited to `scopes`; `agent`: a token whose calls are those of an agent, over REST too."),
   role: z.enum(roles).default("member").describe("Role of the key; at most the caller's."),
   scopes: z
     .array(Scope)
@@ -58,7 +63,9 @@ export const createKey = defineOperation({
   examples: [
     { input: { name: "Website" } },
     { title: "A token that reads datasets", input: { name: "Reports", kind: "token", scopes: ["datasets:read"] } },
+    { title: "A token of an agent", input: { name: "Lead scorer", kind: "agent", scopes: ["mcp", "leads:read"] } },
   ],
+  mcp: { absent: "An agent must not make the keys of persons and services." },
   secretOutput: ["secret"],
   inject: { keys: ApiKeys, organizations: Organizations, members: MembersToken, clock: Clock, declared: Declarations },
   async handle({ input, caller, deps, work }) {
@@ -134,6 +141,10 @@ function refuseMore(input: CreateInput, caller: Caller): void {
       reason: "role_too_low",
     })
   }
+  if (input.kind !== "agent" && callerKind(caller) === "agent") {
+    const message = `kind: an agent can create only tokens of the kind "agent", not "${input.kind}".`
+    throw new AppError("permission_denied", message, { reason: "closed_to_agents" })
+  }
   const own = caller.scopes
   if (!own) return
   const beyond = input.scopes?.filter((scope) => !own.has(scope)) ?? []
@@ -147,9 +158,10 @@ function refuseMore(input: CreateInput, caller: Caller): void {
 }
 
 function refuseSenseless(input: CreateInput, now: number): void {
-  if (input.kind === "token" && !input.scopes) refuse({ path: "scopes", message: "a token needs at least one, such as datasets:read" })
-  if (input.kind === "api_key" && input.scopes) refuse({ path: "scopes", message: 'only a token has scopes; set kind to "token"' })
-  if (input.kind === "token" && input.manager) refuse({ path: "manager", message: "only an API key can be a manager key" })
+  const isToken = input.kind !== "api_key"
+  if (isToken && !input.scopes) refuse({ path: "scopes", message: "a token needs at least one, such as datasets:read" })
+  if (!isToken && input.scopes) refuse({ path: "scopes", message: 'only a token has scopes; set kind to "token" or "agent"' })
+  if (isToken && input.manager) refuse({ path: "manager", message: "only an API key can be a manager key" })
   if (input.expires_at && Date.parse(input.expires_at) <= now)
     refuse({ path: "expires_at", message: `${input.expires_at} is in the past; give a future time` })
 }

@@ -1,6 +1,6 @@
 // Decisions of a workstream: proposed, authorized or not, carried out, and superseded by later ones.
 import { z } from "zod"
-import { AppError, type Caller, defineList, defineOperation, nextState, resultOf, Store, type UnitOfWork, Uuid } from "#core"
+import { AppError, type Caller, defineList, defineOperation, isPerson, nextState, resultOf, Store, type UnitOfWork, Uuid } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { PartCollection, type StoredDecision, type StoredWorkstream } from "../collections.ts"
 import { decisionExecutionMachine, decisionMachine, namesOf, outcomeMachine } from "../transitions.ts"
@@ -28,6 +28,8 @@ const proposed = {
   given: { ...madeWorkstream, decision: { operation: "workstreams.propose_decision", input: proposal } },
   input: { ...ofThatWorkstream, decision: resultOf("decision.slug") },
 }
+/** Agents decide in an autonomous workstream too. */
+const autonomous = { operation: "workstreams.create", input: { title: "Autumn launch", autonomy_mode: "autonomous" } }
 
 export const proposeDecision = defineOperation({
   name: "workstreams.propose_decision",
@@ -148,7 +150,12 @@ export const moveDecision = defineOperation({
   }),
   output: DecisionResource,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
-  examples: [{ ...proposed, input: { ...proposed.input, event: "authorize", rationale: "Agreed." } }],
+  examples: [
+    {
+      given: { ...proposed.given, workstream: autonomous },
+      input: { ...proposed.input, event: "authorize", rationale: "Agreed." },
+    },
+  ],
   inject: { store: Store, workstreams: WorkstreamsToken, gatekeeper: Gatekeeper },
   async handle({ input: { slug, decision: ref, event, rationale, outcome_label }, caller, deps, work }) {
     const organization = caller.organization.id
@@ -233,8 +240,8 @@ async function isGranted(gatekeeper: Gatekeeper, organization: string, { approva
   }
 }
 
-function deciderOf({ user }: Caller): Pick<StoredDecision, "decided_by_user_id" | "decider_kind"> {
-  return { decided_by_user_id: user?.id ?? null, decider_kind: user ? "person" : "agent" }
+function deciderOf(caller: Caller): Pick<StoredDecision, "decided_by_user_id" | "decider_kind"> {
+  return { decided_by_user_id: caller.user?.id ?? null, decider_kind: isPerson(caller) ? "person" : "agent" }
 }
 
 function isOf<E extends string>(events: readonly E[], event: string): event is E {

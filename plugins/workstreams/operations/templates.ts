@@ -19,6 +19,7 @@ import {
 } from "#core"
 import { autonomyModes, type StoredTemplate, TemplateCollection } from "../collections.ts"
 import { requireSound, TemplatesToken } from "../templates.ts"
+import { requirePerson } from "../workstreams.ts"
 import { ExpectedRevision, PartSlug, ShortWords, Words } from "./resource.ts"
 import { workstreamFields } from "./workstreams.ts"
 
@@ -76,7 +77,7 @@ export const createTemplate = defineOperation({
     assignments: fields.assignments.default([]),
   }),
   output: Template,
-  errors: ["invalid_argument", "already_exists"],
+  errors: ["invalid_argument", "already_exists", "permission_denied"],
   examples: [
     {
       input: {
@@ -89,6 +90,7 @@ export const createTemplate = defineOperation({
   inject: { ids: Ids, clock: Clock, templates: TemplatesToken },
   async handle({ input: { slug, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
+    requirePerson(caller, given.autonomy_mode)
     requireSound(given)
     const isTaken = (one: string) => deps.templates.isTaken(organization, one)
     if (slug !== undefined && (await isTaken(slug))) throw slugTaken(`A template has the slug "${slug}" already; take another.`)
@@ -150,11 +152,12 @@ export const updateTemplate = defineOperation({
     expected_revision: ExpectedRevision,
   }),
   output: Template,
-  errors: ["invalid_argument", "not_found", "aborted"],
+  errors: ["invalid_argument", "not_found", "aborted", "permission_denied"],
   examples: [{ ...made, input: { ...made.input, title: "Launch of a campaign", expected_revision: 1 } }],
   inject: { clock: Clock, templates: TemplatesToken },
   async handle({ input: { slug, expected_revision, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
+    requirePerson(caller, given.autonomy_mode)
     const template = await deps.templates.require(organization, slug)
     requireRevision("template", template.revision, expected_revision)
     const updated = stageRevision(work.in(TemplateCollection, organization), template, given, deps.clock.now())

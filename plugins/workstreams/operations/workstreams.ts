@@ -2,7 +2,6 @@
 import { z } from "zod"
 import {
   AppError,
-  type Caller,
   defineList,
   defineOperation,
   type FieldsOf,
@@ -23,7 +22,7 @@ import { createWorkstream } from "../create.ts"
 import { ReadModel, shownWhole, wholeOf } from "../read-model.ts"
 import { TemplatesToken } from "../templates.ts"
 import { type EventOf, namesOf, workstreamMachine } from "../transitions.ts"
-import { actorOf, type Workstreams, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, requirePerson, type Workstreams, WorkstreamsToken } from "../workstreams.ts"
 import {
   bySlug,
   ExpectedRevision,
@@ -245,16 +244,6 @@ async function move(
   const body = `${event}: ${workstream.status} → ${status}.${reason === "" ? "" : ` ${reason}`}`
   const moved = workstreams.update(work, organization, workstream, change, { actor, event: "moved", body, data: { status } })
   return await wholeOf(store, organization, moved.workstream, [moved.event])
-}
-
-/** A service principal cannot allow itself to decide in place of persons. */
-function requirePerson({ user }: Caller, mode: StoredWorkstream["autonomy_mode"] | undefined): void {
-  if (mode !== "autonomous" || user) return
-  const message = "autonomous is set by persons (the key of a user), not by a service's own key"
-  throw new AppError("permission_denied", `autonomy_mode: ${message}.`, {
-    reason: "for_persons",
-    fields: [{ path: "autonomy_mode", message }],
-  })
 }
 
 function titleMissing(): AppError {

@@ -28,7 +28,7 @@ describe("pipelines that agents change", () => {
     host = await testHost()
     token = await host.get(UnitsOfWork).run((work) => {
       const scopes = ["event_pipelines:write", "event_pipelines:read", "event_pipelines:send", "mcp"]
-      const wanted = { name: "Agent", kind: "token", role: "admin", scopes, manager: false, user: null } as const
+      const wanted = { name: "Agent", kind: "agent", role: "admin", scopes, manager: false, user: null } as const
       return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
     })
   })
