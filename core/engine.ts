@@ -14,12 +14,22 @@ export {
   sessionCookie,
   sessionCookieOf,
 } from "./contract/caller.ts"
+export { decidingRight } from "./contract/caller-kind.ts"
 export { channelPattern, type HistoryArgs, isReservedChannel, type PastMessage } from "./contract/channel.ts"
 export type { CollectionSpec } from "./contract/collection.ts"
 export { Declarations } from "./contract/declarations.ts"
 export { type DeclaredGate, declaredGates } from "./contract/declared-gates.ts"
 export { PageEnvelope } from "./contract/envelope.ts"
-export { type Decision, type Failure, type FiledApproval, Gatekeeper, type HeldWork, type Receipt, risks } from "./contract/gate.ts"
+export {
+  type Decision,
+  type Failure,
+  type FiledApproval,
+  Gatekeeper,
+  type HeldWork,
+  type Receipt,
+  requesterOf,
+  risks,
+} from "./contract/gate.ts"
 export { importedAtStart } from "./contract/imported-at-start.ts"
 export { Jobs, sealContext as jobSealContext } from "./contract/job.ts"
 export type { CrossDocumentRule, LintedDocument } from "./contract/lint-rule.ts"

@@ -2,7 +2,7 @@
 // with one. Which gates hold in an organization is its own choice; the plugin that fills `Gatekeeper` keeps what waits.
 import { token } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
-import type { Role, Surface } from "./caller.ts"
+import type { Caller, Role, Surface } from "./caller.ts"
 import type { Json } from "./collection.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
@@ -42,7 +42,14 @@ export interface Requester {
   /** Null where a pipeline or the service itself asks. */
   readonly credential_id: string | null
   readonly user_id: string | null
+  /** The managing organization that the credential depends on. Absent in older approvals. */
+  readonly manager_id?: string | null
   readonly surface: Surface
+}
+
+/** Returns the caller as the one who asks for approval. */
+export function requesterOf({ credential, user, link, surface }: Caller): Requester {
+  return { credential_id: credential.id, user_id: user?.id ?? null, manager_id: link?.manager_id ?? null, surface }
 }
 
 /** What waits for a decision. */

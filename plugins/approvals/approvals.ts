@@ -138,24 +138,12 @@ export class Approvals implements Gatekeeper {
     const asked = requester.credential_id
     if (asked === null) return undefined
     const principal = await principals.find(organization, asked)
-    if (!principal) return await apiKeys.standing(organization, asked)
+    if (!principal) return await apiKeys.standing(organization, { ...requester, credential_id: asked })
     if (!principal.mayCall(subject.name))
       return { role: undefined, lost: `The heartbeat that asked for it may not call ${subject.name} any longer.` }
-    const maker = principal.maker && (await apiKeys.standing(organization, principal.maker.credential_id))
+    const maker = principal.maker && (await apiKeys.standing(organization, principal.maker))
     if (!maker || (maker.role !== undefined && roleAtLeast(maker.role, principal.role))) return { role: principal.role }
     return maker
-  }
-
-  /** Returns true if the decider asked: with the same credential or one made with it, as the same member, or by a heartbeat. */
-  async isOwn(organization: string, { requester }: StoredApproval, decider: { credential: string; user: string | null }): Promise<boolean> {
-    const { apiKeys, principals } = this.#services
-    const asked = requester.credential_id
-    const principal = asked === null ? undefined : await principals.find(organization, asked)
-    for (const { credential_id, user_id } of principal?.authors ?? [requester]) {
-      if (user_id !== null && user_id === decider.user) return true
-      if (credential_id !== null && (await apiKeys.stemsFrom(organization, decider.credential, credential_id))) return true
-    }
-    return false
   }
 
   async done(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void> {

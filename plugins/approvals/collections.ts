@@ -12,7 +12,7 @@ export interface StoredApproval extends Document {
   subject: { kind: "operation" | "step" | "job"; name: string }
   what: string
   why: string
-  requester: { credential_id: string | null; user_id: string | null; surface: string }
+  requester: { credential_id: string | null; user_id: string | null; manager_id?: string | null; surface: string }
   /** As people see it: what is named like a secret is redacted. */
   input: Json
   /** Values that are redacted. Absent in older approvals. */

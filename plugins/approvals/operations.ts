@@ -2,8 +2,10 @@
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { Actions, Declarations, fieldProblems, Jobs, literalConfig, Operations, risks } from "#core/engine"
+import { ApiKeys, Organizations, Principals } from "../organizations/index.ts"
 import { ApprovalsToken } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
+import { requireDecider } from "./deciders.ts"
 import { restored } from "./restore.ts"
 import { refuseHalves } from "./storable.ts"
 
@@ -133,7 +135,7 @@ export const decideApproval = defineOperation({
   name: "approvals.decide",
   summary: "Approve, reject or edit what waits.",
   description:
-    "Never by who asked: neither by the credential, nor by another of the same member, nor by an author of the heartbeat that asked. What is approved is carried out exactly as `digest` says, once, as a job. `edit` approves another `input` in place of the one that was asked for; values shown as [redacted] keep what they were.",
+    "A person decides: in a session, or by an API key of a user. Credentials of one root, user or manager never decide for each other. A session that a person began also decides requests of its own user, unless the organization requires a second person. What is approved is carried out exactly as `digest` says, once, as a job. `edit` approves another `input` in place of the one that was asked for; values shown as [redacted] keep what they were.",
   http: { method: "POST", path: "/v1/approvals/{id}/decide" },
   access: { scope: "approvals:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },
@@ -154,18 +156,14 @@ export const decideApproval = defineOperation({
   examples: [{ ...thatOne, input: { ...thatOne.input, decision: "approve", note: "Go ahead." } }],
   mcp: { absent: "An agent must not approve the calls of agents." },
   auditSize: ["input"],
-  inject: { approvals: ApprovalsToken, declarations: Declarations },
+  inject: { approvals: ApprovalsToken, declarations: Declarations, apiKeys: ApiKeys, principals: Principals, organizations: Organizations },
   async handle({ input: { id, decision, note, digest, input }, caller, deps, work }) {
     const organization = caller.organization.id
     const { approvals, declarations } = deps
     const approval = await approvals.require(organization, id)
-    if (await approvals.isOwn(organization, approval, { credential: caller.credential.id, user: caller.user?.id ?? null }))
-      throw new AppError("permission_denied", "The one who asked cannot decide, with any key or one made with it; another admin has to.", {
-        reason: "own_request",
-      })
+    await requireDecider(deps, approval, caller)
     const state = approvals.stateOf(approval)
-    if (state !== "pending")
-      throw new AppError("failed_precondition", `The approval is ${state}, not pending.`, { reason: "already_decided" })
+    if (state !== "pending") throw alreadyDecided(`The approval is ${state}, not pending.`)
     if (digest !== undefined && digest !== approval.digest)
       throw fieldRefused("digest", "is not that of the input that waits; read the approval again")
     if ((decision === "edit") !== (input !== undefined))
@@ -179,9 +177,14 @@ export const decideApproval = defineOperation({
       approvals.decide(work, organization, approval, { by, note, state: decision === "reject" ? "rejected" : "approved", ...edited }),
     )
   },
-  // Another decision came first; the second attempt finds it.
-  onConflict: ({ error }) => Promise.resolve(error),
+  // Another decision was committed first. This node may not read that decision yet.
+  onConflict: async ({ error }) =>
+    error.details["collection"] === ApprovalCollection.name ? alreadyDecided("Another decision came first.") : error,
 })
+
+function alreadyDecided(message: string): AppError {
+  return new AppError("failed_precondition", message, { reason: "already_decided" })
+}
 
 const shownDecided = (approval: StoredApproval) => shown(approval, approval.state)
 

@@ -14,10 +14,15 @@ export const reasons = defineReasons({
     summary: "No loaded plugin declares the operation, action or job that waits, so an edited input cannot be checked.",
     remedy: "Load its plugin again, or reject what waits.",
   },
+  decider_not_a_person: {
+    code: "permission_denied",
+    summary: "Tokens, agents and services do not decide.",
+    remedy: "Sign in, or use an API key of a user.",
+  },
   own_request: {
     code: "permission_denied",
-    summary: "The one who asked may not decide, with any of their keys or a key made with one.",
-    remedy: "Let another admin decide.",
+    summary: "The request and the decider have one root, user or manager, or the organization requires a second person.",
+    remedy: "Let another admin decide. In an organization with one admin, sign in by email code or passkey and decide.",
   },
 })
 

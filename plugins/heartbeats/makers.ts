@@ -24,9 +24,12 @@ type Made = Pick<StoredHeartbeat, "made_by" | "authors">
 
 /** Returns the fields of a heartbeat for which the caller answers from now on. A session counts as the key that signed in. */
 export async function madeBy(keys: ApiKeys, caller: Caller, { authors = [] }: Made = {}): Promise<Made> {
-  const credential_id = await keys.keyBehind(caller.organization.id, caller.credential.id)
+  // A person outlives the session.
+  const person = caller.signIn && caller.user?.id
+  const credential_id = person ?? (await keys.keyBehind(caller.organization.id, caller.credential.id))
   if (credential_id === undefined) return { made_by: null, authors: [...authors] }
-  const maker: Author = { credential_id, user_id: caller.user?.id ?? null }
+  const manager = caller.link ? { manager_id: caller.link.manager_id } : {}
+  const maker: Author = { credential_id, user_id: caller.user?.id ?? null, ...manager }
   const others = authors.filter((one) => one.credential_id !== credential_id)
   return { made_by: maker, authors: [...others, maker].slice(-maxAuthors) }
 }
@@ -61,7 +64,7 @@ export async function standingOf(
   { role, made_by }: StoredHeartbeat,
 ): Promise<{ readonly role: HeartbeatRole } | { readonly role: undefined; readonly lost: string }> {
   if (!made_by) return { role }
-  const standing = await keys.standing(organization, made_by.credential_id)
+  const standing = await keys.standing(organization, made_by)
   if (standing.role === undefined) return standing
   if (!roleAtLeast(standing.role, "member")) return { role: undefined, lost: `Its maker is only ${standing.role} now.` }
   return { role: standing.role === "owner" || roleAtLeast(standing.role, role) ? role : standing.role }

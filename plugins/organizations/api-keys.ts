@@ -5,6 +5,8 @@ import { credentialsTopic, type Role } from "#core/engine"
 import { generateKey, hashKey, type KeyKind, type KeyText, type UserSessions } from "../identity/index.ts"
 import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
+import { type Origins, originsOf, originsOfNew, type Party } from "./origins.ts"
+import type { Author } from "./principals.ts"
 import { personalReach, reach } from "./reach.ts"
 
 export interface NewKey {
@@ -20,6 +22,8 @@ export interface NewKey {
   readonly managerId?: string | undefined
   /** Id of the credential that makes it. */
   readonly createdBy?: string
+  /** Origins of the credential that makes it. */
+  readonly origins?: Origins
   /** RFC 3339. */
   readonly expiresAt?: string | null
   /** Of a session: public part of the key that signed in. */
@@ -34,12 +38,12 @@ export interface ApiKeys {
   mint(work: UnitOfWork, organization: string, wanted: NewKey, given?: KeyText): { stored: StoredKey; text: string }
   /** By its id, or by its public part; throws `not_found` also for another organization's. */
   get(organization: string, id: string): Promise<StoredKey>
-  /** What a key that was valid once may do in the organization now. Its expiry does not count: what it asked for was asked in time. */
-  standing(organization: string, id: string): Promise<Standing>
+  /** Returns what a credential that was valid once may do in the organization now. Its expiry does not count: it asked in time. */
+  standing(organization: string, author: Author): Promise<Standing>
   /** Returns the key behind a credential: of a session the key that signed in. Undefined for an unknown credential. */
   keyBehind(organization: string, id: string): Promise<string | undefined>
-  /** Whether the credential `id` is `origin`, or was made with it, directly or by others; a session counts as the key that signed in. */
-  stemsFrom(organization: string, id: string, origin: string): Promise<boolean>
+  /** Returns the first credential, the users and the managers that a credential descends from. */
+  origins(organization: string, party: Party): Promise<Origins>
   /** Stages the end of a key, effective on every node when the work's caller is answered. Repeating it changes nothing. */
   revoke(work: UnitOfWork, organization: string, key: StoredKey): StoredKey
 }
@@ -74,10 +78,18 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
     return standing ?? { role: undefined, lost: "The person who asked for it is not a member any longer." }
   }
 
+  /** A session ends with the key that signed in. */
+  async function revokedAt(organization: Organization, { kind, created_by, revoked_at }: StoredKey): Promise<string | undefined> {
+    if (revoked_at !== null) return revoked_at
+    const opener = kind === "session" && created_by !== null ? await usedIn(organization, created_by) : undefined
+    return opener?.key.revoked_at ?? undefined
+  }
+
   return {
     mint(work, organization, wanted, given = generateKey(wanted.kind)) {
+      const own = { id: ids.uuid(), user_id: wanted.user, manager_id: wanted.managerId ?? null }
       const stored: StoredKey = {
-        id: ids.uuid(),
+        ...own,
         kind: wanted.kind,
         key_id: given.keyId,
         hash: hashKey(given.text),
@@ -85,10 +97,9 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
         role: wanted.role,
         scopes: wanted.scopes ? [...wanted.scopes] : null,
         manager: wanted.manager ?? false,
-        user_id: wanted.user,
         created_by: wanted.createdBy ?? null,
         ...(wanted.signedInWith === undefined ? {} : { signed_in_with: wanted.signedInWith }),
-        manager_id: wanted.managerId ?? null,
+        ...(wanted.createdBy === undefined || wanted.origins ? { origins: originsOfNew(own, wanted.origins ?? []) } : {}),
         created_at: timestamp(clock.now()),
         expires_at: wanted.expiresAt ?? null,
         last_used_at: null,
@@ -106,16 +117,18 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
       if (found) return found
       throw new AppError("not_found", `This organization has no key "${id}".`, { reason: "key_not_found" })
     },
-    async standing(id, keyId) {
+    async standing(id, { credential_id, user_id }) {
       const organization = await organizations.byId(id)
-      const found = organization && (await usedIn(organization, keyId))
+      const found = organization && (await usedIn(organization, credential_id))
       if (organization && found) {
-        const { key, owner } = found
-        if (key.revoked_at !== null) return { role: undefined, lost: `The key that asked for it was revoked at ${key.revoked_at}.` }
-        const role = await reach(organizations, { key, owner }, organization)
+        const ended = await revokedAt(organization, found.key)
+        if (ended !== undefined) return { role: undefined, lost: `The key that asked for it was revoked at ${ended}.` }
+        const role = await reach(organizations, found, organization)
         return role ? { role } : { role: undefined, lost: "The member whose key asked for it is not a member any longer." }
       }
-      const personal = organization && (await standingOfSession(keyId, organization))
+      const session = organization && (await standingOfSession(credential_id, organization))
+      if (session) return session
+      const personal = organization && user_id !== null ? await personalReach(organizations, user_id, organization) : undefined
       return personal ?? { role: undefined, lost: "The key that asked for it has no access to the organization any longer." }
     },
     async keyBehind(id, credential) {
@@ -124,16 +137,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
       if (key) return (key.kind === "session" && key.created_by) || key.id
       return (await sessions.get(credential))?.id
     },
-    async stemsFrom(id, keyId, origin) {
-      const organization = await organizations.byId(id)
-      if (!organization) return false
-      const asked = (await usedIn(organization, origin))?.key
-      const key = (asked?.kind === "session" && asked.created_by) || origin
-      let next: string | null = keyId
-      // A key is made by one that is there already: the way ends.
-      while (next !== null && next !== key) next = (await usedIn(organization, next))?.key.created_by ?? null
-      return next === key
-    },
+    origins: (id, party) => originsOf({ store, organizations }, id, party),
     revoke(work, organization, key) {
       const revoked_at = key.revoked_at ?? timestamp(clock.now())
       const keys = work.in(KeysCollection, organization)

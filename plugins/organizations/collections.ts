@@ -12,6 +12,8 @@ export interface Organization extends Document {
   members_may_connect: boolean
   /** Notices to the admins go to this address; null: to each admin. */
   notification_address: string | null
+  /** Nobody decides own requests for approval. Null: while two or more admins exist. */
+  require_second_person: boolean | null
   created_at: string
   /** The user who created it; null for an organization of the first start, of the operator, and of earlier versions. */
   created_by: string | null
@@ -54,6 +56,8 @@ export interface StoredKey extends Document {
   signed_in_with?: string
   /** The managing organization whose credential made it here, directly or through other keys. It ends with that management. */
   manager_id: string | null
+  /** Its first credential, and the users and managers that it descends from (origins.ts). Absent in older keys. */
+  origins?: string[]
   created_at: string
   expires_at: string | null
   last_used_at: string | null
@@ -85,6 +89,7 @@ export const OrganizationsCollection = defineCollection<Organization>()({
     members_may_connect: organization.members_may_connect ?? true,
     notification_address: organization.notification_address ?? null,
     created_by: organization.created_by ?? null,
+    require_second_person: organization.require_second_person ?? null,
     managed_by: managed_by && { ...managed_by, made_keys: managed_by.made_keys ?? null },
   }),
 })

@@ -32,6 +32,8 @@ export interface Organizations {
   /** The one made first; throws `failed_precondition` while there is none. */
   first(): Promise<Organization>
   membership(organization: string, user: string): Promise<Membership | undefined>
+  /** Returns true if nobody decides own requests for approval. */
+  requiresSecondPerson(organization: string): Promise<boolean>
   /** Users who are admins or owners. */
   admins(organization: string): Promise<User[]>
   /** Addresses for notices to the admins: the organization's notification address, or that of each admin. */
@@ -71,7 +73,7 @@ export interface NewOrganization {
   readonly createdBy?: string | null
 }
 
-type Settings = "slug" | "name" | "time_zone" | "members_may_connect" | "notification_address"
+type Settings = "slug" | "name" | "time_zone" | "members_may_connect" | "notification_address" | "require_second_person"
 export type OrganizationChange = Partial<Pick<Organization, Settings>>
 export type TimeZoneHook = (work: UnitOfWork, organization: Organization) => Promise<void> | void
 
@@ -132,6 +134,12 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
       const address = (await byId(organization))?.notification_address
       return address ? [address] : (await admins(organization)).map(({ email }) => email)
     },
+    async requiresSecondPerson(organization) {
+      const setting = (await byId(organization))?.require_second_person ?? null
+      if (setting !== null) return setting
+      const isAdmin = { role: { $in: ["admin", "owner"] } }
+      return (await store.open(MembershipsCollection, organization).count(isAdmin, { limit: 2 })) >= 2
+    },
     isStaff: (user) => users.isStaff(user),
     user: (id) => users.get(id),
     create(work, { name, slug, timeZone = "UTC", createdBy = null }) {
@@ -142,6 +150,7 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
         time_zone: timeZone,
         members_may_connect: true,
         notification_address: null,
+        require_second_person: null,
         created_at: timestamp(clock.now()),
         created_by: createdBy,
         managed_by: null,

@@ -47,7 +47,7 @@ export type { Organization } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
 export { type Departure, Departures, type LeftBehind } from "./members/departures.ts"
-
+export { type Origins, type Party, partyOf, userOrigin } from "./origins.ts"
 export { type Author, Principals } from "./principals.ts"
 export { Sessions } from "./sessions.ts"
 export { ViewerSessions } from "./viewer-sessions.ts"

@@ -6,6 +6,8 @@ import type { Role } from "#core/engine"
 export interface Author {
   readonly credential_id: string
   readonly user_id: string | null
+  /** The managing organization that the credential depends on. */
+  readonly manager_id?: string | null
 }
 
 export interface Principal {

@@ -6,6 +6,7 @@ import type { Authenticator, Credentials } from "#core/engine"
 import { hashKey, parseKey, type UserSessions } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import { KeysCollection } from "./collections.ts"
+import { partyOf } from "./origins.ts"
 
 export interface Session {
   /** For the cookie; kept nowhere. */
@@ -42,7 +43,8 @@ export function createSessions({ store, works, clock, keys, authenticator, userS
   let pending: { readonly hash: string; readonly key: string; readonly ends: number } | undefined
   return {
     async signIn(credentials) {
-      const { organization, credential, link } = await authenticator.authenticate(credentials)
+      const caller = await authenticator.authenticate(credentials)
+      const { organization, credential, link } = caller
       if (credential.kind === "session")
         throw new AppError("permission_denied", "A session cannot open another one; sign in with a key.", { reason: "session_not_a_key" })
       const key = await store.open(KeysCollection, organization.id).get(credential.id)
@@ -52,9 +54,10 @@ export function createSessions({ store, works, clock, keys, authenticator, userS
         })
       const ends = Math.min(clock.now() + maxMs, key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at))
       const expires_at = timestamp(ends)
+      const origins = await keys.origins(organization.id, partyOf(caller))
       const text = await works.run((work) => {
         const { id: createdBy, name, role, scopes, manager, user_id: user, key_id: signedInWith } = key
-        const rights = { name, role, scopes, manager, user, managerId: link?.manager_id }
+        const rights = { name, role, scopes, manager, user, managerId: link?.manager_id, origins }
         return keys.mint(work, organization.id, { ...rights, kind: "session", expiresAt: expires_at, createdBy, signedInWith }).text
       })
       return { text, expires_at }

@@ -14,7 +14,7 @@ import {
   token,
   type UnitOfWork,
 } from "#core"
-import type { Gatekeeper } from "#core/engine"
+import { type Gatekeeper, requesterOf } from "#core/engine"
 import type { Integrations } from "../integrations/index.ts"
 import { requireCallerName, requireCallerNumber } from "./caller-name.ts"
 import { voiceChannel } from "./channel.ts"
@@ -104,7 +104,7 @@ export class Registrations {
       subject: { kind: "operation", name: "voice.provision_caller_name" },
       what: whatOf(filing),
       why: "",
-      requester: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null, surface: caller.surface },
+      requester: requesterOf(caller),
       input: filing,
       job,
     })

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import { type Caller, roles } from "../../contract/caller.ts"
 import type { Json } from "../../contract/collection.ts"
-import type { FiledApproval, Gatekeeper } from "../../contract/gate.ts"
+import { type FiledApproval, type Gatekeeper, requesterOf } from "../../contract/gate.ts"
 import type { JobQueue } from "../../contract/job.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
@@ -86,7 +86,7 @@ export async function heldBack(
     subject: { kind: "operation", name: operation.name },
     what: gate.what(input),
     why: "",
-    requester: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null, surface: caller.surface },
+    requester: requesterOf(caller),
     input: input as Json,
     target: await targetOf(operation, input, { organization, deps }),
     contents: gate.contents ?? [],

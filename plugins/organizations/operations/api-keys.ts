@@ -7,6 +7,7 @@ import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type StoredKey } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { MembersToken } from "../members/members.ts"
+import { partyOf } from "../origins.ts"
 
 const Scope = z
   .string()
@@ -82,6 +83,7 @@ export const createKey = defineOperation({
       manager: input.manager,
       user: member?.user_id ?? null,
       createdBy: caller.credential.id,
+      origins: await deps.keys.origins(caller.organization.id, partyOf(caller)),
       expiresAt: input.expires_at ?? null,
       managerId: caller.link?.manager_id,
     })
@@ -192,6 +194,7 @@ function shown({
   organization_id: _organization,
   signed_in_with: _parent,
   manager_id: _manager,
+  origins: _origins,
   ...key
 }: StoredKey): z.input<typeof ApiKey> {
   return { ...key, prefix: prefixOf(key.kind, key_id) }

@@ -1,6 +1,7 @@
 // The caller's organization and its settings.
 import { z } from "zod"
 import { AppError, defineOperation, Name, Slug, Timestamp, Uuid } from "#core"
+import { requireFreshSignIn } from "#core/engine"
 import type { Organization } from "../collections.ts"
 import { type OrganizationChange, Organizations } from "../directory.ts"
 import { slugOfAnother } from "../tenants/creation.ts"
@@ -21,6 +22,11 @@ const NotificationAddress = z
   .nullable()
   .describe("Address for notices to the admins, such as pending approvals; null: each admin's own.")
 
+const RequireSecondPerson = z
+  .boolean()
+  .nullable()
+  .describe("Nobody decides own requests for approval. Null: while two or more admins or owners exist.")
+
 export const OrganizationResource = z
   .object({
     id: Uuid,
@@ -29,6 +35,7 @@ export const OrganizationResource = z
     time_zone: z.string(),
     members_may_connect: MembersMayConnect,
     notification_address: NotificationAddress,
+    require_second_person: RequireSecondPerson,
     created_at: Timestamp,
   })
   .meta({ id: "Organization" })
@@ -59,13 +66,16 @@ export const updateOrganization = defineOperation({
     time_zone: TimeZone.optional(),
     members_may_connect: MembersMayConnect.optional(),
     notification_address: NotificationAddress.optional(),
+    require_second_person: RequireSecondPerson.optional(),
   }),
   output: OrganizationResource,
   errors: ["invalid_argument", "already_exists"],
   examples: [{ input: { time_zone: "Europe/Berlin" } }],
+  mcp: { clears: ["require_second_person"] },
   inject: { organizations: Organizations },
   async handle({ input, caller, deps, work }) {
     const organization = await required(deps.organizations, caller.organization.id)
+    if (input.require_second_person !== undefined) requireFreshSignIn(caller, "Changing require_second_person")
     const change = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as OrganizationChange
     if (Object.keys(change).length === 0) return shown(organization)
     const other = change.slug === undefined ? undefined : await deps.organizations.bySlug(change.slug)
@@ -81,8 +91,9 @@ async function required(organizations: Organizations, id: string): Promise<Organ
   throw new AppError("not_found", `The organization ${id} no longer exists.`, { reason: "organization_not_accessible" })
 }
 
-export function shown({ id, slug, name, time_zone, members_may_connect, notification_address, created_at }: Organization) {
-  return { id, slug, name, time_zone, members_may_connect, notification_address, created_at }
+export function shown(organization: Organization) {
+  const { id, slug, name, time_zone, members_may_connect, notification_address, require_second_person, created_at } = organization
+  return { id, slug, name, time_zone, members_may_connect, notification_address, require_second_person, created_at }
 }
 
 export function isTimeZone(text: string): boolean {

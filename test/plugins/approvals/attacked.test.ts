@@ -115,11 +115,12 @@ describe("approvals, attacked", () => {
     const again = await asked("In a browser", { key: await session(service) })
     for (const key of [service, made, await session(service)])
       expect(await reasonOf(decide(again, { decision: "approve" }, { key }))).to.equal("own_request")
-    // Who made a key decides what it asks for, and so does a key of somebody else.
     const below = await asked("By an agent", { key: made })
-    expect((await decide(below, { decision: "reject" }, { key: service })).status).to.equal(200)
-    for (const one of [id, again])
-      expect((await decide(one, { decision: "reject" }, { key: await serviceKey("other") })).status).to.equal(200)
+    expect(await reasonOf(decide(below, { decision: "approve" }, { key: service }))).to.equal("own_request")
+    for (const one of [id, again, below]) {
+      expect(await reasonOf(decide(one, { decision: "reject" }, { key: await serviceKey("other") }))).to.equal("decider_not_a_person")
+      expect((await decide(one, { decision: "reject" })).status).to.equal(200)
+    }
   })
 
   it("by a key that was revoked, or whose member may not ask any longer, while it waited", async () => {

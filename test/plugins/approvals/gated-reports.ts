@@ -4,6 +4,7 @@ import { type AppError, type Document, defineCollection, defineJob, definePlugin
 import type { TestHost } from "#core/testing"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { until } from "../../waiting.ts"
+import { memberOf } from "./gated-notes.ts"
 
 interface Report extends Document {
   to: string
@@ -47,8 +48,7 @@ export interface Approval {
   readonly digest: string
   readonly receipt: { ok: boolean; digest: string; error: { message: string } | null } | null
 }
-export const secondAdmin = async (host: TestHost) =>
-  (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second admin", role: "admin" })).body.secret
+export const secondAdmin = async (host: TestHost) => (await memberOf(host, "second")).key
 export const enqueue = (host: TestHost, payload: { to: string; api_key?: string }, options = {}) =>
   host.get(UnitsOfWork).run((work) => {
     return host.get(JobQueue).enqueue(work, sendReport, payload, { organization: host.organization.id, ...options })

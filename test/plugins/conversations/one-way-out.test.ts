@@ -1,12 +1,11 @@
 // Nothing reaches a person but through the gate: not a pipeline with the number's own connection, not a message that waited
 // for an approval while they opted out, not a repeat of a call, and not one that left while they opted out.
 import { expect } from "chai"
-import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Integrations } from "../../../plugins/integrations/index.ts"
-import { ApiKeys } from "../../../plugins/organizations/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { patiently, until } from "../../waiting.ts"
+import { memberOf } from "../approvals/gated-notes.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { businessId, connect, type Providers, providerEnv, type Sent, startProviders, take } from "./providers.ts"
 import {
@@ -115,13 +114,7 @@ describe("the one way out", () => {
   })
 
   it("lets a message go that a person approved, and not where its recipient opted out meanwhile", async () => {
-    const second = await host
-      .get(UnitsOfWork)
-      .run(
-        (work) =>
-          host.get(ApiKeys).mint(work, host.organization.id, { name: "second", kind: "api_key", role: "admin", scopes: null, user: null })
-            .text,
-      )
+    const { key: second } = await memberOf(host, "second")
     const decide = (id: string) =>
       patiently(() => host.api<{ state: string }>("POST", `/v1/approvals/${id}/decide`, { decision: "approve" }, { key: second }))
     const state = (id: string) =>

@@ -66,9 +66,13 @@ export class Desk {
 
   static async open(host: TestHost, slug: string, name = "Acme Sales"): Promise<Desk> {
     const made = await host.get(UnitsOfWork).run((work) => {
-      const { id } = host.get(Organizations).create(work, { name, slug })
-      const key = (name: string) =>
-        host.get(ApiKeys).mint(work, id, { name, kind: "api_key", role: "admin", scopes: null, user: null }).text
+      const organizations = host.get(Organizations)
+      const { id } = organizations.create(work, { name, slug })
+      const key = (name: string) => {
+        const { id: user } = organizations.addUser(work, { email: `${name}@${slug}.example` })
+        organizations.addMember(work, id, user, "admin")
+        return host.get(ApiKeys).mint(work, id, { name, kind: "api_key", role: "admin", scopes: null, user }).text
+      }
       return { id, key: key("one"), second: key("two") }
     })
     return new Desk(host, made.id, made.key, made.second)

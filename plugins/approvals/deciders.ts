@@ -1,0 +1,46 @@
+// Who decides: a person of another root, user and manager than the one who asked. An interactive session also decides
+// requests of its own user, unless the organization requires a second person.
+import { AppError, type Caller } from "#core"
+import { decidingRight } from "#core/engine"
+import { type ApiKeys, type Organizations, type Origins, type Principals, partyOf, userOrigin } from "../organizations/index.ts"
+import type { StoredApproval } from "./collections.ts"
+
+export interface DeciderDeps {
+  readonly apiKeys: ApiKeys
+  readonly principals: Principals
+  readonly organizations: Organizations
+}
+
+/** Throws `permission_denied` if the caller may not decide about the approval. */
+export async function requireDecider(deps: DeciderDeps, { requester }: StoredApproval, caller: Caller): Promise<void> {
+  const organization = caller.organization.id
+  const right = decidingRight(caller)
+  const asked = await askedBy(deps, organization, requester)
+  const own = await deps.apiKeys.origins(organization, partyOf(caller))
+  const shared = [...own].filter((origin) => asked.has(origin))
+  if (shared.length > 0) {
+    const isOwnUser = right === "own_and_others" && caller.user && shared.every((origin) => origin === userOrigin(caller.user?.id ?? ""))
+    if (!isOwnUser) throw ownRequest("Credentials of one root, user or manager do not decide for each other")
+    if (await deps.organizations.requiresSecondPerson(organization)) throw ownRequest("The organization requires a second person")
+  }
+  if (right !== "none") return
+  const message = "Only a person decides: sign in, or use an API key of a user. Tokens, agents and services do not decide."
+  throw new AppError("permission_denied", message, { reason: "decider_not_a_person" })
+}
+
+/** Returns the origins of the one who asked; of a heartbeat those of all its authors. */
+async function askedBy(
+  { apiKeys, principals }: DeciderDeps,
+  organization: string,
+  requester: StoredApproval["requester"],
+): Promise<Origins> {
+  const asked = requester.credential_id
+  const principal = asked === null ? undefined : await principals.find(organization, asked)
+  const parties = principal?.authors ?? [requester]
+  const origins = await Promise.all(parties.map((party) => apiKeys.origins(organization, party)))
+  return new Set(origins.flatMap((one) => [...one]))
+}
+
+function ownRequest(why: string): AppError {
+  return new AppError("permission_denied", `This is your own request. ${why}. Ask another admin to decide.`, { reason: "own_request" })
+}

@@ -1,0 +1,134 @@
+// Random chains of keys, tokens and sessions, of this version and of earlier ones. No decision crosses the rule.
+import { expect } from "chai"
+import { Store, UnitsOfWork } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { KeysCollection } from "../../../plugins/organizations/collections.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { randomFrom } from "../../random.ts"
+import { byTier, seed } from "../../tier.ts"
+import { gatedNotes, memberOf } from "./gated-notes.ts"
+
+/** A credential as the test expects it, without the service's own records. */
+interface Drawn {
+  readonly text: string
+  readonly headers: Record<string, string>
+  readonly kind: "api_key" | "token" | "agent" | "session"
+  /** Root, users and managers of the whole chain. */
+  readonly family: ReadonlySet<string>
+  /** User of the keys that it makes; undefined for a service. */
+  readonly user: string | undefined
+  readonly decides: boolean
+}
+
+interface Refusal {
+  readonly details?: { readonly reason?: string }
+}
+
+const scopes = ["approvals:write", "gated_notes:write", "api_keys:write"]
+
+describe("deciders of approvals, drawn", () => {
+  let host: TestHost
+  before(async () => {
+    host = await testHost({ plugins: [gatedNotes] })
+  })
+  after(() => host.stop())
+
+  const first = (text: string, root: string, more: Partial<Drawn> = {}): Drawn => {
+    const owned = { family: new Set([root, ...(more.user === undefined ? [] : [`user ${more.user}`])]), decides: more.user !== undefined }
+    return { text, headers: {}, kind: "api_key", user: undefined, ...owned, ...more }
+  }
+
+  async function roots(): Promise<Drawn[]> {
+    const organizations = host.get(Organizations)
+    const members = await Promise.all(["ada", "bob"].map((name) => memberOf(host, name)))
+    const manager = await host.get(UnitsOfWork).run((work) => {
+      const { id } = organizations.create(work, { name: "Agency", slug: "agency" })
+      organizations.setManager(work, host.organization.id, { id, role: "admin" })
+      const keys = ["eve", "max"].map((name) => {
+        const { id: user } = organizations.addUser(work, { email: `${name}@agency.example` })
+        organizations.addMember(work, id, user, "owner")
+        const wanted = { name, kind: "api_key", role: "owner", scopes: null, user } as const
+        return { user, text: host.get(ApiKeys).mint(work, id, wanted).text }
+      })
+      return { id, keys }
+    })
+    const services = await host.get(UnitsOfWork).run((work) =>
+      [1, 2].map((number) => {
+        const wanted = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
+        return first(host.get(ApiKeys).mint(work, host.organization.id, wanted).text, `service ${number}`)
+      }),
+    )
+    const headers = { "x-organization-id": host.organization.id }
+    return [
+      ...members.map(({ key, user }) => first(key, user, { user })),
+      ...services,
+      // The manager's users are no members: their keys in the client belong to nobody.
+      ...manager.keys.map(({ user, text }) =>
+        first(text, user, { headers, family: new Set([user, `user ${user}`, manager.id]), decides: true }),
+      ),
+    ]
+  }
+
+  /** A key, token or session that is made with another credential. */
+  async function made(parent: Drawn, random: () => number): Promise<Drawn> {
+    const kinds = parent.kind === "api_key" ? (["api_key", "api_key", "token", "agent", "session"] as const) : (["agent"] as const)
+    const drawn = kinds[Math.floor(random() * kinds.length)] ?? "agent"
+    const kind = drawn === "session" && parent.headers["x-organization-id"] !== undefined ? "api_key" : drawn
+    const { family, user } = parent
+    if (kind === "session") {
+      const headers = { "content-type": "application/json" }
+      const response = await fetch(`${host.url}/console-session`, { method: "POST", headers, body: JSON.stringify({ key: parent.text }) })
+      const text = /mr_session=([^;]+)/.exec(response.headers.get("set-cookie") ?? "")?.[1] ?? ""
+      return { ...parent, text, kind }
+    }
+    const input = { name: "Drawn", role: "admin", kind, ...(kind === "api_key" ? {} : { scopes }) }
+    const answer = await host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", input, {
+      key: parent.text,
+      headers: parent.headers,
+    })
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+    if (random() < 0.4) {
+      await host
+        .get(UnitsOfWork)
+        .run((work) => work.in(KeysCollection, host.organization.id).update(answer.body.id, { $unset: { origins: true } }))
+    }
+    return { text: answer.body.secret, headers: {}, kind, family, user, decides: kind === "api_key" && user !== undefined }
+  }
+
+  const asked = async ({ text, headers }: Drawn) =>
+    (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Drawn" }, { key: text, headers })).body.approval_id
+  const decide = async (id: string, { text, headers }: Drawn) => {
+    const path = `/v1/approvals/${id}/decide`
+    const { status, body } = await host.api<Refusal>("POST", path, { decision: "reject" }, { key: text, headers })
+    return status === 200 ? "decided" : body.details?.reason
+  }
+
+  it("never decide across one root, user or manager, and decide everything else that a person may", async () => {
+    const random = randomFrom(seed)
+    const any = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+    const credentials = await roots()
+    while (credentials.length < byTier({ fast: 40, slow: 120, soak: 400 })) {
+      const parents = credentials.filter(({ kind }) => kind !== "session")
+      credentials.push(await made(any(parents), random))
+    }
+    const outcomes = new Set<string>()
+    for (let request = 0; request < byTier({ fast: 40, slow: 150, soak: 1_000 }); request++) {
+      const asks = any(credentials)
+      const id = await asked(asks)
+      for (let tries = 0, outcome: string | undefined; tries < 6 && outcome !== "decided"; tries++) {
+        const decider = any(credentials)
+        outcome = await decide(id, decider)
+        expect(outcome, `request ${request} of ${asks.kind}, decided by ${decider.kind} (seed ${seed})`).to.equal(ruleOf(asks, decider))
+        outcomes.add(outcome ?? "")
+      }
+    }
+    expect([...outcomes]).to.have.members(["own_request", "decided", "decider_not_a_person"])
+    const stored = await host.get(Store).open(KeysCollection, host.organization.id).find({})
+    expect(stored.some(({ origins }) => origins === undefined)).to.equal(true)
+  })
+})
+
+function ruleOf(asks: Drawn, decider: Drawn): string {
+  if ([...decider.family].some((one) => asks.family.has(one))) return "own_request"
+  return decider.decides ? "decided" : "decider_not_a_person"
+}
