@@ -190,12 +190,22 @@ export class Approvals implements Gatekeeper {
       ...(edited === undefined ? {} : { ...this.#kept(approval, edited, this.#digestKey(approval)), asked_digest: approval.digest }),
     }
     work.in(ApprovalCollection, organization).update(approval.id, { $set: changesOf(changed) }, { where: { state: "pending" } })
+    return this.#decided(work, organization, { ...approval, ...changed })
+  }
+
+  /** Stages a rejection by the service itself. A decision that is committed first stands. */
+  reject(work: UnitOfWork, organization: string, approval: StoredApproval, note: string): void {
+    const changed = { state: "rejected" as const, note, decided_at: timestamp(this.#services.clock.now()) }
+    work.in(ApprovalCollection, organization).update(approval.id, { $set: changed }, { where: { state: "pending" }, optional: true })
+    this.#decided(work, organization, { ...approval, ...changed })
+  }
+
+  #decided(work: UnitOfWork, organization: string, approval: StoredApproval): StoredApproval {
     this.#services.queue.hasten(work, approval.job)
-    // It finds nothing left to be done, and ends.
+    // The expiry finds a decided approval, and ends.
     this.#services.queue.hasten(work, expiryOf(approval.id))
-    const decided = { ...approval, ...changed }
-    this.#tell(work, organization, decided, state)
-    return decided
+    this.#tell(work, organization, approval, approval.state)
+    return approval
   }
 
   /** Stages that nobody decided in time. */

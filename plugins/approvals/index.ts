@@ -3,10 +3,11 @@ import { z } from "zod"
 import { Clock, definePlugin, JobQueue, Live, PublicUrl, Store, Vault } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { AutonomyGates } from "../autonomy/index.ts"
-import { ApiKeys, Principals } from "../organizations/index.ts"
+import { ApiKeys, Departures, Principals } from "../organizations/index.ts"
 import { Approvals, ApprovalsToken } from "./approvals.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection } from "./collections.ts"
+import { rejectRequestsOf } from "./departure.ts"
 import { expireJob } from "./expiry.ts"
 import { ApprovalLinks, createApprovalLinks } from "./links.ts"
 import { noticeJob } from "./notice.ts"
@@ -47,6 +48,14 @@ export default definePlugin({
         principals: Principals,
       },
       create: (deps) => new Approvals({ ...deps, expireMs: config.expire_days * dayMs, keepMs: config.keep_days * dayMs }),
+    })
+    registrar.run("departures of those who ask", {
+      inject: { departures: Departures, store: Store, approvals: ApprovalsToken, principals: Principals },
+      create: ({ departures, ...deps }) =>
+        departures.declare(async (work, departure) => {
+          await rejectRequestsOf(deps, work, departure)
+          return []
+        }),
     })
     registrar.provide(ApprovalLinks, { inject: { publicUrl: PublicUrl }, create: createApprovalLinks })
     registrar.provide(Gatekeeper, { inject: { approvals: ApprovalsToken }, create: ({ approvals }) => approvals })

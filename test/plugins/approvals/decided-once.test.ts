@@ -30,7 +30,7 @@ onBothStores("decisions at once", ({ start, storage }) => {
   ] as const)
     it(`have one winner and losers with already_decided: ${name}`, async () => {
       const [one, two] = nodes
-      const text = `Once: ${name}`
+      const text = `Once: ${name}, ${one.organization.id}`
       const id = (await one.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text })).body.approval_id
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, index) => {

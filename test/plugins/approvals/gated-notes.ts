@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { type Document, defineCollection, defineOperation, definePlugin, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
+import { UserSessions } from "../../../plugins/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 
 interface Note extends Document {
@@ -57,6 +58,14 @@ export function memberOf(
     const wanted = { name, kind: "api_key", role, scopes: null, user } as const
     const { stored, text } = host.get(ApiKeys).mint(work, host.organization.id, wanted)
     return { user, id: stored.id, key: text }
+  })
+}
+
+/** A session that the person began, as a bearer text. */
+export function signedIn(host: TestHost, user: string): Promise<string> {
+  return host.get(UnitsOfWork).run((work) => {
+    const given = { user, organization: host.organization.id, method: "email_code", device: "Test", address: "127.0.0.1" } as const
+    return host.get(UserSessions).open(work, given).text
   })
 }
 

@@ -1,0 +1,24 @@
+// A person who leaves the organization takes their requests along: what still waits is rejected.
+import type { Store, UnitOfWork } from "#core"
+import type { Departure, Principals } from "../organizations/index.ts"
+import type { Approvals } from "./approvals.ts"
+import { ApprovalCollection, type StoredApproval } from "./collections.ts"
+
+const note = "The member who asked is no longer a member of the organization."
+
+export interface DepartureDeps {
+  readonly store: Store
+  readonly approvals: Approvals
+  readonly principals: Principals
+}
+
+export async function rejectRequestsOf({ store, approvals, principals }: DepartureDeps, work: UnitOfWork, gone: Departure): Promise<void> {
+  const { organization, user } = gone
+  const isTheirs = async ({ requester: { credential_id, user_id } }: StoredApproval) => {
+    if (user_id !== null || credential_id === null) return user_id === user
+    return (await principals.find(organization, credential_id))?.maker?.user_id === user
+  }
+  for await (const approval of store.open(ApprovalCollection, organization).stream({ state: "pending" })) {
+    if (approvals.stateOf(approval) === "pending" && (await isTheirs(approval))) approvals.reject(work, organization, approval, note)
+  }
+}
