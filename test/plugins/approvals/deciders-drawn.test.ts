@@ -62,7 +62,7 @@ describe("deciders of approvals, drawn", () => {
     return [
       ...members.map(({ key, user }) => first(key, user, { user })),
       ...services,
-      // The manager's users are no members: their keys in the client belong to nobody.
+      // Users of the manager are not members. Keys that they make in the client have no user.
       ...manager.keys.map(({ user, text }) =>
         first(text, user, { headers, family: new Set([user, `user ${user}`, manager.id]), decides: true }),
       ),

@@ -1,4 +1,4 @@
-// Who decides: nobody of the same root, user or manager, whatever the chain of keys between.
+// Who decides: nobody of the same root, user or manager, for any chain of keys between them.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

@@ -88,7 +88,7 @@ describe("a second person", () => {
     const other = await asked("For the other admin")
     expect(await decide(other, session)).to.equal("own_request")
     expect(await decide(other, await signedIn(host, bob.user), "reject")).to.equal("rejected")
-    // A member is no admin.
+    // A member does not count as an admin.
     await host.api("PATCH", `/v1/members/${bob.user}`, { role: "member" })
     expect(await decide(await asked("With a member"), session, "reject")).to.equal("rejected")
   })
