@@ -17,7 +17,7 @@ export const createOrganization = defineOperation({
   description:
     "plugins.settings.organizations.self_service permits owners by default. A key acts in its own organization, so `first_key` creates a key of the new organization.",
   http: { method: "POST", path },
-  access: { scope: "organizations:write", role: "guest" },
+  access: { scope: "organizations:write", role: "guest", closedToAgents: true },
   hints: { readOnly: false, destructive: false, idempotent: false },
   mcp: { absent: "A person decides whether an organization is created." },
   input: z.strictObject({

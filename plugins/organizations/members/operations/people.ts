@@ -31,7 +31,7 @@ export const changeRole = defineOperation({
   description:
     "Admins change guests, members and admins. Only owners change owners, after a fresh sign-in. The last owner stays. The new role holds for every key and open connection of the member before the answer.",
   http: { method: "PATCH", path },
-  access: { scope, role: "admin" },
+  access: { scope, role: "admin", closedToAgents: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   mcp,
   input: z.strictObject({ user_id: Uuid, role: z.enum(roles) }),
@@ -55,7 +55,7 @@ export const removeMember = defineOperation({
   description:
     "Every key, session, socket, upload link and viewer token of the person here ends before the answer, on every node. Pipelines, pages, shared connections and keys without a user continue. Heartbeats and private connections of the person pause; `left` lists them. Pending requests of the person are rejected.",
   http: { method: "DELETE", path },
-  access: { scope, role: "admin" },
+  access: { scope, role: "admin", closedToAgents: true },
   hints: { readOnly: false, destructive: true, idempotent: false },
   mcp,
   input: z.strictObject({ user_id: Uuid }),
@@ -75,7 +75,7 @@ export const leave = defineOperation({
   summary: "Leave the organization.",
   description: "As a removal by an admin. The last owner stays. Also the credential of this call ends.",
   http: { method: "POST", path: "/v1/members-leave" },
-  access: { scope, role: "guest" },
+  access: { scope, role: "guest", closedToAgents: true },
   hints: { readOnly: false, destructive: true, idempotent: false },
   mcp,
   input: z.strictObject({}),
