@@ -1,6 +1,6 @@
 // Fetches one file of a message with the credentials of the number's connection, within bounds of size and type.
 import { createHash } from "node:crypto"
-import { AppError, type OutgoingResponse } from "#core"
+import { AppError, giveWay, type OutgoingResponse } from "#core"
 import type { Integrations } from "../../integrations/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
 import type { Channel } from "../channels.ts"
@@ -22,6 +22,8 @@ export interface FetchArgs {
 export type Fetched =
   | { readonly bytes: Uint8Array; readonly ending: string; readonly media_type: string }
   | { readonly state: "refused" | "failed"; readonly problem: string }
+
+const hashedAtOnce = 4_194_304
 
 /** Where a file is, and what is said of it. */
 interface Place {
@@ -48,7 +50,7 @@ export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
     const bytes = bytesOf(await args.integrations.call(args.organization, integration, file, { signal: args.signal }))
     if (place.size > 0 && bytes.length !== place.size)
       return { state: "failed", problem: `The file has ${bytes.length} bytes, and not the ${place.size} that the provider described.` }
-    if (place.sha256 !== "" && createHash("sha256").update(bytes).digest("hex") !== place.sha256)
+    if (place.sha256 !== "" && (await sha256(bytes)) !== place.sha256)
       return { state: "failed", problem: "The file is not the one that the provider described (SHA-256)." }
     return { bytes, ending, media_type: place.media_type }
   } catch (error) {
@@ -56,6 +58,16 @@ export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
     const isTooLarge = error.details.reason === "response_too_large"
     return { state: isTooLarge ? "refused" : "failed", problem: isTooLarge ? `The file has more than ${maxBytes} bytes.` : error.message }
   }
+}
+
+/** Hexadecimal. Hashes a file of megabytes in pieces, so that other work runs in between. */
+async function sha256(bytes: Uint8Array): Promise<string> {
+  const hash = createHash("sha256")
+  for (let from = 0; from < bytes.length; from += hashedAtOnce) {
+    await giveWay()
+    hash.update(bytes.subarray(from, from + hashedAtOnce))
+  }
+  return hash.digest("hex")
 }
 
 /** Meta tells an id, by which the place is asked for; it is good for five minutes. */
