@@ -40,8 +40,8 @@ export function expectShortTurn(milliseconds: number, what = "the longest turn")
   expect(milliseconds, `${what}, milliseconds of the main thread`).to.be.below(maxTurnMs)
 }
 
-/** Prints the three longest turns. */
-export function printLongestTurns(turns: readonly { readonly what: string; readonly milliseconds: number }[]): void {
-  const longest = turns.toSorted((a, b) => b.milliseconds - a.milliseconds).slice(0, 3)
+/** Prints the longest turns, the longest first. */
+export function printLongestTurns(turns: readonly { readonly what: string; readonly milliseconds: number }[], count = 3): void {
+  const longest = turns.toSorted((a, b) => b.milliseconds - a.milliseconds).slice(0, count)
   console.log(`      longest turns: ${longest.map(({ what, milliseconds }) => `${what} ${Math.round(milliseconds)} ms`).join(", ")}`)
 }

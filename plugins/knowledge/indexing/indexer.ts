@@ -103,7 +103,7 @@ export class Indexer {
     const { ids, works, segments, queue, clock, thread } = this.#deps
     const index = await segments.index(organization)
     const made: Made[] = []
-    // What a step that was cut off has left behind.
+    // Parts of an earlier step that ended early.
     const gone: { readonly id: string; readonly parts: number }[] = [...(index.unfinished ?? [])]
     const fresh = await this.#texts(organization, due, index.revision + 1)
     const embedded = await this.#embedded(organization, fresh, log)

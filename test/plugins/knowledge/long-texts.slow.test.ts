@@ -36,7 +36,7 @@ describe("long documents", () => {
     bench = new KnowledgeBench(host)
   })
   after(async () => {
-    printLongestTurns(turns)
+    printLongestTurns(turns, turns.length)
     await sender.stop()
     await host.stop()
     site.close()
