@@ -10,7 +10,7 @@ import type { Logger } from "../../kernel/log.ts"
 import { runInRequest } from "../../kernel/request-scope.ts"
 import { inStage, isTracing } from "../../kernel/tracing.ts"
 import { acceptsFiles } from "../document.ts"
-import type { EventFiles, FilesOfEvent } from "../event-files.ts"
+import type { EventFiles } from "../event-files.ts"
 import type { SeenKey } from "../journal/collections.ts"
 import { noteOutcome, notePayload, noteReply, noteTiming, noteVerdict } from "../journal/draft.ts"
 import { Execution, type Failure } from "../run/execution.ts"
@@ -20,6 +20,7 @@ import { type ReadOptions, readBodyText, refusalOfShape } from "./body.ts"
 import type { Committer } from "./commit.ts"
 import { type Dedupe, noteRepeat } from "./dedupe.ts"
 import type { EventContext } from "./event.ts"
+import { commitWithFiles, filesOf } from "./files.ts"
 import { Gathering } from "./gathering.ts"
 import { isLarge, ownTurn } from "./large-event.ts"
 import type { LoadedPipeline } from "./loaded-pipelines.ts"
@@ -341,37 +342,10 @@ export class EventProcessor {
 
   #committed(event: EventContext): Promise<StageResult> {
     const { files, execution, failure } = event
-    if (files.length > 0 && execution && !failure) return this.#filesKept(event, execution)
-    return this.#written(event)
-  }
-
-  /** The files are stored before the commit that refers to them. */
-  async #filesKept(event: EventContext, execution: Execution): Promise<StageResult> {
-    const rowIds = execution.rows.map(({ row_id }) => row_id)
-    try {
-      await this.#services.files?.keeper?.keep(execution.work, filesOf(event), event.files, rowIds)
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 413) throw error
-      event.entry.rows = []
-      return await this.reject.rejected(event, error)
-    }
-    let isStored = false
-    try {
-      const seen = await this.#services.commit.commit(event)
-      isStored = !seen && event.entry.status === "accepted"
-      return seen && (await this.#repeated(event, seen))
-    } finally {
-      if (!isStored) await this.#filesReleased(event)
-    }
-  }
-
-  /** A failure costs little: a job of the keeper removes the files later. */
-  async #filesReleased(event: EventContext): Promise<void> {
-    try {
-      await this.#services.files?.keeper?.release(filesOf(event), event.files)
-    } catch (error) {
-      this.#services.log.warn({ err: error, execution: event.executionId }, "files of an event without a commit are removed later")
-    }
+    const keeper = this.#services.files?.keeper
+    if (!keeper || files.length === 0 || !execution || failure) return this.#written(event)
+    const { log } = this.#services
+    return commitWithFiles({ keeper, log, reject: this.reject, write: () => this.#written(event) }, event, execution)
   }
 
   #written(event: EventContext): Promise<StageResult> {
@@ -387,10 +361,6 @@ export class EventProcessor {
 function tooLarge(limit: number): AppError {
   const message = `The fields of the form are larger than ${limit} bytes.`
   return new AppError("resource_exhausted", message, { reason: "body_too_large", max_bytes: limit }, { status: 413 })
-}
-
-function filesOf({ stored, executionId, receivedAt }: EventContext): FilesOfEvent {
-  return { organization: stored.organization.id, pipelineId: stored.id, executionId, receivedAt }
 }
 
 /** Providers sign a compressed body before or after its compression, so both are verified. */
