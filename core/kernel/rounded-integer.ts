@@ -1,6 +1,6 @@
 // Finds integers that a JSON parser would round: above 2^53 a number has no room for every digit.
 const longInteger = /\d{16}/
-const integer = /^-?\d+$/
+const integer = /^-?(?:\d+|0[xo][\da-f]+)$/i
 
 /** An integer of a JSON text that would be stored as another one. */
 export interface RoundedInteger {
@@ -24,12 +24,20 @@ export function roundedInteger(text: string): RoundedInteger | undefined {
       return value
     }
     const source = context?.source
-    if (typeof value !== "number" || Number.isSafeInteger(value) || source === undefined || !integer.test(source)) return value
-    if (Number.isFinite(value) && BigInt(value) === BigInt(source)) return value
+    if (typeof value !== "number" || source === undefined || !isRounded(value, source)) return value
     digits = source
     path.push(field)
     around = this
     return value
   })
   return digits === undefined ? undefined : { field: path.join("."), digits }
+}
+
+/**
+ * Returns true if the number is not the integer of the source: decimal, or hexadecimal or octal as YAML writes them. A
+ * source that the number is written as again keeps its digits.
+ */
+export function isRounded(value: number, source: string): boolean {
+  if (Number.isSafeInteger(value) || !integer.test(source) || String(value) === source) return false
+  return !Number.isFinite(value) || BigInt(value) !== BigInt(source)
 }

@@ -14,6 +14,7 @@ import {
   Scalar,
   type YAMLError,
 } from "yaml"
+import { isRounded } from "../kernel/rounded-integer.ts"
 import type { Finding } from "./findings.ts"
 import { keysOf } from "./pointer.ts"
 import { finding, type RuleId } from "./rules/rules.ts"
@@ -161,7 +162,10 @@ class Aliases {
 
 function numberProblem({ value, source = "This" }: Scalar): string | undefined {
   if (typeof value === "bigint") return `${source} is too large for a number; put it in quotes.`
-  return typeof value === "number" && !Number.isFinite(value) ? `${source} is not a JSON number.` : undefined
+  if (typeof value !== "number") return undefined
+  if (isRounded(value, source.replace(/^\+/, "")))
+    return `A number cannot hold the integer ${source.slice(0, 40)} exactly; put it in quotes.`
+  return Number.isFinite(value) ? undefined : `${source} is not a JSON number.`
 }
 
 function secretFindings(value: unknown, locate: Locate): Finding[] {

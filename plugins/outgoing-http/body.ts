@@ -3,7 +3,7 @@
 import type { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
-import { AppError, type Json } from "#core"
+import { AppError, exactJson, type Json } from "#core"
 
 export const acceptedEncodings = "gzip, deflate, br"
 
@@ -68,12 +68,12 @@ export function textOf(body: Buffer, contentType: string): string {
 
 const maxLevels = 100
 
-/** Undefined when the content type is not JSON, or the text is invalid, or nested deeper than rows may be. */
+/** Long integers are texts of their digits. Undefined when the content type is not JSON, or the text is invalid, or nested deeper than rows may be. */
 export function jsonOf(text: string, contentType: string): Json | undefined {
   if (!/^application\/(?:[\w.+-]+\+)?json\b|^text\/json\b/i.test(contentType)) return undefined
   let parsed: Json
   try {
-    parsed = JSON.parse(text) as Json
+    parsed = exactJson(text) as Json
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 // The input of a call from a command line: the file given, then path parameters, then flags; the later wins.
 import { CommandProblem } from "../../kernel/command.ts"
 import { isRecord, parsedJson } from "../../kernel/json.ts"
+import { roundedInteger } from "../../kernel/rounded-integer.ts"
 import { readAll, type Terminal } from "../../kernel/terminal.ts"
 import { parseText } from "../../pipeline/parse.ts"
 import { readGiven } from "../given-file.ts"
@@ -27,8 +28,11 @@ export async function readInput(given: GivenInput, terminal: Terminal): Promise<
 export async function readJsonFlag(name: string, text: string, terminal: Terminal): Promise<unknown> {
   if (text.startsWith("@")) return documentOf(text.slice(1), await textOf(text.slice(1), terminal))
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    refuseRounded(name, text)
+    return value
   } catch (error) {
+    if (error instanceof CommandProblem) throw error
     const hint = "Quote it for the shell, or name a file: @file.json."
     throw new CommandProblem(`${name}: ${shortened(text)} is not JSON: ${(error as Error).message}. ${hint}`)
   }
@@ -49,12 +53,23 @@ function objectOf(file: string, text: string): Record<string, unknown> {
 /** JSON as it is, which YAML would read a little differently (keys beyond 1,024 characters, for one), else YAML. */
 function documentOf(file: string, text: string): unknown {
   const json = parsedJson(text)
-  if (json !== undefined) return json
+  if (json !== undefined) {
+    refuseRounded(file, text)
+    return json
+  }
   const { value, findings } = parseText(text)
   const [first] = findings
   if (value !== undefined || !first) return value
   const place = first.line === undefined ? "" : ` (line ${first.line}, column ${first.column ?? 1})`
   throw new CommandProblem(`${file} is neither JSON nor YAML: ${first.message}${place}`)
+}
+
+/** The text must be JSON. */
+function refuseRounded(from: string, text: string): void {
+  const rounded = roundedInteger(text)
+  if (!rounded) return
+  const digits = shortened(rounded.digits)
+  throw new CommandProblem(`${from}: a number cannot hold the integer ${digits} of "${rounded.field}" exactly. Put it in quotation marks.`)
 }
 
 function shortened(text: string): string {

@@ -6,6 +6,7 @@ import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
+import { exactJson } from "../../kernel/exact-json.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
 import type { TemplateScope } from "../graph.ts"
 import { SeenCollection, type SeenKey } from "../journal/collections.ts"
@@ -109,7 +110,7 @@ function keyOf({ graph, entry, visible, query, stored }: EventContext, renderer:
   let payload: Json = null
   if (reads.payload) {
     try {
-      payload = JSON.parse(visible.body) as Json
+      payload = exactJson(visible.body) as Json
     } catch (cause) {
       throw new AppError("invalid_argument", "The body is not JSON.", { reason: "malformed_body" }, { cause })
     }

@@ -6,6 +6,7 @@ import type { Caller } from "../../contract/caller.ts"
 import type { Json } from "../../contract/collection.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { exactJson } from "../../kernel/exact-json.ts"
 import type { EventResult } from "../engine.ts"
 import { EventContext } from "../event/event.ts"
 import { type LoadedPipeline, refuseEnded } from "../event/loaded-pipelines.ts"
@@ -121,7 +122,7 @@ export class IntakeSource {
 
 function parsed(text: string): Json {
   try {
-    return JSON.parse(text) as Json
+    return exactJson(text) as Json
   } catch {
     throw new AppError("invalid_argument", "The body is not JSON.", { reason: "malformed_body" })
   }

@@ -2,7 +2,9 @@
 // a name given once is a list where it says list. What cannot be read so stays text, for the schema to refuse.
 import type { AnyOperation } from "../../contract/operation.ts"
 import { parsedJson } from "../../kernel/json.ts"
+import { isRounded } from "../../kernel/rounded-integer.ts"
 import { type JsonObject, wireSchema } from "../wire-schema.ts"
+import { refuseRounded } from "./json-body.ts"
 
 type Query = ReadonlyMap<string, readonly string[]>
 
@@ -37,9 +39,15 @@ function meantBy(field: Field | undefined, texts: readonly string[]): unknown {
 
 function scalarOf(types: ReadonlySet<string>, text: string): unknown {
   if (types.has("string") || types.size === 0) return text
-  if ((types.has("number") || types.has("integer")) && number.test(text) && !isBeyondInt64(types, text)) return Number(text)
+  if ((types.has("number") || types.has("integer")) && number.test(text) && !isBeyondInt64(types, text)) return numberOf(types, text)
   if (types.has("boolean") && (text === "true" || text === "false")) return text === "true"
   return types.has("object") ? objectOf(text) : text
+}
+
+/** An integer that a number cannot hold stays text, so the schema refuses it. */
+function numberOf(types: ReadonlySet<string>, text: string): number | string {
+  const value = Number(text)
+  return types.has("number") && isRounded(value, text) ? text : value
 }
 
 const maxInt64 = 2n ** 63n - 1n
@@ -53,7 +61,9 @@ function isBeyondInt64(types: ReadonlySet<string>, text: string): boolean {
 
 function objectOf(text: string): unknown {
   const value = parsedJson(text)
-  return typeof value === "object" && value !== null ? value : text
+  if (typeof value !== "object" || value === null) return text
+  refuseRounded(text)
+  return value
 }
 
 function fieldsOf({ input }: AnyOperation): Map<string, Field> {

@@ -49,8 +49,12 @@ const maxSubscriptions = 100
 const maxWaiting = 20
 
 const name = z.string().regex(channelPattern, "a channel name: letters, digits and . _ - : between them, at most 100")
+/** Messages of sockets come parsed, so a longer integer may be rounded already. */
+const exactNumber = z.number().refine((value) => !Number.isInteger(value) || Number.isSafeInteger(value), {
+  error: "is an integer beyond 2^53, which a number cannot hold exactly; send it as text",
+})
 /** Text is as long as it may be in any filter; what else it may be, the channel says. */
-const filter = z.record(z.string().max(100), z.union([z.string().max(1_000), z.number(), z.boolean()])).default({})
+const filter = z.record(z.string().max(100), z.union([z.string().max(1_000), exactNumber, z.boolean()])).default({})
 const Unsubscribe = z.strictObject({ channel: name, filter })
 const Subscribe = z.strictObject({
   ...Unsubscribe.shape,

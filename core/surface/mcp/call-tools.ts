@@ -6,6 +6,7 @@ import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import { parseInput } from "../call/parse-input.ts"
+import { refuseRounded } from "../http/json-body.ts"
 import { type JsonObject, wireSchema } from "../wire-schema.ts"
 import type { ToolView } from "./catalog.ts"
 import { portableSchema } from "./portable-schema.ts"
@@ -134,8 +135,15 @@ export async function namedCall(callTool: CallTool, given: JsonObject, view: Too
       call_tool: right,
     })
   // Models often write nested arguments as JSON text.
-  const input = typeof nested === "string" ? (parsedJson(nested) ?? nested) : (nested ?? {})
+  const input = typeof nested === "string" ? readArguments(nested) : (nested ?? {})
   return { tool, input, idempotencyKey: idempotency_key }
+}
+
+function readArguments(text: string): unknown {
+  const value = parsedJson(text)
+  if (value === undefined) return text
+  refuseRounded(text)
+  return value
 }
 
 /** The answer of `search_tools`. */

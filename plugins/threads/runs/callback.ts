@@ -4,6 +4,7 @@ import {
   AppError,
   Clock,
   defineRoute,
+  exactJson,
   isRecord,
   isUuid,
   type Json,
@@ -115,7 +116,7 @@ function succeeded(answer: AgentAnswer): RunMove {
 
 function objectOf(text: string): { readonly [field: string]: Json | undefined } {
   try {
-    const value = JSON.parse(text) as Json
+    const value = exactJson(text) as Json
     if (isRecord(value)) return value
   } catch {
     // Refused below, as another text that is not an object.

@@ -1,5 +1,6 @@
 // Reads an event's body inside the isolate: parses it once, takes out the page envelope and the test marker, and says
 // where a text stops being JSON.
+import { exactJson } from "../../../kernel/exact-json.ts"
 import { jsonFault } from "../../../kernel/json-fault.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
 import { hasUnstorableText, unstorableText } from "./unstorable-text.ts"
@@ -46,7 +47,7 @@ export function readInput(text: string): Body {
 export function readBody(text: string): Body {
   const value = parse(text)
   if (hasUnstorableText(text)) refuseUnstorable(value)
-  const exact = unusualNumber.test(text) && longInteger.test(text) ? JSON.parse(text, digitsOfLongIntegers) : value
+  const exact = unusualNumber.test(text) && longInteger.test(text) ? exactJson(text) : value
   const taken = takeOut(value, text)
   if (exact !== value) takeOut(exact, text)
   return {
@@ -78,12 +79,6 @@ function refuseUnstorable(value: unknown): void {
 function refuseInfinite(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || Number.isFinite(value) || integer.test(context?.source ?? "")) return value
   throw new MalformedBody(`The number ${(context?.source ?? "").slice(0, 40)} in the body is too large for a number; send it as a string.`)
-}
-
-function digitsOfLongIntegers(_key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return value
-  const source = context?.source
-  return source !== undefined && integer.test(source) ? source : value
 }
 
 interface Taken {
