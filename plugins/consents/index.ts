@@ -5,10 +5,11 @@ import { OutboundVetoes } from "../conversations/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { MailGuards } from "../email/index.ts"
 import { LeadsToken, LeadTimeline } from "../leads/index.ts"
+import { CallGuards } from "../outgoing-http/index.ts"
 import { SuppressionsToken } from "../suppressions/index.ts"
 import { ConsentCollection, ConsentSettingsCollection, TombstoneCollection } from "./collections.ts"
 import { mailGuard, messageVeto } from "./enforcement.ts"
-import { erasedRowGuard } from "./erased-rows.ts"
+import { erasedDataGuard } from "./erased-data.ts"
 import { eraseTraces } from "./erasure.ts"
 import { ConsentKeyCollection, ConsentKeys, ConsentKeysToken } from "./keys.ts"
 import { Ledger, LedgerToken } from "./ledger.ts"
@@ -25,7 +26,7 @@ export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer }
 export default definePlugin({
   id: "consents",
   reasons,
-  needs: ["conversations", "datasets", "email", "event-files", "inbound-mail", "leads", "suppressions"],
+  needs: ["conversations", "datasets", "email", "event-files", "inbound-mail", "leads", "outgoing-http", "suppressions"],
   config: z.strictObject({}),
   register(registrar) {
     registrar.collections(ConsentCollection, TombstoneCollection, ConsentSettingsCollection, ConsentKeyCollection)
@@ -56,9 +57,13 @@ export default definePlugin({
         vetoes.use(messageVeto(rules, clock))
       },
     })
-    registrar.run("erased rows", {
-      inject: { datasets: Datasets, store: Store, keys: ConsentKeysToken, leads: LeadsToken },
-      create: ({ datasets, ...deps }) => datasets.guard(erasedRowGuard(deps)),
+    registrar.run("erased data", {
+      inject: { datasets: Datasets, calls: CallGuards, store: Store, keys: ConsentKeysToken, leads: LeadsToken },
+      create: ({ datasets, calls, ...deps }) => {
+        const guard = erasedDataGuard(deps)
+        datasets.guard(guard)
+        calls.use(guard)
+      },
     })
     registrar.run("timeline", {
       inject: { ledger: LedgerToken, store: Store, suppressions: SuppressionsToken, timeline: LeadTimeline },

@@ -2,7 +2,7 @@
 // out of the document.
 import { z } from "zod"
 import { AnyJson, defineAction, type Json, OutgoingHttp, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
-import { encodeBody, withQuery } from "../../outgoing-http/index.ts"
+import { CallGuards, encodeBody, withQuery } from "../../outgoing-http/index.ts"
 import { httpRequestRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -50,7 +50,7 @@ query: { currency: "{{ event.currency }}" }
 await: true`,
     },
   ],
-  inject: { http: OutgoingHttp },
+  inject: { http: OutgoingHttp, guards: CallGuards },
   rules: httpRequestRules,
   lint(config) {
     const findings = []
@@ -71,9 +71,10 @@ await: true`,
     }
     return findings
   },
-  run({ config, context, deps }) {
-    const { idempotencyKey, signal } = context
-    return deps.http.send({ ...requestOf(config), organization: context.organization.id, idempotencyKey, signal })
+  async run({ config, context, deps }) {
+    const { organization, event, dataSince, idempotencyKey, signal } = context
+    await deps.guards.require(organization.id, [event, config as Json], dataSince)
+    return await deps.http.send({ ...requestOf(config), organization: organization.id, idempotencyKey, signal })
   },
   destination: ({ url }) => new URL(url).host,
   preview(config): Json {

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AnyJson, defineAction, type Json, SlugOrId, template, templateJson, templateRecord } from "#core"
 import { Integrations } from "../../integrations/index.ts"
-import { outcomeOf } from "../../outgoing-http/index.ts"
+import { CallGuards, outcomeOf } from "../../outgoing-http/index.ts"
 import { integrationCallRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -46,7 +46,7 @@ query: { notify: false }
 body: { stage: won }`,
     },
   ],
-  inject: { integrations: Integrations },
+  inject: { integrations: Integrations, guards: CallGuards },
   rules: integrationCallRules,
   lint(config) {
     const path = typeof config.path.source === "string" ? config.path.source : ""
@@ -69,11 +69,10 @@ body: { stage: won }`,
   async run({ config, context, deps }) {
     const { integration, method, path, query, body } = config
     const headers = Object.fromEntries(Object.entries(config.headers ?? {}).map(([name, value]) => [name, String(value)]))
-    const { idempotencyKey, signal } = context
+    const { organization, event, dataSince, idempotencyKey, signal } = context
     const request = { method, path, query, headers, body }
-    return outcomeOf(
-      await deps.integrations.call(context.organization.id, integration, request, { idempotencyKey, signal, comesAgain: true }),
-    )
+    await deps.guards.require(organization.id, [event, config as Json], dataSince)
+    return outcomeOf(await deps.integrations.call(organization.id, integration, request, { idempotencyKey, signal, comesAgain: true }))
   },
   destination: ({ integration }) => integration,
   target: ({ integration }, { organization, deps }) => deps.integrations.targetOf(organization, integration),

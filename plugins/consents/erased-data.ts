@@ -1,6 +1,5 @@
-// Keeps rows about erased people from being written again: by a replay, a step that runs later, or an import.
+// Keeps data about erased people from being written or sent again: by a replay, a step that runs later, or an import.
 import { AppError, type Json } from "#core"
-import type { RowGuard } from "../datasets/index.ts"
 import { normalEmail, normalPhone } from "../leads/index.ts"
 import { TombstoneCollection, tombstoneId } from "./collections.ts"
 import type { LedgerDeps } from "./ledger.ts"
@@ -14,14 +13,16 @@ interface GuardDeps extends Pick<LedgerDeps, "store" | "keys"> {
 const maxRead = 1_000
 const maxDepth = 8
 
-/** Throws `person_erased` if a row names a person who was erased after the row's event was received. */
-export function erasedRowGuard({ store, keys, leads }: GuardDeps): RowGuard {
-  return async (organization, rows, receivedAt) => {
+/** Throws `person_erased` if the data names a person who was erased after it was received; without a time, a person who was ever erased. */
+type DataGuard = (organization: string, data: readonly Json[], receivedAt: string | undefined) => Promise<void>
+
+export function erasedDataGuard({ store, keys, leads }: GuardDeps): DataGuard {
+  return async (organization, data, receivedAt) => {
     const tombstones = store.open(TombstoneCollection, organization)
     const since = receivedAt === undefined ? {} : { erased_at: { $gte: receivedAt } }
     if (!(await tombstones.first(since))) return
     const region = await leads.region(organization)
-    const people = new Map(rows.flatMap((row) => [...peopleIn(row, region)]).map((person) => [`${person.kind} ${person.value}`, person]))
+    const people = new Map(data.flatMap((part) => [...peopleIn(part, region)]).map((person) => [`${person.kind} ${person.value}`, person]))
     const ids = await Promise.all([...people.values()].map(async (person) => tombstoneId(await keys.digestOf(organization, person))))
     for (let at = 0; at < ids.length; at += maxRead) {
       const tombstone = await tombstones.first({ id: { $in: ids.slice(at, at + maxRead) }, ...since })
@@ -31,7 +32,7 @@ export function erasedRowGuard({ store, keys, leads }: GuardDeps): RowGuard {
 }
 
 function erased(at: string): AppError {
-  const message = `The row is about a person who was erased at ${at}. If the person gave consent since, record it with after_erasure.`
+  const message = `The data is about a person who was erased at ${at}. If the person gave consent since, record it with after_erasure.`
   return new AppError("failed_precondition", message, { reason: "person_erased", retryable: false })
 }
 
