@@ -42,22 +42,27 @@ describe("files of forms in services that are killed", () => {
     }
   }
 
-  /** Documents of the stopped service. The bytes in use are their sum, and each object belongs to a document. */
-  async function documents(): Promise<StoredEventFiles[]> {
+  /** Documents of the stopped service once so many hours passed and no other is due. The bytes in use are their sum. */
+  async function documents(hours = 0, isDone: (left: readonly StoredEventFiles[]) => boolean = () => true): Promise<StoredEventFiles[]> {
     const host = await testHost({ dataDir: folder.path, env })
     try {
       const store = host.runtime.container.get(Store)
-      const found = await store.open(EventFilesCollection, host.organization.id).find({}, { limit: 10_000 })
+      const find = () => store.open(EventFilesCollection, host.organization.id).find({}, { limit: 10_000 })
+      for (let hour = 0; hour < hours; hour++) host.clock.move(3_600_000)
+      const left = await until("the end of what is due", async () => {
+        const found = await find()
+        return isDone(found) && found
+      })
       const used = await store.open(FileUsageCollection, host.organization.id).get(host.organization.id)
-      expect(used?.bytes ?? 0).to.equal(found.length * bytes)
-      expect(found.flatMap(({ files }) => files.map(({ key }) => key))).to.include.members(objects())
-      return found
+      expect(used?.bytes ?? 0).to.equal(left.length * bytes)
+      expect(left.flatMap(({ files }) => files.map(({ key }) => key))).to.include.members(objects())
+      return left
     } finally {
       await host.stop()
     }
   }
 
-  /** Kills a service once it has removed objects down to a number, or keeps it running until then. */
+  /** Kills a service once it has removed objects down to a number. */
   async function removedTo(count: number, hoursAhead: number): Promise<void> {
     const service = await begin(hoursAhead)
     try {
@@ -94,25 +99,14 @@ describe("files of forms in services that are killed", () => {
     const keys = stored.flatMap(({ files }) => files.map(({ key }) => key))
     expect(objects()).to.include.members(keys)
 
-    await removedTo(keys.length, 2)
-    await until("the end of the reservations", async () => {
-      const left = await documents()
-      if (left.length === stored.length) return true
-      await removedTo(keys.length, 2)
-      return false
-    })
+    await documents(2, (left) => left.length === stored.length)
     expect(objects()).to.have.members(keys)
 
     for (const part of [0.7, 0.3]) {
       await removedTo(Math.floor(keys.length * part), 26)
       await documents()
     }
-    await removedTo(0, 26)
-    await until("the end of the documents", async () => {
-      if ((await documents()).length === 0) return true
-      await removedTo(0, 26)
-      return false
-    })
+    await documents(26, (left) => left.length === 0)
     expect(objects()).to.deep.equal([])
   })
 })
