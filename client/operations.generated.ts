@@ -202,7 +202,12 @@ export type Operations = {
   "managed_organizations.list_invitations": typeof import("../plugins/organizations/operations/managed.ts").listInvitations
   "managed_organizations.revoke_invitation": typeof import("../plugins/organizations/operations/managed.ts").revokeInvitation
   "me.get": typeof import("../plugins/organizations/operations/identity.ts").getMe
+  "member_invitations.accept": typeof import("../plugins/organizations/members/operations/invitations.ts").acceptInvitation
+  "member_invitations.list": typeof import("../plugins/organizations/members/operations/invitations.ts").listMemberInvitations
+  "member_invitations.resend": typeof import("../plugins/organizations/members/operations/invitations.ts").resendInvitation
+  "member_invitations.revoke": typeof import("../plugins/organizations/members/operations/invitations.ts").revokeMemberInvitation
   "members.change_role": typeof import("../plugins/organizations/members/operations/people.ts").changeRole
+  "members.invite": typeof import("../plugins/organizations/members/operations/invitations.ts").inviteMember
   "members.leave": typeof import("../plugins/organizations/members/operations/people.ts").leave
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
   "members.remove": typeof import("../plugins/organizations/members/operations/people.ts").removeMember
@@ -215,6 +220,10 @@ export type Operations = {
   "organization.update": typeof import("../plugins/organizations/operations/organization.ts").updateOrganization
   "organizations.create": typeof import("../plugins/organizations/operations/organizations.ts").createOrganization
   "organizations.list": typeof import("../plugins/organizations/operations/organizations.ts").listOrganizations
+  "ownership.accept": typeof import("../plugins/organizations/members/operations/ownership.ts").acceptOwnership
+  "ownership.list_offers": typeof import("../plugins/organizations/members/operations/ownership.ts").listOffers
+  "ownership.offer": typeof import("../plugins/organizations/members/operations/ownership.ts").offerOwnership
+  "ownership.withdraw": typeof import("../plugins/organizations/members/operations/ownership.ts").withdrawOffer
   "page_analytics.delete_report": typeof import("../plugins/page-analytics/reports.ts").deleteReport
   "page_analytics.get_report": typeof import("../plugins/page-analytics/reports.ts").getReport
   "page_analytics.list_reports": typeof import("../plugins/page-analytics/reports.ts").listReports
@@ -482,7 +491,12 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "managed_organizations.list_invitations": { method: "GET", path: "/v1/managed-organization-invitations", repeatable: true, list: "invitations" },
   "managed_organizations.revoke_invitation": { method: "DELETE", path: "/v1/managed-organization-invitations/{id}", repeatable: true },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
+  "member_invitations.accept": { method: "POST", path: "/v1/member-invitations-accept", keyed: true },
+  "member_invitations.list": { method: "GET", path: "/v1/member-invitations", repeatable: true, list: "invitations" },
+  "member_invitations.resend": { method: "POST", path: "/v1/member-invitations/{id}/resend", keyed: true },
+  "member_invitations.revoke": { method: "DELETE", path: "/v1/member-invitations/{id}", repeatable: true },
   "members.change_role": { method: "PATCH", path: "/v1/members/{user_id}", repeatable: true },
+  "members.invite": { method: "POST", path: "/v1/member-invitations", keyed: true },
   "members.leave": { method: "POST", path: "/v1/members-leave", keyed: true },
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },
   "members.remove": { method: "DELETE", path: "/v1/members/{user_id}" },
@@ -495,6 +509,10 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "organization.update": { method: "PATCH", path: "/v1/organization", repeatable: true },
   "organizations.create": { method: "POST", path: "/v1/organizations", keyed: true },
   "organizations.list": { method: "GET", path: "/v1/organizations", repeatable: true, list: "organizations" },
+  "ownership.accept": { method: "POST", path: "/v1/ownership-accept", keyed: true },
+  "ownership.list_offers": { method: "GET", path: "/v1/ownership-offers", repeatable: true, list: "offers" },
+  "ownership.offer": { method: "POST", path: "/v1/ownership-offers", repeatable: true, keyed: true },
+  "ownership.withdraw": { method: "DELETE", path: "/v1/ownership-offers/{user_id}", repeatable: true },
   "page_analytics.delete_report": { method: "DELETE", path: "/v1/page-analytics/reports/{slug}" },
   "page_analytics.get_report": { method: "GET", path: "/v1/page-analytics/reports/{slug}", repeatable: true },
   "page_analytics.list_reports": { method: "GET", path: "/v1/page-analytics/reports", repeatable: true, list: "reports" },

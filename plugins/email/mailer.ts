@@ -46,6 +46,8 @@ export interface MailReceipt {
 }
 
 export interface Mailer {
+  /** True if messages become files of the outbox folder and reach nobody by themselves. */
+  readonly writesOutbox: boolean
   /** Throws `invalid_argument` for invalid addresses, `unavailable` where a retry makes sense. */
   send(message: MailMessage): Promise<MailReceipt>
   close(): Promise<void>
@@ -58,6 +60,7 @@ const maxRecipients = 50
 export function createMailer(senders: Senders, transport: Transport, footer: string, declared: MailGuards = createMailGuards()): Mailer {
   const unguarded = createMailGuards()
   return {
+    writesOutbox: transport.isOutbox ?? false,
     async send(message) {
       const category = message.category ?? "transactional"
       const guards = category === "sign_in" ? unguarded : declared

@@ -9,6 +9,7 @@ export function outboxTransport(folder: string): Transport {
   // Loaded with the first message: commands declare the plugin and send nothing.
   let composer: ReturnType<typeof openComposer> | undefined
   return {
+    isOutbox: true,
     async deliver(mail) {
       composer ??= openComposer()
       const { message } = await (await composer).sendMail(asNodemailer(mail))

@@ -54,6 +54,8 @@ export class DeliveryFailed extends AppError {
 }
 
 export interface Transport {
+  /** Messages become files; somebody else passes them on. */
+  readonly isOutbox?: true
   /** Resolves when the message is somewhere that outlives this process. */
   deliver(mail: FinishedMail, signal: AbortSignal | undefined): Promise<Delivery>
   close(): Promise<void>

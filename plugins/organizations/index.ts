@@ -17,9 +17,7 @@ import { createOrganizations, Organizations } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
 import { Management, ManagementToken } from "./management.ts"
-import { createDepartures, Departures } from "./members/departures.ts"
-import { Members, MembersToken } from "./members/members.ts"
-import { changeRole, leave, removeMember } from "./members/operations/people.ts"
+import { memberSettings, registerMembers } from "./members/register.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listMembers } from "./operations/identity.ts"
 import {
@@ -63,6 +61,7 @@ const OrganizationSettings = z.strictObject({
     .default([])
     .describe("Emails of users who are staff of the service, beside those whom an owner of its own organization marks."),
   ...tenantSettings,
+  ...memberSettings,
   session_idle_minutes: z
     .int()
     .min(1)
@@ -76,7 +75,7 @@ export { isTimeZone } from "./operations/organization.ts"
 
 export default definePlugin({
   id: "organizations",
-  needs: ["identity"],
+  needs: ["email", "identity"],
   reasons,
   config: OrganizationSettings,
   commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => generateKey("api_key").text }],
@@ -94,8 +93,8 @@ export default definePlugin({
     reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
     reg.operations(inviteManaged, listInvitations, revokeInvitation, acceptManager, adoptManaged, endManaged)
     reg.operations(getOrganization, updateOrganization, setStaff)
-    reg.operations(changeRole, removeMember, leave)
     registerTenants(reg, settings)
+    registerMembers(reg, settings)
 
     reg.provide(Directory, {
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, users: Users },
@@ -120,18 +119,6 @@ export default definePlugin({
     })
     // Services that inject Organizations start after the first start, and so find one.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })
-    reg.provide(Departures, { inject: {}, create: createDepartures })
-    reg.provide(MembersToken, {
-      inject: {
-        store: Store,
-        invalidation: CacheInvalidation,
-        keys: ApiKeys,
-        departures: Departures,
-        users: Users,
-        sessions: UserSessions,
-      },
-      create: (deps) => new Members(deps),
-    })
     reg.provide(ManagementToken, {
       inject: { store: Store, clock: Clock, organizations: Organizations, keys: ApiKeys },
       create: (deps) => new Management(deps),

@@ -77,6 +77,42 @@ export const reasons = defineReasons({
     remedy: "Retry on the next day of UTC.",
     details: { limit: z.int().describe("Organizations a day.") },
   },
+  already_member: {
+    code: "failed_precondition",
+    summary: "The person is a member of the organization.",
+    remedy: "Change the role with `PATCH /v1/members/{user_id}`.",
+  },
+  member_invitation_not_found: {
+    code: "not_found",
+    summary: "The invitation was used, replaced or revoked, or has expired.",
+    remedy: "Ask an admin of the organization for a new one.",
+  },
+  invitation_for_another: {
+    code: "not_found",
+    summary: "The invitation is for another address.",
+    remedy: "Sign in with the address that received it.",
+  },
+  sign_in_first: {
+    code: "permission_denied",
+    summary: "The invited person must prove the address.",
+    remedy: "Sign in with the invited address by a mailed code, and repeat the call.",
+  },
+  too_many_invitations: {
+    code: "resource_exhausted",
+    summary: "The organization has mailed as many invitations as it may in a day.",
+    remedy: "Wait until the next day (UTC).",
+    details: { limit: z.int().describe("Invitations a day."), retry_after_s: z.int().describe("Seconds to the next day.") },
+  },
+  ownership_offer_not_found: {
+    code: "not_found",
+    summary: "No valid offer of ownership exists for the user.",
+    remedy: "Ask an owner for an offer.",
+  },
+  credential_without_user: {
+    code: "permission_denied",
+    summary: "A person gives and takes ownership, and the key has no user.",
+    remedy: "Use a credential of an owner.",
+  },
   unknown_credential: { code: "unauthenticated", summary: "The key is not known.", remedy: "Create a key with `POST /v1/api-keys`." },
 })
 

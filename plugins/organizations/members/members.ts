@@ -42,20 +42,38 @@ export class Members {
     return this.#deps.store.open(MembershipsCollection, organization).get(membershipId(organization, user))
   }
 
+  /** Throws `permission_denied` below admin or `role`. The stored role of the caller counts, so a repeated call sees a removal. */
+  async requireRank(caller: Caller, role: Role, what: string): Promise<void> {
+    const own = caller.user && (await this.find(caller.organization.id, caller.user.id))
+    const stored = caller.user ? (own?.role ?? "guest") : caller.role
+    const now = roleAtLeast(stored, caller.role) ? caller.role : stored
+    for (const needed of ["admin", role] as const) requireRank(now, needed, what)
+  }
+
   /** Stages a new role. Throws `failed_precondition` for the last owner. */
-  async changeRole(work: UnitOfWork, caller: Caller, { id, user_id, role: before }: Membership, role: Role): Promise<void> {
+  async changeRole(work: UnitOfWork, organization: string, { id, user_id, role: before }: Membership, role: Role): Promise<void> {
     if (before === role) return
-    const organization = caller.organization.id
-    if (before === "owner") await this.#keepAnOwner(work, organization, user_id, caller)
+    if (before === "owner") await this.#keepAnOwner(work, organization, user_id)
     work.in(MembershipsCollection, organization).update(id, { $set: { role } }, { where: { role: before } })
     this.#announce(work, organization)
   }
 
+  /** Stages that `taker` owns the organization, and that `giver` becomes an admin. One commit holds both, so an owner is left. */
+  async transfer(work: UnitOfWork, organization: string, taker: Membership, giver: Membership | undefined): Promise<void> {
+    const memberships = work.in(MembershipsCollection, organization)
+    memberships.update(taker.id, { $set: { role: "owner" } }, { where: { role: taker.role } })
+    if (giver) {
+      await this.#countOwners(work, organization)
+      memberships.update(giver.id, { $set: { role: "admin" } }, { where: { role: "owner" } })
+    }
+    this.#announce(work, organization)
+  }
+
   /** Stages the end of the membership and of the person's keys. Throws `failed_precondition` for the last owner. */
-  async remove(work: UnitOfWork, organization: string, member: Membership, by?: Caller): Promise<Removal> {
+  async remove(work: UnitOfWork, organization: string, member: Membership): Promise<Removal> {
     const { store, keys, departures, users, sessions } = this.#deps
     const { id, user_id, role, made_keys = null } = member
-    if (role === "owner") await this.#keepAnOwner(work, organization, user_id, by)
+    if (role === "owner") await this.#keepAnOwner(work, organization, user_id)
     let ended = 0
     for await (const key of store.open(KeysCollection, organization).stream({ user_id, revoked_at: null })) {
       keys.revoke(work, organization, key)
@@ -80,18 +98,18 @@ export class Members {
     work.in(MembershipsCollection, organization).update(membershipId(organization, user), { $inc: { made_keys: 1 } })
   }
 
-  /** Two changes of owners at once change one counter, so the second commit is refused. */
-  async #keepAnOwner(work: UnitOfWork, organization: string, leaving: string, by: Caller | undefined): Promise<void> {
-    const { store } = this.#deps
-    // The counter is read first. Owners that change after this read change the counter too.
-    const owners_revision = (await store.open(OrganizationsCollection).get(organization))?.owners_revision ?? null
-    const actor = by?.user && (await this.find(organization, by.user.id))
-    if (by?.user && actor?.role !== "owner") requireRank({ role: actor?.role ?? "guest" }, "owner", "A change of owners")
-    const other = await store.open(MembershipsCollection, organization).first({ role: "owner", user_id: { $ne: leaving } })
-    if (!other) {
-      const message = "An organization keeps at least one owner. Make another member an owner first."
-      throw new AppError("failed_precondition", message, { reason: "last_owner" })
-    }
+  /** Throws `failed_precondition` if nobody else owns the organization. */
+  async #keepAnOwner(work: UnitOfWork, organization: string, leaving: string): Promise<void> {
+    await this.#countOwners(work, organization)
+    const other = await this.#deps.store.open(MembershipsCollection, organization).first({ role: "owner", user_id: { $ne: leaving } })
+    if (other) return
+    const message = "An organization keeps at least one owner. Make another member an owner first."
+    throw new AppError("failed_precondition", message, { reason: "last_owner" })
+  }
+
+  /** Two changes of owners at once change one counter, so the second commit is refused. Read owners after this. */
+  async #countOwners(work: UnitOfWork, organization: string): Promise<void> {
+    const owners_revision = (await this.#deps.store.open(OrganizationsCollection).get(organization))?.owners_revision ?? null
     work.in(OrganizationsCollection).update(organization, { $inc: { owners_revision: 1 } }, { where: { owners_revision } })
   }
 
@@ -109,12 +127,11 @@ export function requireInside({ manager, link, organization }: Pick<Caller, "man
   throw new AppError("permission_denied", message, { reason: "acts_for_client" })
 }
 
-/** Throws `permission_denied` if the role is above the caller's. */
-export function requireRank(caller: Pick<Caller, "role">, role: Role, what: string): void {
-  if (roleAtLeast(caller.role, role)) return
-  throw new AppError("permission_denied", `${what} needs the role ${role}; yours is ${caller.role}. Ask an ${role}.`, {
+function requireRank(role: Role, needed: Role, what: string): void {
+  if (roleAtLeast(role, needed)) return
+  throw new AppError("permission_denied", `${what} needs the role ${needed}; yours is ${role}. Ask an ${needed}.`, {
     reason: "role_too_low",
-    needed_role: role,
-    role: caller.role,
+    needed_role: needed,
+    role,
   })
 }

@@ -1,12 +1,15 @@
 // Organizations for the walks over the operations, with a key that may do everything there.
 
-import { AppError, UnitsOfWork } from "#core"
+import { AppError, type UnitOfWork, UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
 import { fulfilled, type GivenCall } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { Store } from "../../../core/contract/store.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { drawCode, invitationId } from "../../../plugins/organizations/members/invitations/code.ts"
+import { MemberInvitationsCollection } from "../../../plugins/organizations/members/invitations/collections.ts"
+import { OwnershipOffersCollection, offerId } from "../../../plugins/organizations/members/ownership.ts"
 import { until } from "../../waiting.ts"
 import type { ParityFixture } from "./fixture.ts"
 import { type Input, type Outcome, surfaces } from "./surfaces.ts"
@@ -14,10 +17,14 @@ import { type Input, type Outcome, surfaces } from "./surfaces.ts"
 export interface Member {
   readonly organization: { readonly id: string; readonly slug: string }
   readonly key: string
+  /** Results of calls that another organization made. */
+  readonly prepared?: Answers
 }
 
 /** What the slugs of organizations end with that a member owns besides. */
 export const ownedClients = ["one", "two", "three"] as const
+
+const unknownId = "00000000-0000-4000-8000-000000000000"
 
 export type Answers = Record<string, unknown>
 
@@ -40,11 +47,34 @@ export function members({ host }: ParityFixture, slugs: readonly string[], isFor
           const { id } = organizations.create(work, { name: `${slug} ${client}`, slug: `${slug}-${client}` })
           organizations.addMember(work, id, user.id, "owner")
         }
+        const isJoining = isFor === undefined || isFor.name === "member_invitations.accept"
+        const prepared = isJoining ? { invitation: invited(work, organizations, user.email, slug) } : {}
+        if (isFor?.name === "ownership.accept") offerOwnership(work, organization.id, colleague.id, user.id)
         const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user: user.id } as const
-        return { organization, key: keys.mint(work, organization.id, wanted).text }
+        return { organization, key: keys.mint(work, organization.id, wanted).text, prepared }
       }),
     ),
   )
+}
+
+/** An invitation of another organization. */
+function invited(work: UnitOfWork, organizations: Organizations, email: string, slug: string): { code: string } {
+  const { id } = organizations.create(work, { name: `${slug} inviting`, slug: `${slug}-inviting` })
+  const invitation = invitationId(id, email)
+  const { code, hash } = drawCode(id, invitation)
+  const invited_by = { credential_id: unknownId, user_id: null }
+  const times = { created_at: now(), sent_at: now(), expires_at: now(86_400_000) }
+  work.in(MemberInvitationsCollection, id).insert({ id: invitation, email, role: "member", hash, shown: false, invited_by, ...times })
+  return { code }
+}
+
+function offerOwnership(work: UnitOfWork, organization: string, from_user_id: string, to_user_id: string): void {
+  const fields = { from_user_id, to_user_id, stay_owner: true, created_at: now(), expires_at: now(86_400_000) }
+  work.in(OwnershipOffersCollection, organization).insert({ id: offerId(organization, to_user_id), ...fields })
+}
+
+function now(laterMs = 0): string {
+  return new Date(Date.now() + laterMs).toISOString()
 }
 
 /** Has their calls done, where they would wait for an approval. */
@@ -81,7 +111,7 @@ export async function giving(
   calls: Readonly<Record<string, GivenCall>> = {},
   known: Known = { answers: new Map(), again: true },
 ): Promise<Answers> {
-  const answers: Answers = {}
+  const answers: Answers = { ...member.prepared }
   for (const [name, call] of Object.entries(calls)) answers[name] = await give(fixture, member, call, { earlier: answers, known })
   return answers
 }

@@ -193,7 +193,8 @@ export class Scene {
       const again = await this.#call(this.#input, { "idempotency-key": key })
       expect([again.status, again.headers.get("idempotency-replayed")], again.text).to.deep.equal([first.status, "true"])
       const { details: _omitted, ...shown } = again.body
-      const expected = Object.fromEntries(Object.entries(first.body).filter(([field]) => !secretOutput.includes(field)))
+      const isShown = ([field, value]: [string, unknown]) => value === null || !secretOutput.includes(field)
+      const expected = Object.fromEntries(Object.entries(first.body).filter(isShown))
       expect(secretOutput.length > 0 ? shown : again.body).to.deep.equal(expected)
       for (const secret of secretOutput) if (typeof first.body[secret] === "string") expect(again.text).to.not.include(first.body[secret])
     }

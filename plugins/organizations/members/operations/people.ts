@@ -3,7 +3,7 @@ import { z } from "zod"
 import { type Caller, defineOperation, resultOf, Uuid } from "#core"
 import { requireFreshSignIn, roles } from "#core/engine"
 import type { Membership } from "../../collections.ts"
-import { MembersToken, type Removal, requireInside, requireRank } from "../members.ts"
+import { type Members, MembersToken, type Removal, requireInside } from "../members.ts"
 
 const path = "/v1/members/{user_id}"
 const scope = "members:write"
@@ -41,12 +41,13 @@ export const changeRole = defineOperation({
   inject: { members: MembersToken },
   async handle({ input: { user_id, role }, caller, deps: { members }, work }) {
     const member = await members.require(caller.organization.id, user_id)
-    requireRight(caller, member, "members.change_role")
-    requireRank(caller, role, `The role ${role}`)
+    await requireRight(members, caller, member, "members.change_role")
+    await members.requireRank(caller, role, `The role ${role}`)
     if (role === "owner" && member.role !== "owner") requireFreshSignIn(caller, "members.change_role")
-    await members.changeRole(work, caller, member, role)
+    await members.changeRole(work, caller.organization.id, member, role)
     return { user_id, role }
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const removeMember = defineOperation({
@@ -65,9 +66,10 @@ export const removeMember = defineOperation({
   inject: { members: MembersToken },
   async handle({ input: { user_id }, caller, deps: { members }, work }) {
     const member = await members.require(caller.organization.id, user_id)
-    requireRight(caller, member, "members.remove")
-    return departed(member, await members.remove(work, caller.organization.id, member, caller))
+    await requireRight(members, caller, member, "members.remove")
+    return departed(member, await members.remove(work, caller.organization.id, member))
   },
+  onConflict: async ({ error }) => error,
 })
 
 export const leave = defineOperation({
@@ -86,14 +88,15 @@ export const leave = defineOperation({
     requireInside(caller)
     const member = await members.require(caller.organization.id, caller.user?.id ?? caller.credential.id)
     if (member.role === "owner") requireFreshSignIn(caller, "members.leave")
-    return departed(member, await members.remove(work, caller.organization.id, member, caller))
+    return departed(member, await members.remove(work, caller.organization.id, member))
   },
+  onConflict: async ({ error }) => error,
 })
 
 /** Throws `permission_denied` for a manager, for a lower role, and for owners without a fresh sign-in. */
-function requireRight(caller: Caller, member: Membership, operation: string): void {
+async function requireRight(members: Members, caller: Caller, member: Membership, operation: string): Promise<void> {
   requireInside(caller)
-  requireRank(caller, member.role, `A change of an ${member.role}`)
+  await members.requireRank(caller, member.role, `A change of an ${member.role}`)
   if (member.role === "owner") requireFreshSignIn(caller, operation)
 }
 

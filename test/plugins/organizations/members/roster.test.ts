@@ -44,6 +44,7 @@ onBothStores("members", ({ start }) => {
     const { status, body } = await host.api<{ role: string } & Refusal>("GET", "/v1/me", undefined, { key })
     return status === 200 ? body.role : `${status} ${body.details.reason}`
   }
+  const roleOf = async (organization: string, user: string) => (await host.get(Organizations).membership(organization, user))?.role
   const reasonOf = ({ status, body }: { status: number; body: Refusal }) => [status, body.details?.reason]
 
   it("get another role at once, also with the keys that they have", async () => {
@@ -186,5 +187,46 @@ onBothStores("members", ({ start }) => {
         ["POST", "/v1/members-leave", {}],
       ] as const)
         expect(reasonOf(await host.api<Refusal>(method, path, body, options)), `${method} ${path}`).to.deep.equal([403, "acts_for_client"])
+  })
+
+  it("become owners by an offer and their consent, and the old owner an admin unless it is to stay", async () => {
+    for (const stay_owner of [false, true]) {
+      const { id, owner } = await organization(`transfer-${stay_owner}`)
+      const [bob, other] = [await person(id, "member"), await person(id, "admin")]
+      const offer = (by: Person, user_id: string) =>
+        host.api<Refusal>("POST", "/v1/ownership-offers", { user_id, stay_owner }, { key: by.key })
+      const accept = (by: Person) => host.api<Refusal>("POST", "/v1/ownership-accept", {}, { key: by.key })
+      expect(reasonOf(await offer(other, other.id))).to.deep.equal([403, "role_too_low"])
+      expect(reasonOf(await offer(owner, owner.id))).to.deep.equal([400, "invalid_fields"])
+      expect(reasonOf(await accept(bob))).to.deep.equal([404, "ownership_offer_not_found"])
+      expect((await offer(owner, bob.id)).status).to.equal(200)
+      expect(reasonOf(await accept(other))).to.deep.equal([404, "ownership_offer_not_found"])
+      expect(await roleOf(id, bob.id)).to.equal("member")
+      const withdraw = (by: Person) => host.api<Refusal>("DELETE", `/v1/ownership-offers/${bob.id}`, undefined, { key: by.key })
+      expect(reasonOf(await withdraw(other))).to.deep.equal([404, "ownership_offer_not_found"])
+      expect((await withdraw(bob)).status).to.equal(200)
+      expect(reasonOf(await accept(bob))).to.deep.equal([404, "ownership_offer_not_found"])
+      await offer(owner, bob.id)
+      expect((await accept(bob)).body).to.deep.equal({ user_id: bob.id, role: "owner" })
+      expect([await roleOf(id, bob.id), await roleOf(id, owner.id)]).to.deep.equal(["owner", stay_owner ? "owner" : "admin"])
+      expect((await accept(bob)).status).to.equal(404)
+    }
+  })
+
+  it("cannot take ownership from a person who lost it", async () => {
+    const { id, owner } = await organization("stale-offer")
+    const service = await host
+      .get(UnitsOfWork)
+      .run((work) => host.get(ApiKeys).mint(work, id, { name: "s", kind: "api_key", role: "owner", scopes: null, user: null }).text)
+    expect(reasonOf(await host.api<Refusal>("POST", "/v1/ownership-accept", {}, { key: service }))).to.deep.equal([
+      403,
+      "credential_without_user",
+    ])
+    const [bob, rival] = [await person(id, "member"), await person(id, "owner")]
+    await host.api("POST", "/v1/ownership-offers", { user_id: bob.id }, { key: owner.key })
+    expect((await setRole(rival, owner.id, "member")).status).to.equal(200)
+    const taken = await host.api<Refusal>("POST", "/v1/ownership-accept", {}, { key: bob.key })
+    expect(reasonOf(taken)).to.deep.equal([404, "ownership_offer_not_found"])
+    expect(await roleOf(id, bob.id)).to.equal("member")
   })
 })

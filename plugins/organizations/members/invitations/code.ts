@@ -1,0 +1,50 @@
+// The code of an invitation: it names the organization and the invitation, and ends with a secret.
+import { createHash, randomBytes } from "node:crypto"
+import { derivedUuid, sameBytes } from "#core"
+
+const prefix = "mr_join_"
+const idBytes = 16
+const secretBytes = 24
+const pattern = new RegExp(`^${prefix}([\\w-]{${Math.ceil(((2 * idBytes + secretBytes) * 4) / 3)}})$`)
+
+export interface ParsedCode {
+  readonly organization: string
+  readonly invitation: string
+  readonly hash: string
+}
+
+/** An organization has one invitation for an address. */
+export function invitationId(organization: string, email: string): string {
+  return derivedUuid("member invitation", organization, email)
+}
+
+export function drawCode(organization: string, invitation: string): { readonly code: string; readonly hash: string } {
+  const bytes = Buffer.concat([bytesOf(organization), bytesOf(invitation), randomBytes(secretBytes)])
+  const code = `${prefix}${bytes.toString("base64url")}`
+  return { code, hash: hashOf(code) }
+}
+
+/** Returns undefined for a text of another form. */
+export function parseCode(text: string): ParsedCode | undefined {
+  const [, body] = pattern.exec(text.trim()) ?? []
+  if (body === undefined) return undefined
+  const bytes = Buffer.from(body, "base64url")
+  const [organization, invitation] = [uuidOf(bytes.subarray(0, idBytes)), uuidOf(bytes.subarray(idBytes, 2 * idBytes))]
+  return { organization, invitation, hash: hashOf(text.trim()) }
+}
+
+export function isSameCode(hash: string, other: string): boolean {
+  return sameBytes(hash, other)
+}
+
+function hashOf(code: string): string {
+  return createHash("sha256").update(code).digest("hex")
+}
+
+function bytesOf(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll("-", ""), "hex")
+}
+
+function uuidOf(bytes: Buffer): string {
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5")
+}

@@ -1,0 +1,42 @@
+// The stored form of invitations of members. The code itself is stored nowhere: only its hash.
+import { type Document, defineCollection } from "#core"
+import type { Role } from "#core/engine"
+
+/** One invitation for each address of an organization. Its id follows from the two. */
+export interface MemberInvitation extends Document {
+  /** As `normalAddress` writes it. */
+  email: string
+  role: Role
+  /** SHA-256 of the valid code, hex. A new code replaces it. */
+  hash: string
+  /** The inviter saw the link, so the link does not prove the address. */
+  shown: boolean
+  invited_by: { credential_id: string; user_id: string | null }
+  created_at: string
+  /** When the valid code was made. */
+  sent_at: string
+  expires_at: string
+}
+
+export const MemberInvitationsCollection = defineCollection<MemberInvitation>()({
+  name: "member_invitations",
+  scope: "organization",
+  times: ["created_at", "sent_at", "expires_at"],
+  indexes: [{ fields: ["-created_at"] }],
+  expires: "expires_at",
+})
+
+/** Mails of invitations in one day (UTC). */
+export interface InvitationDay extends Document {
+  count: number
+  expires_at: string
+}
+
+export const InvitationDaysCollection = defineCollection<InvitationDay>()({
+  name: "member_invitation_days",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+  audit: "none",
+})

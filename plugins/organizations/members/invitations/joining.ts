@@ -1,0 +1,147 @@
+// Joining by an invitation: the invitation, the membership, a new user and the audit record in one commit. Concurrent
+// attempts with one code conflict, so one of them joins.
+import {
+  AppError,
+  type CacheInvalidation,
+  type Clock,
+  type Ids,
+  type RateLimiter,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+} from "#core"
+import { AuditLog, rateLimitWindowSeconds as windowSeconds } from "#core/engine"
+import type { User, Users } from "../../../identity/index.ts"
+import { MembershipsCollection, type Organization } from "../../collections.ts"
+import { membershipId, type Organizations, organizationsTopic } from "../../directory.ts"
+import type { Members } from "../members.ts"
+import { isSameCode, parseCode } from "./code.ts"
+import { type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
+
+export interface JoiningDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly limiter: RateLimiter
+  readonly invalidation: CacheInvalidation
+  readonly users: Users
+  readonly organizations: Organizations
+  readonly members: Members
+  readonly auditDays: number
+}
+
+/** A valid code: its invitation and organization. */
+export interface Opened {
+  readonly invitation: MemberInvitation
+  readonly organization: Organization
+}
+
+/** How the person who joins proved the address. */
+export interface Proof {
+  /** False for a scoped token: a program holds it. */
+  readonly isPerson: boolean
+  /** The person signed in by mail, a passkey or OpenID Connect. */
+  readonly isSignedIn: boolean
+}
+
+export interface JoinRecord {
+  readonly credentialId: string
+  readonly requestId: string
+}
+
+/** Wrong codes of one network or credential in a minute. */
+const maxWrong = 10
+const dayMs = 86_400_000
+
+export const JoiningToken = token<Joining>("joining by invitations")
+
+export class Joining {
+  readonly #deps: JoiningDeps
+
+  constructor(deps: JoiningDeps) {
+    this.#deps = deps
+  }
+
+  /** Finds the invitation of a code. Wrong codes count against `guesser`. Throws `not_found`, and `resource_exhausted` after too many. */
+  async open(code: string, guesser: string): Promise<Opened> {
+    const found = await this.#find(code)
+    if (found) return found
+    const { allowed } = await this.#deps.limiter.consume([{ id: `member invitation:${guesser}`, limit: maxWrong }])
+    if (!allowed) throw tooManyWrong()
+    const message = "This invitation does not exist: it was used, replaced or revoked, or has expired. Ask for a new one."
+    throw new AppError("not_found", message, { reason: "member_invitation_not_found" })
+  }
+
+  /** Returns the user. Throws `not_found` for another person, and `permission_denied` if the address is not proven. */
+  requirePerson({ invitation }: Opened, user: User | undefined, { isPerson, isSignedIn }: Proof): User {
+    if (!user || !isPerson) throw signInFirst()
+    if (user.email !== invitation.email) {
+      const message = "This invitation is not for you: it is for another address. Sign in with the address that received it."
+      throw new AppError("not_found", message, { reason: "invitation_for_another" })
+    }
+    if (invitation.shown && !isSignedIn) throw signInFirst()
+    return user
+  }
+
+  /** The user of the invitation, or a new one if the link proves the address. Throws if the person must sign in first. */
+  async newcomer(work: UnitOfWork, { invitation }: Opened, name: string): Promise<User> {
+    if (invitation.shown || (await this.#deps.users.byEmail(invitation.email))) throw signInFirst()
+    return this.#deps.users.add(work, { email: invitation.email, name })
+  }
+
+  /** Stages the membership. Throws `failed_precondition` for a member. */
+  async join(work: UnitOfWork, { invitation, organization }: Opened, user: User, by: JoinRecord): Promise<void> {
+    const { members, users, clock, invalidation } = this.#deps
+    if (await members.find(organization.id, user.id)) {
+      throw new AppError("failed_precondition", `You are a member of "${organization.slug}" already.`, { reason: "already_member" })
+    }
+    const { id, hash, role } = invitation
+    work.in(MemberInvitationsCollection, organization.id).remove(id, { where: { hash } })
+    const member = { id: membershipId(organization.id, user.id), user_id: user.id, role, created_at: timestamp(clock.now()) }
+    work.in(MembershipsCollection, organization.id).insert(member)
+    users.joined(work, user.id, organization.id)
+    invalidation.announce(work, organizationsTopic, organization.id, { settled: true })
+    this.#audit(work, organization.id, member, by)
+  }
+
+  async #find(code: string): Promise<Opened | undefined> {
+    const parsed = parseCode(code)
+    if (!parsed) return undefined
+    const organization = await this.#deps.organizations.byId(parsed.organization)
+    const invitation = organization && (await this.#deps.store.open(MemberInvitationsCollection, organization.id).get(parsed.invitation))
+    const isValid = invitation && isSameCode(invitation.hash, parsed.hash) && Date.parse(invitation.expires_at) > this.#deps.clock.now()
+    return isValid ? { invitation, organization } : undefined
+  }
+
+  /** The call acts in another organization, or in none, so this organization gets a record of its own. */
+  #audit(work: UnitOfWork, organization: string, member: { id: string; user_id: string; role: string }, by: JoinRecord): void {
+    const { ids, clock, auditDays } = this.#deps
+    const now = clock.now()
+    work.in(AuditLog, organization).insert({
+      id: ids.uuid(),
+      at: timestamp(now),
+      actor: { credential_id: by.credentialId, user_id: member.user_id, organization_id: null, surface: "rest" },
+      operation: "member_invitations.accept",
+      target: {},
+      changes: { role: member.role },
+      writes: [
+        { collection: MembershipsCollection.name, id: member.id, before: null, after: { user_id: member.user_id, role: member.role } },
+      ],
+      more_writes: 0,
+      request_id: by.requestId,
+      expires_at: timestamp(now + auditDays * dayMs),
+    })
+  }
+}
+
+function tooManyWrong(): AppError {
+  const message = `More than ${maxWrong} wrong invitation codes in a minute; try again in ${windowSeconds} s.`
+  const details = { quota: "invitation codes", limit: maxWrong, window_s: windowSeconds, retry_after_s: windowSeconds }
+  return new AppError("resource_exhausted", message, { reason: "rate_limited", ...details }, { retryAfterS: windowSeconds })
+}
+
+function signInFirst(): AppError {
+  const message = "Sign in with the address that was invited, by a mailed code; then open the invitation again."
+  return new AppError("permission_denied", message, { reason: "sign_in_first" })
+}

@@ -1,0 +1,93 @@
+// The transfer of ownership: an owner offers, the new owner consents. The old owner becomes an admin, or stays.
+import {
+  AppError,
+  type Caller,
+  type Clock,
+  type Document,
+  defineCollection,
+  derivedUuid,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+} from "#core"
+import type { Members } from "./members.ts"
+
+export interface OwnershipOffer extends Document {
+  from_user_id: string
+  to_user_id: string
+  /** The offering owner stays an owner. */
+  stay_owner: boolean
+  created_at: string
+  expires_at: string
+}
+
+export const OwnershipOffersCollection = defineCollection<OwnershipOffer>()({
+  name: "ownership_offers",
+  scope: "organization",
+  times: ["created_at", "expires_at"],
+  indexes: [{ fields: ["-created_at"] }],
+  expires: "expires_at",
+})
+
+interface OwnershipDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly members: Members
+}
+
+const validMs = 7 * 86_400_000
+
+export const OwnershipToken = token<Ownership>("ownership of organizations")
+
+export class Ownership {
+  readonly #deps: OwnershipDeps
+
+  constructor(deps: OwnershipDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages the offer for a member, in place of an earlier one. */
+  async offer(work: UnitOfWork, organization: string, offer: Pick<OwnershipOffer, "from_user_id" | "to_user_id" | "stay_owner">) {
+    const { clock, members } = this.#deps
+    if (offer.from_user_id === offer.to_user_id) {
+      const fields = [{ path: "user_id", message: "is your own; name another member" }]
+      throw new AppError("invalid_argument", "user_id: is your own; name another member.", { reason: "invalid_fields", fields })
+    }
+    await members.require(organization, offer.to_user_id)
+    const now = clock.now()
+    const fields = { ...offer, created_at: timestamp(now), expires_at: timestamp(now + validMs) }
+    const id = offerId(organization, offer.to_user_id)
+    work.in(OwnershipOffersCollection, organization).update(id, { $set: fields }, { upsert: true })
+    return { id, ...fields }
+  }
+
+  /** Reads an offer, by the user it is for. Throws `not_found`, also if the offering person is no longer an owner. */
+  async require(organization: string, user: string): Promise<OwnershipOffer> {
+    const { store, clock, members } = this.#deps
+    const found = await store.open(OwnershipOffersCollection, organization).get(offerId(organization, user))
+    const isValid = found && Date.parse(found.expires_at) > clock.now()
+    if (isValid && (await members.find(organization, found.from_user_id))?.role === "owner") return found
+    const message = "No ownership of this organization is offered to you; ask an owner for an offer."
+    throw new AppError("not_found", message, { reason: "ownership_offer_not_found" })
+  }
+
+  withdraw(work: UnitOfWork, organization: string, { id, created_at }: OwnershipOffer): void {
+    work.in(OwnershipOffersCollection, organization).remove(id, { where: { created_at } })
+  }
+
+  /** Stages the new owner, and the new role of the old one. */
+  async accept(work: UnitOfWork, caller: Caller, offer: OwnershipOffer): Promise<void> {
+    const { members } = this.#deps
+    const organization = caller.organization.id
+    const taker = await members.require(organization, offer.to_user_id)
+    const giver = await members.require(organization, offer.from_user_id)
+    this.withdraw(work, organization, offer)
+    await members.transfer(work, organization, taker, offer.stay_owner ? undefined : giver)
+  }
+}
+
+/** A user has one offer of an organization. */
+export function offerId(organization: string, user: string): string {
+  return derivedUuid("ownership offer", organization, user)
+}
