@@ -6,7 +6,7 @@ import type { TestHost } from "#core/testing"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { isSoak } from "../../tier.ts"
-import { until } from "../../waiting.ts"
+import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { connect, type Providers, providerEnv, type Sent, startProviders } from "./providers.ts"
 import {
@@ -228,7 +228,8 @@ suite("conversations on two nodes of which one is killed", () => {
     expect(settled.filter(({ state }) => state === "unknown")).to.not.be.empty
     for (const sent of held) {
       const fields = { MessageSid: sent.provider_id, MessageStatus: "delivered", To: sent.to, From: own }
-      expect((await postTwilio(`${urls.twilio}?message_id=${sent.message_id}`, fields)).status).to.equal(200)
+      const report = () => postTwilio(`${urls.twilio}?message_id=${sent.message_id}`, fields)
+      expect((await patiently(report)).status).to.equal(200)
       await until("the report being taken", async () => (await textsTo(sent.to))[0]?.state === "delivered")
     }
   })
@@ -240,10 +241,10 @@ suite("conversations on two nodes of which one is killed", () => {
     const said = (n: number) => chatMessage(`wamid.unfolded-${n}`, person, { at: Date.now() + n, body: `Hi ${n}` })
     const path = `/v1/voice/chatapp-conversations?address=${encodeURIComponent(person)}`
     const counted = async () => (await api<{ conversations: Conversation[] }>("GET", path)).conversations.map((one) => one.message_count)
-    await postMeta(nodes[0]?.url + endpoint, said(1))
+    expect((await patiently(() => postMeta(nodes[0]?.url + endpoint, said(1)))).status).to.equal(200)
     await until("the first message", async () => (await counted())[0] === 1)
     const second = said(2)
-    expect((await postMeta(stuck.url + endpoint, second)).status).to.equal(200)
+    expect((await patiently(() => postMeta(stuck.url + endpoint, second))).status).to.equal(200)
     expect(await counted()).to.deep.equal([1])
     await nodes.pop()?.kill()
     await until("the conversation being whole", async () => (await counted())[0] === 2)
