@@ -129,10 +129,24 @@ function faultOf(operation: AnyOperation, { code, status, text }: Outcome): stri
 }
 
 function differenceOf(operation: AnyOperation, { surface, sameness }: Party, rest: Outcome, other: Outcome): string | undefined {
+  if (surface === "mcp" && isForPersons(other)) return undefined
   if (rest.code !== other.code) return `${rest.code ?? "success"} and ${other.code ?? "success"}`
   const exitCode = other.code === undefined ? 0 : exitCodeOf[other.code as ErrorCode]
   if (surface === "cli" && other.exitCode !== exitCode) return `exit code ${other.exitCode} in place of ${exitCode}`
   // A stream's command says its errors to people.
   if (surface === "cli" && operation.streams && other.code !== undefined) return undefined
-  return sameness.difference(rest.body, other.body)
+  return sameness.difference(rest.body, surface === "mcp" ? asPerson(other.body) : other.body)
+}
+
+/** REST makes the call of a person, MCP that of an agent. */
+function isForPersons({ body }: Outcome): boolean {
+  const { details } = body as { details?: { reason?: string } }
+  return details?.reason === "for_persons"
+}
+
+/** An agent is recorded as an agent. */
+function asPerson(body: unknown): unknown {
+  const text = JSON.stringify(body) ?? "null"
+  const decided = text.replaceAll('"decider_kind":"agent"', '"decider_kind":"person"')
+  return JSON.parse(decided.replaceAll('"judge_slug":"agent:', '"judge_slug":"human:'))
 }
