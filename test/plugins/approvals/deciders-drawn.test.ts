@@ -6,15 +6,17 @@ import { KeysCollection } from "../../../plugins/organizations/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { randomFrom } from "../../random.ts"
 import { byTier, seed } from "../../tier.ts"
-import { gatedNotes, memberOf } from "./gated-notes.ts"
+import { gatedNotes, memberOf, signedIn } from "./gated-notes.ts"
 
 /** A credential as the test expects it, without the service's own records. */
 interface Drawn {
   readonly text: string
   readonly headers: Record<string, string>
-  readonly kind: "api_key" | "token" | "agent" | "session"
+  readonly kind: "api_key" | "token" | "agent" | "session" | "interactive"
   /** Root, users and managers of the whole chain. */
   readonly family: ReadonlySet<string>
+  /** The person of an interactive session. */
+  readonly person?: string
   /** User of the keys that it makes; undefined for a service. */
   readonly user: string | undefined
   readonly decides: boolean
@@ -59,7 +61,21 @@ describe("deciders of approvals, drawn", () => {
       }),
     )
     const headers = { "x-organization-id": host.organization.id }
+    const persons = await Promise.all(
+      [...members.map(({ user }) => ({ user, manager: [] })), ...manager.keys.map(({ user }) => ({ user, manager: [manager.id] }))].map(
+        async (one) => ({
+          text: await signedIn(host, one.user),
+          headers,
+          kind: "interactive" as const,
+          family: new Set([one.user, `user ${one.user}`, ...one.manager]),
+          person: one.user,
+          user: one.manager.length === 0 ? one.user : undefined,
+          decides: true,
+        }),
+      ),
+    )
     return [
+      ...persons,
       ...members.map(({ key, user }) => first(key, user, { user })),
       ...services,
       // Users of the manager are not members. Keys that they make in the client have no user.
@@ -71,7 +87,8 @@ describe("deciders of approvals, drawn", () => {
 
   /** A key, token or session that is made with another credential. */
   async function made(parent: Drawn, random: () => number): Promise<Drawn> {
-    const kinds = parent.kind === "api_key" ? (["api_key", "api_key", "token", "agent", "session"] as const) : (["agent"] as const)
+    const makesAll = parent.kind === "api_key" || parent.kind === "interactive"
+    const kinds = makesAll ? (["api_key", "api_key", "token", "agent", "session"] as const) : (["agent"] as const)
     const drawn = kinds[Math.floor(random() * kinds.length)] ?? "agent"
     const kind = drawn === "session" && parent.headers["x-organization-id"] !== undefined ? "api_key" : drawn
     const { family, user } = parent
@@ -112,13 +129,19 @@ describe("deciders of approvals, drawn", () => {
       credentials.push(await made(any(parents), random))
     }
     const outcomes = new Set<string>()
-    for (let request = 0; request < byTier({ fast: 40, slow: 150, soak: 1_000 }); request++) {
+    const requests = byTier({ fast: 40, slow: 150, soak: 1_000 })
+    for (let request = 0; request < requests; request++) {
+      const needsSecond = request >= requests / 2
+      if (request === 0 || request === Math.ceil(requests / 2))
+        await host.api("PATCH", "/v1/organization", { require_second_person: needsSecond })
       const asks = any(credentials)
       const id = await asked(asks)
       for (let tries = 0, outcome: string | undefined; tries < 6 && outcome !== "decided"; tries++) {
         const decider = any(credentials)
         outcome = await decide(id, decider)
-        expect(outcome, `request ${request} of ${asks.kind}, decided by ${decider.kind} (seed ${seed})`).to.equal(ruleOf(asks, decider))
+        expect(outcome, `request ${request} of ${asks.kind}, decided by ${decider.kind} (seed ${seed})`).to.equal(
+          ruleOf(asks, decider, needsSecond),
+        )
         outcomes.add(outcome ?? "")
       }
     }
@@ -128,7 +151,9 @@ describe("deciders of approvals, drawn", () => {
   })
 })
 
-function ruleOf(asks: Drawn, decider: Drawn): string {
-  if ([...decider.family].some((one) => asks.family.has(one))) return "own_request"
+function ruleOf(asks: Drawn, decider: Drawn, needsSecond: boolean): string {
+  const shared = [...decider.family].filter((one) => asks.family.has(one))
+  const isOwnUser = shared.every((one) => one === decider.person || one === `user ${decider.person}`)
+  if (shared.length > 0 && (needsSecond || !isOwnUser)) return "own_request"
   return decider.decides ? "decided" : "decider_not_a_person"
 }
