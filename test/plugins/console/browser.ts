@@ -5,9 +5,11 @@ import { createRequire } from "node:module"
 import { join } from "node:path"
 import { expect } from "chai"
 import type { Browser, BrowserContext, Page } from "playwright-core"
+import { sessionCookie } from "#core/engine"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { launchChromium } from "../../chromium.ts"
 import { freePort } from "../../free-port.ts"
+import { signedIn } from "../approvals/gated-notes.ts"
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -90,6 +92,17 @@ export class ConsoleUnderTest {
     const answer = await context.request.post(`${this.host.url}/console-session`, { data: { key } })
     expect(answer.status()).to.equal(204)
     const page = await this.#page(context, path, mayFail)
+    await page.getByRole("navigation", { name: "Areas" }).waitFor()
+    return page
+  }
+
+  /** A page with a session that the owner began, as a person. */
+  async signedInAsOwner(path: string): Promise<Page> {
+    const { host } = this
+    const { user } = (await host.api<{ user: { id: string } }>("GET", "/v1/me")).body
+    const context = await this.#context()
+    await context.addCookies([{ name: sessionCookie, value: await signedIn(host, user.id), url: host.url }])
+    const page = await this.#page(context, path, false)
     await page.getByRole("navigation", { name: "Areas" }).waitFor()
     return page
   }

@@ -55,7 +55,7 @@ describe("the screens of experiments", () => {
   after(() => server.close())
 
   it("show all evidence side by side, strangers' texts as texts, and take a decision by the keyboard", async () => {
-    const page = await shown.signedIn("/console/experiments?status=running")
+    const page = await shown.signedInAsOwner("/console/experiments?status=running")
     await page.getByRole("table").getByText("running").waitFor()
     await shown.looksRight(page, "experiments")
     await shown.tabTo(page, /^Headlines/)
