@@ -201,7 +201,8 @@ export type Operations = {
   "managed_organizations.list": typeof import("../plugins/organizations/operations/managed.ts").listManaged
   "managed_organizations.list_invitations": typeof import("../plugins/organizations/operations/managed.ts").listInvitations
   "managed_organizations.revoke_invitation": typeof import("../plugins/organizations/operations/managed.ts").revokeInvitation
-  "me.get": typeof import("../plugins/organizations/operations/identity.ts").getMe
+  "me.get": typeof import("../plugins/organizations/operations/me.ts").getMe
+  "me.switch_organization": typeof import("../plugins/organizations/operations/me.ts").switchOrganization
   "member_invitations.accept": typeof import("../plugins/organizations/members/operations/invitations.ts").acceptInvitation
   "member_invitations.list": typeof import("../plugins/organizations/members/operations/invitations.ts").listMemberInvitations
   "member_invitations.resend": typeof import("../plugins/organizations/members/operations/invitations.ts").resendInvitation
@@ -271,6 +272,9 @@ export type Operations = {
   "sending_domains.register": typeof import("../plugins/sending-domains/operations/domains.ts").registerDomain
   "sending_domains.update": typeof import("../plugins/sending-domains/operations/domains.ts").updateDomain
   "sending_domains.verify": typeof import("../plugins/sending-domains/operations/checking.ts").verifyDomain
+  "sessions.end": typeof import("../plugins/identity/operations/sessions.ts").endSession
+  "sessions.end_others": typeof import("../plugins/identity/operations/sessions.ts").endOtherSessions
+  "sessions.list": typeof import("../plugins/identity/operations/sessions.ts").listSessions
   "suppressions.add": typeof import("../plugins/suppressions/operations.ts").addSuppression
   "suppressions.get": typeof import("../plugins/suppressions/operations.ts").getSuppression
   "suppressions.list": typeof import("../plugins/suppressions/operations.ts").listSuppressions
@@ -491,6 +495,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "managed_organizations.list_invitations": { method: "GET", path: "/v1/managed-organization-invitations", repeatable: true, list: "invitations" },
   "managed_organizations.revoke_invitation": { method: "DELETE", path: "/v1/managed-organization-invitations/{id}", repeatable: true },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
+  "me.switch_organization": { method: "POST", path: "/v1/me/organization", repeatable: true, keyed: true },
   "member_invitations.accept": { method: "POST", path: "/v1/member-invitations-accept", keyed: true },
   "member_invitations.list": { method: "GET", path: "/v1/member-invitations", repeatable: true, list: "invitations" },
   "member_invitations.resend": { method: "POST", path: "/v1/member-invitations/{id}/resend", keyed: true },
@@ -560,6 +565,9 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "sending_domains.register": { method: "POST", path: "/v1/sending-domains", keyed: true },
   "sending_domains.update": { method: "PATCH", path: "/v1/sending-domains/{domain}", repeatable: true },
   "sending_domains.verify": { method: "POST", path: "/v1/sending-domains/{domain}/verify", keyed: true },
+  "sessions.end": { method: "DELETE", path: "/v1/me/sessions/{id}", repeatable: true },
+  "sessions.end_others": { method: "POST", path: "/v1/me/sessions-end-others", repeatable: true, keyed: true },
+  "sessions.list": { method: "GET", path: "/v1/me/sessions", repeatable: true, list: "sessions" },
   "suppressions.add": { method: "POST", path: "/v1/suppressions", repeatable: true, keyed: true },
   "suppressions.get": { method: "GET", path: "/v1/suppressions/{id}", repeatable: true },
   "suppressions.list": { method: "GET", path: "/v1/suppressions", repeatable: true, list: "suppressions" },

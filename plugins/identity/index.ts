@@ -4,6 +4,7 @@ import { CacheInvalidation, Clock, definePlugin, Ids, JobQueue, Log, Settings, S
 import { UserAgents } from "#core/engine"
 import { UserSessionsCollection, UsersCollection } from "./collections.ts"
 import { createLastUse, type LastUse } from "./last-use.ts"
+import { endOtherSessions, endSession, listSessions } from "./operations/sessions.ts"
 import { reasons } from "./reasons.ts"
 import { createSignInCodes, SignInCodes } from "./sign-in/codes.ts"
 import { SignInAttemptsCollection } from "./sign-in/collections.ts"
@@ -45,6 +46,7 @@ export default definePlugin({
   register(reg, settings) {
     reg.collections(UsersCollection, UserSessionsCollection, SignInAttemptsCollection, CodeCountsCollection)
     reg.jobs(signInMail)
+    reg.operations(listSessions, endSession, endOtherSessions)
     reg.provide(Users, {
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids },
       create: createUsers,

@@ -27,8 +27,8 @@ const pattern = /^mr_(api|token|session)_([0-9A-Za-z]{16})_[0-9A-Za-z]{32}([0-9A
 
 export const keyFormat = "mr_api_<16 base62 characters>_<32 base62 characters><6 base62 characters of CRC-32>"
 
-export function generateKey(kind: KeyKind): KeyText {
-  const keyId = randomBase62(idLength)
+/** `keyId`: the public part, if a known credential gets a new secret. */
+export function generateKey(kind: KeyKind, keyId: string = randomBase62(idLength)): KeyText {
   const body = `${prefixOf(kind, keyId)}_${randomBase62(secretLength)}`
   return { kind: textKind(kind), keyId, text: body + checksumOf(body) }
 }

@@ -8,6 +8,12 @@ export const reasons = defineReasons({
     summary: "The session has ended: by a sign-out, by its user or an admin, or by its age.",
     remedy: "Sign in again.",
   },
+  session_not_found: { code: "not_found", summary: "The caller has no such session.", remedy: "List the sessions." },
+  no_person: {
+    code: "permission_denied",
+    summary: "The credential belongs to no person, or acts in a managed organization.",
+    remedy: "Use a session, or a key that a person created.",
+  },
   sign_in_code_wrong: {
     code: "unauthenticated",
     summary: "The sign-in code is wrong.",

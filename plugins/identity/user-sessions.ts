@@ -5,6 +5,7 @@ import {
   allKeys,
   type CacheInvalidation,
   type Clock,
+  type Filter,
   type Ids,
   type Store,
   sameBytes,
@@ -42,7 +43,9 @@ export interface UserSessions {
   /** Facts of the sign-in, for a caller. */
   signInOf(session: UserSession): SignIn
   get(id: string): Promise<UserSession | undefined>
-  /** Valid sessions of a user, newest first. */
+  /** Selects the valid sessions of a user. */
+  validFilter(user: string): Filter
+  /** Valid sessions of a user, newest first, at most 1,000. */
   list(user: string): Promise<UserSession[]>
   /** Stages a later sign-in within the session, with a new text. The old text ends. */
   refresh(work: UnitOfWork, session: UserSession, method: SignIn["method"]): OpenedSession
@@ -90,6 +93,16 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
     if (unknown.size >= maxUnknown) unknown.clear()
     unknown.add(keyId)
     return undefined
+  }
+
+  function validFilter(user: string): Filter {
+    const [now, used] = [timestamp(clock.now()), { $gt: timestamp(clock.now() - idleMs) }]
+    return {
+      user_id: user,
+      revoked_at: null,
+      expires_at: { $gt: now },
+      $or: [{ last_used_at: used }, { last_used_at: null, created_at: used }],
+    }
   }
 
   function end(work: UnitOfWork, session: UserSession, how: SessionEnd): void {
@@ -145,16 +158,15 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
       isFresh: clock.now() - Date.parse(signed_in_at) < freshMs,
     }),
     get: (id) => stored().get(id),
-    async list(user) {
-      const all = await stored().find({ user_id: user, revoked_at: null }, { sort: { id: -1 }, limit: maxSessions })
-      return all.filter((session) => !isOver(session) && !isIdle(session))
-    },
+    validFilter,
+    list: (user) => stored().find(validFilter(user), { sort: { id: -1 }, limit: maxSessions }),
     refresh(work, session, method) {
-      const { keyId, text } = generateKey("session")
+      // The same public part: an end that reads the session before this names it too.
+      const { text } = generateKey("session", session.key_id)
       const now = clock.now()
       const times = { signed_in_at: timestamp(now), expires_at: timestamp(now + maxMs), kept_until: timestamp(now + maxMs + keptMs) }
-      const changes = { key_id: keyId, hash: hashKey(text), method, ...times }
-      work.in(UserSessionsCollection).update(session.id, { $set: changes }, { where: { revoked_at: null, key_id: session.key_id } })
+      const changes = { hash: hashKey(text), method, ...times }
+      work.in(UserSessionsCollection).update(session.id, { $set: changes }, { where: { revoked_at: null, hash: session.hash } })
       changed(work, session)
       return { session: { ...session, ...changes }, text }
     },

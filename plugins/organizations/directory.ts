@@ -62,6 +62,8 @@ export interface Organizations {
   countKey(work: UnitOfWork, managed: string, manager: string): void
 }
 
+/** Longer texts are the slug of nothing. */
+const maxSlug = 100
 /** As many as one mail has recipients. */
 const maxAdmins = 50
 
@@ -105,7 +107,7 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
   const bySlug = (slug: string) =>
     organizations.load(`slug:${slug}`, async () => (await stored().first({ slug })) ?? (await earlierOwner(slug)))
   const earlierOwner = async (slug: string) => {
-    const kept = await store.open(OrganizationSlugsCollection).get(slug)
+    const kept = slug.length <= maxSlug ? await store.open(OrganizationSlugsCollection).get(slug) : undefined
     return kept && (await stored().get(kept.owner_id))
   }
   const keepSlug = (work: UnitOfWork, slug: string, organization: string, ifPresent: "fail" | "keep" = "fail") =>

@@ -19,7 +19,7 @@ import { greeting } from "./greeting.ts"
 import { Management, ManagementToken } from "./management.ts"
 import { memberSettings, registerMembers } from "./members/register.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
-import { getMe, listMembers } from "./operations/identity.ts"
+import { listMembers } from "./operations/identity.ts"
 import {
   acceptManager,
   adoptManaged,
@@ -29,6 +29,7 @@ import {
   listManaged,
   revokeInvitation,
 } from "./operations/managed.ts"
+import { getMe, switchOrganization } from "./operations/me.ts"
 import { getOrganization, updateOrganization } from "./operations/organization.ts"
 import { setStaff } from "./operations/staff.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
@@ -90,7 +91,7 @@ export default definePlugin({
       InvitationsCollection,
     )
     reg.rehearsal({ name: "organization", run: rehearsedOrganization })
-    reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
+    reg.operations(createKey, listKeys, revokeKey, getMe, switchOrganization, listMembers, listManaged, createViewerSession)
     reg.operations(inviteManaged, listInvitations, revokeInvitation, acceptManager, adoptManaged, endManaged)
     reg.operations(getOrganization, updateOrganization, setStaff)
     registerTenants(reg, settings)

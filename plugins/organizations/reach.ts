@@ -10,14 +10,13 @@ export interface KnownKey {
   readonly owner: string
 }
 
-/** The key's own organization, where the key acts in the other one only as its manager. */
+/** The key's own organization, if the key acts in a managed one. */
 export async function managerOf(
   organizations: Organizations,
-  { key, owner }: KnownKey,
+  { owner }: KnownKey,
   organization: Organization,
 ): Promise<NonNullable<Caller["manager"]> | undefined> {
   if (organization.id === owner) return undefined
-  if (key.user_id !== null && (await organizations.membership(organization.id, key.user_id))) return undefined
   const found = await organizations.byId(owner)
   return found && named(found)
 }
@@ -42,15 +41,15 @@ export function linkOf({ managed_by }: Organization, manager: string | null): Ma
   return managed_by?.id === manager ? { manager_id: manager, since: managed_by.since } : undefined
 }
 
-/** What the key's maker, or a service principal, may do in the organization at most; undefined: it is out of reach. */
+/** Role of a key in its own organization or in a managed one; undefined elsewhere, also where its user is a member. */
 export async function reach(organizations: Organizations, { key, owner }: KnownKey, organization: Organization): Promise<Role | undefined> {
-  if (organization.id === owner && key.user_id === null) return key.role
-  const membership = key.user_id === null ? undefined : await organizations.membership(organization.id, key.user_id)
-  if (membership) return lesser(key.role, membership.role)
-  if (organization.managed_by?.id !== owner) return undefined
-  if (key.user_id === null) return key.manager ? lesser(key.role, organization.managed_by.role) : undefined
+  const isOwn = organization.id === owner
+  if (!isOwn && organization.managed_by?.id !== owner) return undefined
+  if (isOwn && key.user_id === null) return key.role
+  const limit = isOwn ? key.role : lesser(key.role, organization.managed_by?.role ?? "guest")
+  if (key.user_id === null) return key.manager ? limit : undefined
   const home = (await organizations.membership(owner, key.user_id))?.role
-  return home && lesser(lesser(key.role, home), organization.managed_by.role)
+  return home && lesser(limit, home)
 }
 
 function lesser(a: Role, b: Role): Role {

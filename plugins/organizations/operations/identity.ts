@@ -1,36 +1,9 @@
-// Who is calling, and who else belongs to the organization.
+// The members of the organization.
 import { z } from "zod"
 import { defineOperation, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
 import { roles } from "#core/engine"
 import { Users } from "../../identity/index.ts"
 import { MembershipsCollection } from "../collections.ts"
-
-const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
-
-export const getMe = defineOperation({
-  name: "me.get",
-  summary: "Read the caller's identity, organization and permissions.",
-  description: "Every valid key may call it: every token has the scope me:read.",
-  http: { method: "GET", path: "/v1/me" },
-  access: { scope: "me:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({}),
-  output: z.object({
-    organization: OrganizationName,
-    role: z.enum(roles),
-    scopes: z.array(z.string()).nullable().describe("Scopes of a token, always with `me:read`; null: everything that the role allows."),
-    credential: z.object({ id: z.string(), kind: z.string(), manager: z.boolean() }),
-    user: z.object({ id: Uuid, email: z.string(), staff: z.boolean() }).nullable().describe("null for a service principal."),
-  }),
-  errors: [],
-  handle: ({ caller }) => ({
-    organization: caller.organization,
-    role: caller.role,
-    scopes: caller.scopes ? [...caller.scopes].sort() : null,
-    credential: caller.credential,
-    user: caller.user ?? null,
-  }),
-})
 
 export const listMembers = defineOperation({
   name: "members.list",

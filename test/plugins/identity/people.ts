@@ -3,7 +3,7 @@ import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { type User, Users } from "../../../plugins/identity/index.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"
-import { until } from "../../waiting.ts"
+import { patiently, until } from "../../waiting.ts"
 import type { ReceivedMail } from "../email/mail-server.ts"
 
 export interface Answer<T = Record<string, unknown>> {
@@ -35,16 +35,19 @@ export class Browser {
     headers: Record<string, string> = {},
   ): Promise<Answer<T & Refusal>> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ")
-    const response = await fetch(this.#url + path, {
-      method,
-      headers: {
-        ...this.#headers,
-        ...(cookie && { cookie }),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
+    // After a long move of its clock a node waits for the store.
+    const response = await patiently(() =>
+      fetch(this.#url + path, {
+        method,
+        headers: {
+          ...this.#headers,
+          ...(cookie && { cookie }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    )
     for (const set of response.headers.getSetCookie()) {
       const [name = "", value = ""] = (set.split(";")[0] ?? "").split("=")
       if (value === "") this.cookies.delete(name)

@@ -1,5 +1,6 @@
 // Interactive sessions: who the caller is, which organizations a session acts in, and how a session ends.
 import { expect } from "chai"
+import { io } from "socket.io-client"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { type User, UserSessions, Users } from "../../../plugins/identity/index.ts"
@@ -10,7 +11,14 @@ interface Me {
   readonly role: string
   readonly credential: { readonly id: string; readonly kind: string }
   readonly user: { readonly email: string }
+  readonly sign_in: object | null
+  readonly organizations: readonly { readonly slug: string; readonly role: string }[]
   readonly details: { readonly reason: string }
+}
+
+interface Listed {
+  readonly id: string
+  readonly current: boolean
 }
 
 const hour = 3_600_000
@@ -52,6 +60,60 @@ describe("interactive sessions", () => {
     for (const beyond of ["strangers", "missing"]) expect((await me(text, beyond)).seen).to.deep.equal([404, "organization_not_accessible"])
     const other = await host.get(Organizations).bySlug("other")
     expect((await me((await open(ada, other?.id ?? "")).text)).seen).to.deep.equal(["other", "guest"])
+  })
+
+  it("switch their organization until the next switch, and show the organizations of the person", async () => {
+    const { text } = await open()
+    const { body } = await host.api<Me>("GET", "/v1/me", undefined, { key: text })
+    expect(body.organizations.map(({ slug, role }) => [slug, role])).to.deep.equal([
+      ["default", "admin"],
+      ["other", "guest"],
+    ])
+    expect(body.sign_in).to.include({ method: "email_code", is_fresh: true })
+    const change = (organization: string, key = text) => host.api<Me>("POST", "/v1/me/organization", { organization }, { key })
+    expect((await change("other")).body).to.deep.include({ role: "guest" })
+    expect((await me(text)).seen).to.deep.equal(["other", "guest"])
+    expect((await me(text, "default")).seen).to.deep.equal(["default", "admin"])
+    for (const beyond of ["strangers", "missing"])
+      expect((await change(beyond)).body.details.reason).to.equal("organization_not_accessible")
+    expect((await me(text)).seen).to.deep.equal(["other", "guest"])
+    expect((await change("other", host.adminKey)).body.details.reason).to.equal("not_a_person")
+    const own = await host.api<Me>("GET", "/v1/me")
+    expect([own.body.sign_in, own.body.organizations.map(({ slug }) => slug)]).to.deep.equal([null, ["default"]])
+  })
+
+  it("are listed and ended by their person alone", async () => {
+    await host.get(UnitsOfWork).run((work) => host.get(UserSessions).endAllOf(work, ada.id))
+    const [first, second, third] = [await open(), await open(), await open()]
+    const list = async (key: string) => (await host.api<{ sessions: Listed[] }>("GET", "/v1/me/sessions", undefined, { key })).body.sessions
+    await me(first.text)
+    expect((await list(first.text)).map(({ id, current }) => [id, current])).to.deep.equal([
+      [third.session.id, false],
+      [second.session.id, false],
+      [first.session.id, true],
+    ])
+    const end = (key: string, id: string) => host.api<Me>("DELETE", `/v1/me/sessions/${id}`, undefined, { key })
+    expect((await end(host.adminKey, second.session.id)).body.details.reason).to.equal("session_not_found")
+    expect((await end(first.text, second.session.id)).status).to.equal(200)
+    expect((await me(second.text)).seen).to.deep.equal([401, "session_ended"])
+    const others = await host.api<{ ended: number }>("POST", "/v1/me/sessions-end-others", {}, { key: first.text })
+    expect(others.body.ended).to.equal(1)
+    expect((await list(first.text)).map(({ id }) => id)).to.deep.equal([first.session.id])
+    expect((await end(first.text, first.session.id)).status).to.equal(200)
+    expect((await me(first.text)).status).to.equal(401)
+    const service = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Manager", manager: true })
+    const refused = await host.api<Me>("GET", "/v1/me/sessions", undefined, { key: service.body.secret })
+    expect(refused.body.details.reason).to.equal("no_person")
+  })
+
+  it("end with their sockets", async () => {
+    const { text, session } = await open()
+    const socket = io(host.url, { path: "/live", transports: ["websocket"], auth: { token: text }, reconnection: false, forceNew: true })
+    await new Promise((resolve, reject) => socket.once("connect", () => resolve(undefined)).once("connect_error", reject))
+    const closed = new Promise((resolve) => socket.once("disconnect", resolve))
+    await host.api("DELETE", `/v1/me/sessions/${session.id}`, undefined, { key: text })
+    expect(await closed).to.equal("io server disconnect")
+    socket.close()
   })
 
   it("end after twelve idle hours, and after thirty days in any case", async () => {

@@ -248,18 +248,27 @@ describe("credentials", () => {
   })
 
   describe("X-Organization-ID", () => {
-    it("selects an organization that the maker belongs to, by slug or UUID, with the lesser role of the two", async () => {
+    it("selects no other organization of the key's maker: a key acts in its own", async () => {
       const [first, second] = [await anOrganization("two-homes-a"), await anOrganization("two-homes-b")]
       const user = await aUser("commuter@example.com")
       await join(first, user, "owner")
       await join(second, user, "guest")
       const key = await keyFor(first, user, "admin")
-      expect(await me(key)).to.deep.include({ role: "admin" })
-      for (const reference of [second.slug, second.id, second.id.toUpperCase()]) {
-        const seen = await me(key, reference)
-        expect([seen.organization.slug, seen.role]).to.deep.equal(["two-homes-b", "guest"])
-      }
-      expect((await me(key, "")).organization.slug).to.equal("two-homes-a")
+      for (const reference of ["", first.slug, first.id, first.id.toUpperCase()])
+        expect(await me(key, reference)).to.deep.include({ role: "admin" })
+      for (const reference of [second.slug, second.id, second.id.toUpperCase()])
+        expect((await refusalOf(me(key, reference))).details.reason).to.equal("organization_not_accessible")
+    })
+
+    it("has a member of both act in a managed organization as the manager does", async () => {
+      const [agency, client] = [await anOrganization("agency-4"), await anOrganization("client-4")]
+      const user = await aUser("both@example.com")
+      await join(agency, user, "admin")
+      await join(client, user, "owner")
+      const key = await keyFor(agency, user, "admin")
+      expect((await refusalOf(me(key, "client-4"))).code).to.equal("not_found")
+      await service.work((work) => service.get(Organizations).setManager(work, client.id, { id: agency.id, role: "member" }))
+      expect(await me(key, "client-4")).to.deep.include({ role: "member" })
     })
 
     it("tells an organization out of reach exactly as one that is not there", async () => {

@@ -6,6 +6,7 @@ import { fulfilled, type GivenCall } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { Store } from "../../../core/contract/store.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { UserSessions } from "../../../plugins/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { drawCode, invitationId } from "../../../plugins/organizations/members/invitations/code.ts"
 import { MemberInvitationsCollection } from "../../../plugins/organizations/members/invitations/collections.ts"
@@ -50,6 +51,10 @@ export function members({ host }: ParityFixture, slugs: readonly string[], isFor
         const isJoining = isFor === undefined || isFor.name === "member_invitations.accept"
         const prepared = isJoining ? { invitation: invited(work, organizations, user.email, slug) } : {}
         if (isFor?.name === "ownership.accept") offerOwnership(work, organization.id, colleague.id, user.id)
+        // Sessions of theirs to end: one for each call.
+        const isAboutSessions = isFor === undefined || isFor.name.startsWith("sessions.")
+        const session = { user: user.id, organization: organization.id, method: "email_code", device: "", address: "" } as const
+        for (let n = 0; isAboutSessions && n < 20; n++) host.get(UserSessions).open(work, session)
         const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user: user.id } as const
         return { organization, key: keys.mint(work, organization.id, wanted).text, prepared }
       }),

@@ -1,0 +1,86 @@
+// The caller: identity, organizations and sign-in, and the organization of a session.
+import { z } from "zod"
+import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
+import { roles } from "#core/engine"
+import { UserSessions } from "../../identity/index.ts"
+import { Organizations } from "../directory.ts"
+import { named, personalReach } from "../reach.ts"
+
+const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
+const OwnOrganization = OrganizationName.extend({ role: z.enum(roles) })
+/** Shown in one answer. `organizations.list` has pages. */
+const maxShown = 200
+
+export const getMe = defineOperation({
+  name: "me.get",
+  summary: "Read the caller's identity, organization and permissions.",
+  description: "Every valid key may call it: every token has the scope me:read.",
+  http: { method: "GET", path: "/v1/me" },
+  access: { scope: "me:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({}),
+  output: z.object({
+    organization: OrganizationName,
+    role: z.enum(roles),
+    scopes: z.array(z.string()).nullable().describe("Scopes of a token, always with `me:read`; null: everything that the role allows."),
+    credential: z.object({ id: z.string(), kind: z.string(), manager: z.boolean() }),
+    sign_in: z
+      .object({ method: z.enum(["email_code", "passkey", "oidc", "bootstrap"]), at: Timestamp, is_fresh: z.boolean() })
+      .nullable()
+      .describe("How and when the person signed in; null for a key and for a session opened with a key."),
+    organizations: z.array(OwnOrganization).describe("Organizations of a person who signed in, at most 200; of a key its own one."),
+    user: z.object({ id: Uuid, email: z.string(), staff: z.boolean() }).nullable().describe("null for a service principal."),
+  }),
+  errors: [],
+  inject: { organizations: Organizations },
+  handle: async ({ caller, deps }) => ({
+    organization: caller.organization,
+    role: caller.role,
+    scopes: caller.scopes ? [...caller.scopes].sort() : null,
+    credential: caller.credential,
+    sign_in: caller.signIn ? { method: caller.signIn.method, at: caller.signIn.at, is_fresh: caller.signIn.isFresh } : null,
+    organizations: await organizationsOf(caller, deps.organizations),
+    user: caller.user ?? null,
+  }),
+})
+
+export const switchOrganization = defineOperation({
+  name: "me.switch_organization",
+  summary: "Choose the organization in which the session acts from now on.",
+  description: "A call with X-Organization-ID acts in another organization once. Open sockets of the session connect again.",
+  http: { method: "POST", path: "/v1/me/organization" },
+  access: { scope: "me:write", role: "guest" },
+  hints: { readOnly: false, destructive: false, idempotent: true },
+  mcp: { absent: "A key acts in its own organization." },
+  input: z.strictObject({ organization: SlugOrId.describe("Slug or UUID of an organization of the person.") }),
+  output: z.object({ organization: OrganizationName, role: z.enum(roles) }),
+  errors: ["invalid_argument", "not_found", "permission_denied", "aborted"],
+  examples: [{ given: { me: "me.get" }, input: { organization: resultOf("me.organization.slug") } }],
+  inject: { organizations: Organizations, sessions: UserSessions },
+  async handle({ input, caller, deps: { organizations, sessions }, work }) {
+    const organization = await organizations.find(input.organization)
+    const session = caller.signIn && (await sessions.get(caller.credential.id))
+    if (!session) {
+      if (organization?.id === caller.organization.id) return { organization: named(organization), role: caller.role }
+      const message = `organization: "${input.organization}" is not the key's own. A person who signed in switches; a key does not.`
+      throw new AppError("permission_denied", message, { reason: "not_a_person" })
+    }
+    const standing = organization && (await personalReach(organizations, session.user_id, organization))
+    if (!organization || !standing) {
+      const message = `organization: "${input.organization}" does not exist, or you are not a member.`
+      throw new AppError("not_found", message, { reason: "organization_not_accessible" })
+    }
+    sessions.switchTo(work, session, organization.id)
+    return { organization: named(organization), role: standing.role }
+  },
+})
+
+async function organizationsOf({ signIn, user, organization, role }: Caller, organizations: Organizations) {
+  const person = signIn && user ? await organizations.user(user.id) : undefined
+  if (!person) return [{ ...organization, role }]
+  const all = person.organization_ids.slice(0, maxShown).map(async (id) => {
+    const [found, membership] = [await organizations.byId(id), await organizations.membership(id, person.id)]
+    return found && membership ? [{ ...named(found), role: membership.role }] : []
+  })
+  return (await Promise.all(all)).flat().sort((a, b) => (a.slug < b.slug ? -1 : 1))
+}
