@@ -27,6 +27,10 @@ export interface ProviderFacts {
   /** Known from third parties only. */
   readonly experimental: boolean
   readonly note: string | null
+  /** When the facts were read. */
+  readonly facts_date: string
+  /** Pages and sources of the facts. */
+  readonly sources: readonly string[]
 }
 
 export function providerFacts(): ProviderFacts[] {
@@ -50,6 +54,8 @@ export function providerFacts(): ProviderFacts[] {
     optional_settings: row.settings.optional,
     experimental: row.experimental,
     note: row.note ?? null,
+    facts_date: row.facts.date,
+    sources: row.facts.sources,
   }))
 }
 

@@ -9,7 +9,8 @@ const secretWords = { none: "none", generated: "made here or there", provided: "
 export function providerPage(): string {
   const facts = providerFacts()
   const rows = facts.map(
-    (one) => `| ${[`\`${one.provider}\``, one.name, proofOf(one), secretOf(one), windowOf(one), remarksOf(one)].map(cell).join(" | ")} |`,
+    (one) =>
+      `| ${[`\`${one.provider}\``, one.name, proofOf(one), secretOf(one), windowOf(one), remarksOf(one), sourcesOf(one)].map(cell).join(" | ")} |`,
   )
   return `<!-- Generated from the provider table; edit that and run npm run generate. -->
 
@@ -22,10 +23,10 @@ auth_mode: provider_signature
 auth_config: { provider: calendly, secret: { from_env: CALENDLY_SECRET } }
 \`\`\`
 
-A sender that is not here may fit [\`hmac_sha256\`](auth-modes/hmac_sha256.md) (the body signed, in a header of its own), [\`timestamped_signature\`](auth-modes/timestamped_signature.md) (time and body signed, \`t=…,v1=…\` in one header) or [\`shared_secret_header\`](auth-modes/shared_secret_header.md); otherwise \`npx millrace new auth-mode NAME\` makes a mode of your own. \`millrace verify\` says why a captured request does not verify.
+A sender that is not here may fit [\`hmac_sha256\`](auth-modes/hmac_sha256.md) (the body signed, in a header of its own), [\`timestamped_signature\`](auth-modes/timestamped_signature.md) (time and body signed, \`t=…,v1=…\` in one header) or [\`shared_secret_header\`](auth-modes/shared_secret_header.md); otherwise \`npx millrace new auth-mode NAME\` makes a mode of your own. The last column dates the facts of each row and names their sources. \`millrace verify\` says why a captured request does not verify.
 
-| provider | | proof | secret | window | |
-|---|---|---|---|---|---|
+| provider | | proof | secret | window | | facts |
+|---|---|---|---|---|---|---|
 ${rows.join("\n")}
 `
 }
@@ -52,6 +53,11 @@ function remarksOf({ required_settings, answers_handshake, experimental, note, f
   ]
     .filter(Boolean)
     .join(" ")
+}
+
+/** The date, and the sources in the order of the row; a page is a link. */
+function sourcesOf({ facts_date, sources }: ProviderFacts): string {
+  return `${facts_date}: ${sources.map((source) => (/^https:/.test(source) ? `<${source}>` : source)).join("; ")}`
 }
 
 function cell(text: string): string {

@@ -30,6 +30,8 @@ export const ProviderRow = z.strictObject({
   retries: z.boolean().default(true),
   settings: z.strictObject({ required: names, optional: names }).prefault({}),
   experimental: z.boolean().default(false),
+  /** When the facts of the row were read, and in which pages and sources. */
+  facts: z.strictObject({ date: z.iso.date(), sources: z.array(z.string().min(1)).min(1) }),
   /** Notes for connecting this provider. */
   note: z.string().exactOptional(),
 })
