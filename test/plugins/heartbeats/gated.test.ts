@@ -2,9 +2,10 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { UserSessions } from "../../../plugins/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
-import { gatedNotes, memberOf, performed } from "../approvals/gated-notes.ts"
+import { gatedNotes, memberOf, performed, signedIn } from "../approvals/gated-notes.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"
 
 interface Heartbeat {
@@ -128,6 +129,22 @@ describe("heartbeats at gates", () => {
     expect((await decide(second, maker.key)).body.details.reason).to.equal("own_request")
     expect((await decide(second, (await memberOf(host, "third")).key)).status).to.equal(200)
     expect((await ended(second)).receipt).to.include({ ok: true })
+  })
+
+  it("outlive the session in which a person made them, and that person answers for their calls", async () => {
+    const maker = await memberOf(host, "signed-in")
+    const session = await signedIn(host, maker.user)
+    const id = await made(session)
+    await host.get(UnitsOfWork).run((work) => host.get(UserSessions).endAllOf(work, maker.user))
+    const note = await asked(id, "From a person's heartbeat")
+    for (const key of [maker.key, await signedIn(host, maker.user)])
+      expect((await decide(note, key)).body.details.reason).to.equal("own_request")
+    expect((await decide(note, host.adminKey)).status).to.equal(200)
+    expect((await ended(note)).receipt).to.include({ ok: true })
+    const left = await asked(id, "After the person left")
+    expect((await host.api("DELETE", `/v1/members/${maker.user}`)).status).to.equal(200)
+    const { body } = await host.api<{ state: string }>("GET", `/v1/approvals/${left}`)
+    expect([body.state, (await heartbeat(id)).state]).to.deep.equal(["rejected", "paused"])
   })
 
   it("have no call done after the maker lost access, the tool was removed, or the heartbeat was deleted", async () => {
