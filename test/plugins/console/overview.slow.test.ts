@@ -1,6 +1,9 @@
 // The overview in Chromium: what each area says at a glance, with links to what is behind it, and the screens of approvals and
 // of a sending domain.
+import { randomUUID } from "node:crypto"
 import { expect } from "chai"
+import { UnitsOfWork } from "#core"
+import { Gatekeeper } from "#core/engine"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
@@ -92,5 +95,30 @@ describe("the overview", () => {
     await page.getByRole("region", { name: "Exact input" }).getByText("hopper@example.com").waitFor()
     const { input } = (await api<{ input: unknown }>("GET", `/v1/approvals/${other.id}`)).body
     expect(JSON.stringify(input)).to.include("hopper@example.com").and.not.include("grace@")
+  })
+
+  it("lets the only admin decide an own request after a sign-in, and not in a session of a key", async () => {
+    const { host } = shown
+    const me = (await host.api<{ user: { id: string }; credential: { id: string } }>("GET", "/v1/me")).body
+    const id = randomUUID()
+    await host.get(UnitsOfWork).run((work) => {
+      host.get(Gatekeeper).file(work, host.organization.id, id, {
+        gate: { name: "email.send", risk: "high", summary: "Sending mail." },
+        subject: { kind: "operation", name: "datasets.create" },
+        what: "Do what the owner asked for.",
+        why: "",
+        requester: { credential_id: me.credential.id, user_id: me.user.id, surface: "rest" },
+        input: { name: "Asked" },
+        job: randomUUID(),
+      })
+    })
+    const byKey = await shown.signedIn(`/console/approvals/${id}`)
+    await byKey.getByText("This is your own request.").waitFor()
+    expect(await byKey.getByRole("button", { name: "Reject" }).count()).to.equal(0)
+    const page = await shown.signedInAsOwner(`/console/approvals/${id}`)
+    await page.getByRole("button", { name: "Reject" }).press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Reject" }).press("Enter")
+    await page.getByRole("heading", { name: "What became of it" }).waitFor()
+    expect((await host.api<{ state: string }>("GET", `/v1/approvals/${id}`)).body.state).to.equal("rejected")
   })
 })
