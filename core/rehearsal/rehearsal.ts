@@ -94,7 +94,8 @@ export class Rehearsal {
       organization: { id: ids.uuid(), slug, name: "Rehearsal" },
       role: "owner",
       scopes: undefined,
-      credential: { id: ids.uuid(), kind: "internal", manager: false },
+      // A service, as a key of a deployment is: a rehearsal tries what a person or a file may do.
+      credential: { id: ids.uuid(), kind: "api_key", manager: false },
       user: undefined,
       surface: "internal",
       requestId: "rehearsal",
