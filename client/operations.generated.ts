@@ -169,6 +169,7 @@ export type Operations = {
   "integrations.connect": typeof import("../plugins/integrations/operations/connect.ts").connectIntegration
   "integrations.disconnect": typeof import("../plugins/integrations/operations/one.ts").disconnectIntegration
   "integrations.get": typeof import("../plugins/integrations/operations/one.ts").getIntegration
+  "integrations.hand_over": typeof import("../plugins/integrations/operations/hand-over.ts").handOverIntegration
   "integrations.list": typeof import("../plugins/integrations/operations/list.ts").listIntegrations
   "integrations.test": typeof import("../plugins/integrations/operations/test.ts").testIntegration
   "integrations.update": typeof import("../plugins/integrations/operations/update.ts").updateIntegration
@@ -462,6 +463,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "integrations.connect": { method: "POST", path: "/v1/integrations-connect", keyed: true },
   "integrations.disconnect": { method: "DELETE", path: "/v1/integrations/{id}" },
   "integrations.get": { method: "GET", path: "/v1/integrations/{id}", repeatable: true },
+  "integrations.hand_over": { method: "POST", path: "/v1/integrations/{id}/hand-over", keyed: true },
   "integrations.list": { method: "GET", path: "/v1/integrations", repeatable: true, list: "integrations" },
   "integrations.test": { method: "POST", path: "/v1/integrations/{id}/test", keyed: true },
   "integrations.update": { method: "PATCH", path: "/v1/integrations/{id}", repeatable: true },

@@ -12,6 +12,7 @@ import { greeting } from "./greeting.ts"
 import { approvalLink, connectionLink } from "./links.ts"
 import { reasons } from "./reasons.ts"
 import { asset, catalog, pages } from "./routes.ts"
+import { join } from "./sign-in/join.ts"
 import { requestCode, session, signIn, signOut } from "./sign-in/routes.ts"
 
 export default definePlugin({
@@ -22,7 +23,7 @@ export default definePlugin({
   register(registrar) {
     registrar.provide(ConsoleAssets, { inject: { settings: Settings }, create: ({ settings }) => createAssets(settings.plugins.paths) })
     registrar.provide(Catalog, { inject: { declared: Declarations }, create: ({ declared }) => createCatalog(declared) })
-    registrar.routes(...pages, asset, catalog, session, requestCode, signIn, signOut)
+    registrar.routes(...pages, asset, catalog, session, requestCode, signIn, signOut, join)
     registrar.run("console links", {
       inject: { approvals: ApprovalLinks, connections: ConnectionLinks, publicUrl: PublicUrl },
       create: ({ approvals, connections, publicUrl }) => {

@@ -144,6 +144,7 @@ async function add(
     status: credentials ? "connected" : "pending_authorization",
     connected_by: connectorOf(caller),
     shared: input.share_with_org ?? false,
+    paused: false,
     managed_access: input.managed_access || "none",
     scopes: [...(input.scopes ?? [])],
     credentials: credentials ? sealCredentials(deps.vault, organization, id, credentials) : null,

@@ -16,6 +16,8 @@ export interface Connection extends Document {
   /** User, or credential where no user stands behind the caller. */
   connected_by: string
   shared: boolean
+  /** Its connector left. Nothing uses it until an admin takes it over. */
+  paused: boolean
   managed_access: ManagedAccess
   scopes: string[]
   credentials: Sealed | null
@@ -39,8 +41,9 @@ export const Connections = defineCollection<Connection>()({
   scope: "organization",
   times: ["created_at", "updated_at"],
   // Connections that were made before there were checks and own apps have none.
-  restore: ({ health, own_app, broker, authorization_error, ...connection }) => ({
+  restore: ({ health, own_app, broker, authorization_error, paused, ...connection }) => ({
     ...connection,
+    paused: (paused as boolean | undefined) ?? false,
     health: (health as Health | undefined) ?? unknownHealth,
     broker: (broker as BrokerPlace | null | undefined) ?? null,
     own_app: (own_app as boolean | undefined) ?? false,
@@ -59,6 +62,7 @@ export const ConnectionView = z.object({
   slug: z.string(),
   status: z.string(),
   shared: z.boolean().describe("Whether the organization's pipelines can use it, not only its connector."),
+  paused: z.boolean().describe("Its connector left the organization, and no admin has taken it over (integrations.hand_over)."),
   managed_access: z.enum(managedAccess),
   scopes: z.array(z.string()),
   credentials: z.record(z.string(), z.literal("[redacted]")).describe("Names of the stored credentials; never their values."),
@@ -74,7 +78,8 @@ export const ConnectionView = z.object({
 export type ConnectionView = z.infer<typeof ConnectionView>
 
 export function viewOf(connection: Connection): ConnectionView {
-  const { id, app, name, slug, status, shared, managed_access, scopes, authorization_error, revision, created_at, updated_at } = connection
+  const { id, app, name, slug, status, shared, paused, managed_access, scopes, authorization_error, revision, created_at, updated_at } =
+    connection
   const { failures: _, ...health } = connection.health
   const credentials = Object.fromEntries(connection.credential_fields.map((field) => [field, "[redacted]" as const]))
   return {
@@ -84,6 +89,7 @@ export function viewOf(connection: Connection): ConnectionView {
     slug,
     status,
     shared,
+    paused,
     managed_access,
     scopes,
     credentials,

@@ -1,7 +1,7 @@
 // Connections to other services: credentials kept sealed, used by pipelines and never shown again.
 import { z } from "zod"
 import { Clock, definePlugin, Ids, JobQueue, Leases, Live, Log, OutgoingHttp, PublicUrl, Scheduler, Store, UnitsOfWork, Vault } from "#core"
-import { Organizations } from "../organizations/index.ts"
+import { Departures, Organizations } from "../organizations/index.ts"
 import { createIntegrationApps, IntegrationApps } from "./app.ts"
 import { appOf } from "./apps/from-document.ts"
 import { httpApp } from "./apps/http.ts"
@@ -12,6 +12,7 @@ import { brokerConnect, brokerDone } from "./broker/routes.ts"
 import { CallGuards, createCallGuards } from "./call-guards.ts"
 import { ConnectionLinks, createConnectionLinks } from "./connection-links.ts"
 import { Connections } from "./connections.ts"
+import { pauseConnectionsOf } from "./departure.ts"
 import { checkHealth, HealthChecks, HealthChecksToken } from "./health/checks.ts"
 import { connectionsChannel } from "./health/record.ts"
 import { checkIntervals, HealthSchedule, HealthScheduleToken } from "./health/schedule.ts"
@@ -24,6 +25,7 @@ import { AuthorizationFlow, authorize, callback, ownAppCallback } from "./oauth/
 import { createOAuth, OAuth } from "./oauth/service.ts"
 import { listIntegrationApps } from "./operations/apps.ts"
 import { connectIntegration } from "./operations/connect.ts"
+import { handOverIntegration } from "./operations/hand-over.ts"
 import { listIntegrations } from "./operations/list.ts"
 import { deleteOAuthClient, listOAuthClients, setOAuthClient } from "./operations/oauth-clients.ts"
 import { disconnectIntegration, getIntegration } from "./operations/one.ts"
@@ -61,6 +63,11 @@ export default definePlugin({
     registrar.routes(authorize, callback, ownAppCallback, brokerConnect, brokerDone)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
     registrar.operations(updateIntegration, testIntegration, listIntegrationApps, createApp, getApp, updateApp, deleteApp)
+    registrar.operations(handOverIntegration)
+    registrar.run("departures of connectors", {
+      inject: { departures: Departures, store: Store, clock: Clock, schedule: HealthScheduleToken },
+      create: ({ departures, ...deps }) => departures.declare((work, departure) => pauseConnectionsOf(deps, work, departure)),
+    })
     registrar.operations(setOAuthClient, listOAuthClients, deleteOAuthClient)
     registrar.channels(connectionsChannel)
     registrar.jobs(checkHealth)

@@ -17,6 +17,7 @@ import { serviceAccountKey } from "./apps/service-account.ts"
 import type { Broker } from "./broker/broker.ts"
 import type { CallGuards } from "./call-guards.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, usedByPipelines, viewOf } from "./connections.ts"
+import { requireRunning } from "./departure.ts"
 import { CallLimits } from "./limits/call-limits.ts"
 import type { AccessToken } from "./oauth/access.ts"
 import { callWithToken } from "./oauth/call.ts"
@@ -139,6 +140,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     request: IntegrationRequest,
     { base, comesAgain, ...context }: CallContext = {},
   ): Promise<OutgoingResponse> {
+    requireRunning(connection)
     const app = await apps.find(organization, connection)
     if (!app) throw unusable(`The app ${connection.app} of the integration "${connection.slug}" is not there any more.`)
     const limited = { organization, connection, limits: app.document?.rate_limits ?? [] }

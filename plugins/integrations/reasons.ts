@@ -64,6 +64,11 @@ export const reasons = defineReasons({
     remedy: "Connect it again.",
     details: { fields: FieldProblems },
   },
+  integration_paused: {
+    code: "failed_precondition",
+    summary: "The connector of the integration left the organization.",
+    remedy: "Take it over with `POST /v1/integrations/{id}/hand-over`.",
+  },
   integration_unusable: { code: "failed_precondition", summary: "The integration cannot be used now.", remedy: "Connect it again." },
   invalid_credentials: {
     code: "invalid_argument",

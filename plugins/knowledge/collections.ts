@@ -122,6 +122,8 @@ export interface StoredFile extends Document {
   expires_at: string
   /** The management link that the upload link ends with. */
   link?: { manager_id: string; since: string }
+  /** The membership that the upload link ends with. */
+  member?: { home_id: string; user_id: string; since: string }
 }
 
 export const FileCollection = defineCollection<StoredFile>()({

@@ -6,6 +6,7 @@ import { AppError, type Clock, type Ids, type Store, timestamp, token, type Unit
 import type { ManagementLink } from "#core/engine"
 import { type SigningKey, SigningKeysCollection, signingKeyContext } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
+import { isStillMember, type MemberLink } from "./members/member-link.ts"
 
 export interface ViewerClaims {
   readonly organization_id: string
@@ -14,6 +15,8 @@ export interface ViewerClaims {
   readonly variant?: string
   /** The management link that the token ends with. */
   readonly link?: ManagementLink
+  /** The membership that the token ends with. */
+  readonly member?: MemberLink
 }
 
 export interface ViewerSessions {
@@ -41,8 +44,11 @@ type KeyPair = { readonly kid: string; readonly sign: CryptoKey; readonly check:
 
 export function createViewerSessions(deps: ViewerSessionsDeps): ViewerSessions {
   const { clock, ids, organizations } = deps
-  const standing = async (claims: ViewerClaims) =>
-    !claims.link || (await organizations.holds(claims.organization_id, claims.link)) ? claims : ({ error: "invalid" } as const)
+  const standing = async (claims: ViewerClaims) => {
+    const { organization_id, link, member } = claims
+    const isLinked = !link || (await organizations.holds(organization_id, link))
+    return isLinked && (!member || (await isStillMember(organizations, member))) ? claims : ({ error: "invalid" } as const)
+  }
   let loading: Promise<KeyPair> | undefined
   const keys = () => {
     loading ??= loadKeys(deps).catch((error: unknown) => {
@@ -85,11 +91,16 @@ export function createViewerSessions(deps: ViewerSessionsDeps): ViewerSessions {
 }
 
 function readClaims(payload: Record<string, unknown>): ViewerClaims | undefined {
-  const { organization_id, link } = payload
+  const { organization_id, link, member } = payload
   if (typeof organization_id !== "string") return undefined
   const optional = ["artifact_id", "visitor_id", "variant"].filter((name) => typeof payload[name] === "string")
   const named = Object.fromEntries(optional.map((name) => [name, payload[name]]))
-  return { organization_id, ...named, ...(link === undefined ? {} : { link: link as ManagementLink }) }
+  return {
+    organization_id,
+    ...named,
+    ...(link === undefined ? {} : { link: link as ManagementLink }),
+    ...(member === undefined ? {} : { member: member as MemberLink }),
+  }
 }
 
 async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Promise<KeyPair> {

@@ -12,9 +12,11 @@ import { Live } from "../../core/contract/channel.ts"
 import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
 import { Declarations } from "../../core/contract/declarations.ts"
 import { PublicUrl } from "../../core/contract/inbound.ts"
+import { JobQueue } from "../../core/contract/job.ts"
 import { Listening } from "../../core/contract/listening.ts"
 import { type AnyOperation, Operations } from "../../core/contract/operation.ts"
 import { Pager } from "../../core/contract/page.ts"
+import { RateLimiter } from "../../core/contract/rate-limiter.ts"
 import { type AnyPlugin, registrarFor } from "../../core/contract/registrar.ts"
 import { Store } from "../../core/contract/store.ts"
 import { type UnitOfWork, UnitsOfWork } from "../../core/contract/unit-of-work.ts"
@@ -33,6 +35,9 @@ import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
 import { createInvoker } from "../../core/surface/invoke.ts"
 import { createPager } from "../../core/surface/pager.ts"
 import { createUnitsOfWork } from "../../core/surface/units-of-work.ts"
+import { Mailer } from "../../plugins/email/index.ts"
+
+const noReceipt = { message_id: null, accepted: [], rejected: [], suppressed: [] }
 
 export interface CallOptions {
   /** The bearer credential; default: the one given to `as`. */
@@ -83,6 +88,15 @@ export class ServiceUnderTest {
     container.value(Listening, { onListening: () => undefined })
     container.value(PublicUrl, () => "http://127.0.0.1:4000")
     container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, hasSubscribers: () => false })
+    // Jobs are staged nowhere, and no mail leaves.
+    container.value(JobQueue, {
+      enqueue: (_work, _job, _payload, { id = "" } = {}) => id,
+      revive: () => undefined,
+      discard: () => undefined,
+      hasten: () => undefined,
+    })
+    container.value(Mailer, { writesOutbox: false, send: async () => noReceipt, close: async () => undefined })
+    container.provide(RateLimiter, { create: () => new LocalRateLimiter(clock) })
     container.provide(Ids, { create: () => timeOrderedIds(clock) })
     container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })
     container.provide(CacheInvalidation, { create: () => createLocalInvalidation({ log }) })

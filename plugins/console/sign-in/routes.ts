@@ -121,7 +121,7 @@ function shown({ text, session }: OpenedSession) {
 }
 
 /** The valid session of a person in the browser's cookie. */
-async function personIn(text: string | undefined, sessions: UserSessions): Promise<UserSession | undefined> {
+export async function personIn(text: string | undefined, sessions: UserSessions): Promise<UserSession | undefined> {
   const parsed = parseKey(text ?? "")
   if (typeof parsed === "string") return undefined
   return await sessions.prove(parsed).catch(ignoreEnded)
@@ -141,6 +141,6 @@ function credentialsOf({ address, requestId, log }: RouteRequest, bearer: string
   return { bearer, organization: undefined, surface: "rest", address, requestId, log } as const
 }
 
-function browserOf({ headers, address, requestId }: RouteRequest, signIns: SignIns) {
+export function browserOf({ headers, address, requestId }: RouteRequest, signIns: SignIns) {
   return { device: signIns.deviceOf(headers["user-agent"]), address, requestId }
 }

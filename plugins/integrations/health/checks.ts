@@ -2,6 +2,7 @@
 import { AppError, type Clock, defineJob, type Live, Store, token, type UnitOfWork, type Vault } from "#core"
 import type { TestCall } from "../apps/document.ts"
 import { type Connection, Connections } from "../connections.ts"
+import { requireRunning } from "../departure.ts"
 import type { Integrations } from "../integrations.ts"
 import type { OrganizationApps } from "../own-apps/organization-apps.ts"
 import { type Health, healthAfter } from "./health.ts"
@@ -27,7 +28,7 @@ export class HealthChecks {
     this.#deps = deps
   }
 
-  /** Makes the test call and stages what it says. Throws `failed_precondition` where the app has none. */
+  /** Makes the test call and stages what it says. Throws `failed_precondition` for a paused connection, and for an app without one. */
   async check(
     work: UnitOfWork,
     organization: string,
@@ -35,6 +36,7 @@ export class HealthChecks {
     signal: AbortSignal,
   ): Promise<{ proof: Proof; health: Health }> {
     const { apps, vault, clock, live, store } = this.#deps
+    requireRunning(connection)
     const test = testOf(vault, organization, connection, await apps.find(organization, connection))
     if (!test) {
       const hint = connection.app === "http" ? " Rotate its credentials with a test_path." : ""
@@ -71,6 +73,6 @@ export const checkHealth = defineJob({
   inject: { store: Store, checks: HealthChecksToken },
   async run({ payload, organization = "", deps: { store, checks }, work, signal }) {
     const connection = await store.open(Connections, organization).get(payload.id)
-    if (connection?.status === "connected") await checks.check(work, organization, connection, signal)
+    if (connection?.status === "connected" && !connection.paused) await checks.check(work, organization, connection, signal)
   },
 })

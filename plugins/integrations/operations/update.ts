@@ -3,6 +3,7 @@ import { z } from "zod"
 import { AppError, Clock, callerKind, defineOperation, Name, requireRevision, resultOf, SlugOrId, Store, stageRevision } from "#core"
 import { requireRightTo } from "../connect-rights.ts"
 import { Connections, ConnectionView, managedAccess, viewOf } from "../connections.ts"
+import { requireRunning } from "../departure.ts"
 import { visibleConnection } from "./one.ts"
 
 export const updateIntegration = defineOperation({
@@ -21,7 +22,7 @@ export const updateIntegration = defineOperation({
     expected_revision: z.int().min(1).optional(),
   }),
   output: ConnectionView,
-  errors: ["invalid_argument", "permission_denied", "not_found", "aborted"],
+  errors: ["invalid_argument", "permission_denied", "not_found", "failed_precondition", "aborted"],
   examples: [
     {
       given: { connection: "integrations.connect" },
@@ -36,6 +37,7 @@ export const updateIntegration = defineOperation({
     const managed_access = callerKind(caller) === "agent" ? undefined : input.managed_access
     const connection = await visibleConnection(deps.store, caller, ref)
     requireRightTo(caller, "change", { connection, shares: share_with_org, lends: managed_access === "managed_organizations" })
+    if (share_with_org || managed_access === "managed_organizations") requireRunning(connection)
     requireRevision("integration", connection.revision, expected_revision)
     if (managed_access !== undefined && connection.credentials === null) {
       const problem = `"${connection.slug}" is connected by an authorization, which cannot be lent`

@@ -22,8 +22,8 @@ export const uploadDocument = defineOperation({
   errors: [],
   secretOutput: ["upload_url"],
   inject: { uploads: UploadsToken, settings: KnowledgeSettingsToken },
-  handle({ caller, deps, work }) {
-    const { id, url, expires_at } = deps.uploads.offer(work, caller)
+  async handle({ caller, deps, work }) {
+    const { id, url, expires_at } = await deps.uploads.offer(work, caller)
     return { upload_id: id, upload_url: url, max_bytes: deps.settings.max_uploaded_bytes, expires_at }
   },
 })

@@ -19,7 +19,7 @@ import {
   type Vault,
 } from "#core"
 import type { Buckets } from "../../buckets/index.ts"
-import type { Organizations } from "../../organizations/index.ts"
+import { isStillMember, memberLinkOf, type Organizations } from "../../organizations/index.ts"
 import { FileCollection, type StoredFile, VersionCollection } from "../collections.ts"
 import { dropFileRef } from "../job-refs.ts"
 
@@ -49,26 +49,30 @@ export class Uploads {
   }
 
   /** Stages a place for a document, and returns the link that takes it once. */
-  offer(
+  async offer(
     work: UnitOfWork,
-    { organization: { id: organization }, link }: Pick<Caller, "organization" | "link">,
-  ): { id: string; url: string; expires_at: string } {
-    const { clock, ids, queue, publicUrl } = this.#deps
+    caller: Pick<Caller, "organization" | "link" | "manager" | "user">,
+  ): Promise<{ id: string; url: string; expires_at: string }> {
+    const { clock, ids, queue, publicUrl, organizations } = this.#deps
+    const { link } = caller
+    const organization = caller.organization.id
+    const member = await memberLinkOf(organizations, caller)
     const id = ids.uuid()
     const now = clock.now()
     const expires_at = timestamp(now + lifeMs)
-    work.in(FileCollection, organization).insert({ id, state: "awaited", item_id: "", bytes: 0, expires_at, ...(link ? { link } : {}) })
+    const ends = { ...(link ? { link } : {}), ...(member ? { member } : {}) }
+    work.in(FileCollection, organization).insert({ id, state: "awaited", item_id: "", bytes: 0, expires_at, ...ends })
     queue.enqueue(work, dropFileRef, { upload_id: id }, { organization, runAt: now + lifeMs })
     const signature = this.#mac(organization, id).toString("base64url")
     return { id, url: `${publicUrl()}${uploadPath}/${organization}/${id}?signature=${signature}`, expires_at }
   }
 
-  /** Throws the same refusal for an unknown, an expired and an unsigned link, and for one whose management has ended. */
+  /** Throws the same refusal for an unknown, an expired and an unsigned link, and after its management or membership ended. */
   async requireOffer(organization: string, id: string, signature: string): Promise<void> {
     const given = Buffer.from(signature, "base64url")
     const isSigned = given.toString("base64url") === signature && sameBytes(given, this.#mac(organization, id))
     const found = isSigned ? await this.#find(organization, id) : undefined
-    if (!found || (found.link && !(await this.#deps.organizations.holds(organization, found.link)))) {
+    if (!found || !(await this.#isHeld(organization, found))) {
       const message = "The link is not one that POST /v1/knowledge-uploads gave, or has expired; ask for another."
       throw new AppError("permission_denied", message, { reason: "upload_link_refused" })
     }
@@ -140,6 +144,12 @@ export class Uploads {
     }
     await buckets.open(organization).remove(keyOf(id))
     work.in(FileCollection, organization).remove(id, { optional: true })
+  }
+
+  async #isHeld(organization: string, { link, member }: StoredFile): Promise<boolean> {
+    const { organizations } = this.#deps
+    if (link && !(await organizations.holds(organization, link))) return false
+    return !member || (await isStillMember(organizations, member))
   }
 
   async #find(organization: string, id: string): Promise<StoredFile | undefined> {

@@ -74,6 +74,16 @@ export function registerMembers(reg: Registrar, settings: { readonly max_invitat
         return []
       }),
   })
+  reg.run("memberships of deleted users", {
+    inject: { users: Users, members: MembersToken },
+    create: ({ users, members }) =>
+      users.onDeparture(async (work, { id, organization_ids }) => {
+        for (const organization of organization_ids) {
+          const member = await members.find(organization, id)
+          if (member) await members.remove(work, organization, member)
+        }
+      }),
+  })
   reg.provide(JoiningToken, {
     inject: {
       settings: Settings,

@@ -1,6 +1,8 @@
 // A token for one viewer of the organization's pages, for pipelines that take signed-in viewers.
 import { z } from "zod"
 import { defineOperation, Timestamp, Uuid } from "#core"
+import { Organizations } from "../directory.ts"
+import { memberLinkOf } from "../members/member-link.ts"
 import { ViewerSessions } from "../viewer-sessions.ts"
 
 export const createViewerSession = defineOperation({
@@ -24,8 +26,9 @@ export const createViewerSession = defineOperation({
   errors: ["invalid_argument"],
   examples: [{ input: { visitor_id: "visitor-17", ttl_s: 900 } }],
   secretOutput: ["token"],
-  inject: { sessions: ViewerSessions },
-  handle({ input, caller, deps }) {
+  inject: { sessions: ViewerSessions, organizations: Organizations },
+  async handle({ input, caller, deps }) {
+    const member = await memberLinkOf(deps.organizations, caller)
     const { artifact_id, visitor_id, variant } = input
     const claims = {
       organization_id: caller.organization.id,
@@ -33,7 +36,8 @@ export const createViewerSession = defineOperation({
       ...(visitor_id === undefined ? {} : { visitor_id }),
       ...(variant === undefined ? {} : { variant }),
       ...(caller.link ? { link: caller.link } : {}),
+      ...(member ? { member } : {}),
     }
-    return deps.sessions.mint(claims, input.ttl_s)
+    return await deps.sessions.mint(claims, input.ttl_s)
   },
 })

@@ -90,6 +90,11 @@ export class Joining {
     return this.#deps.users.add(work, { email: invitation.email, name })
   }
 
+  /** Stages a user for a link that proves nothing, so that a sign-in code reaches the address. */
+  async addUnproven(work: UnitOfWork, { invitation: { email, shown } }: Opened, name: string): Promise<void> {
+    if (shown && !(await this.#deps.users.byEmail(email))) this.#deps.users.add(work, { email, name })
+  }
+
   /** Stages the membership. Throws `failed_precondition` for a member. */
   async join(work: UnitOfWork, { invitation, organization }: Opened, user: User, by: JoinRecord): Promise<void> {
     const { members, users, clock, invalidation } = this.#deps

@@ -3,6 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
 import type { TestHost } from "#core/testing"
+import { Users } from "../../../../plugins/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../../plugins/organizations/index.ts"
 import { onBothStores } from "../../../pipeline/stores.ts"
 
@@ -160,6 +161,50 @@ onBothStores("members", ({ start }) => {
     expect((await read(made.body.id)).paused_reason).to.include("left the organization")
     await host.api("POST", `/v1/heartbeats/${made.body.id}/resume`, {}, { key: owner.key })
     expect((await read(made.body.id)).state).to.equal("active")
+  })
+
+  it("leave their private connections paused for another admin, and the shared ones at work", async () => {
+    const { id, owner } = await organization("connections")
+    const [bob, eve] = [await person(id, "admin"), await person(id, "admin")]
+    const member = await person(id, "member")
+    const connect = async (name: string, share_with_org: boolean) => {
+      const credentials = { base_url: "https://api.example.com/v1", test_path: "/me" }
+      const given = { app: "http", name, credentials, share_with_org, return_url: "" }
+      const made = await host.api<{ integration_id: string }>("POST", "/v1/integrations-connect", given, { key: bob.key })
+      expect(made.status, JSON.stringify(made.body)).to.equal(200)
+      return made.body.integration_id
+    }
+    const [own, shared] = [await connect("Own", false), await connect("Shared", true)]
+    const call = <T = Refusal>(by: Person, method: string, path: string, body?: unknown) =>
+      host.api<T>(method, `/v1/integrations/${path}`, body, { key: by.key })
+    const removed = await remove(owner, bob.id)
+    expect(removed.body.left).to.deep.equal([{ kind: "integration", id: own, name: "Own", operation: "integrations.hand_over" }])
+    const paused = async (connection: string) => (await call<{ paused: boolean }>(owner, "GET", connection)).body.paused
+    expect([await paused(own), await paused(shared)]).to.deep.equal([true, false])
+    for (const refused of [await call(owner, "PATCH", own, { share_with_org: true }), await call(owner, "POST", `${own}/test`, {})])
+      expect(reasonOf(refused)).to.deep.equal([400, "integration_paused"])
+    expect(reasonOf(await call(eve, "POST", `${shared}/hand-over`, {}))).to.deep.equal([404, "integration_not_found"])
+    expect(reasonOf(await call(eve, "POST", `${own}/hand-over`, { user_id: member.id }))).to.deep.equal([404, "member_not_found"])
+    expect(reasonOf(await call(member, "POST", `${own}/hand-over`, {}))).to.deep.equal([403, "role_too_low"])
+    expect((await call(owner, "POST", `${own}/hand-over`, { user_id: eve.id })).status).to.equal(200)
+    expect(await paused(own)).to.equal(false)
+    expect((await call(eve, "GET", own)).status).to.equal(200)
+    expect((await call(eve, "PATCH", own, { share_with_org: true })).status).to.equal(200)
+  })
+
+  it("leave the organization when their account is deleted, unless they own it alone", async () => {
+    const { id, owner } = await organization("deleted")
+    const bob = await person(id, "admin")
+    const users = host.get(Users)
+    const deletion = (user: string) =>
+      host.get(UnitsOfWork).run(async (work) => {
+        const found = await users.get(user)
+        if (found) await users.remove(work, found)
+      })
+    await deletion(bob.id)
+    expect([await me(bob.key), await roleOf(id, bob.id)]).to.deep.equal(["401 credential_revoked", undefined])
+    const refused = await deletion(owner.id).catch((error: { details?: { reason?: string } }) => error.details?.reason)
+    expect([refused, await me(owner.key)]).to.deep.equal(["last_owner", "owner"])
   })
 
   it("of a client do not change through the management link", async () => {

@@ -1,0 +1,48 @@
+// Joining by the link of an invitation, in a browser. A mailed link proves the address of a person without an account, and
+// opens a session. Everybody else signs in first.
+import { z } from "zod"
+import { defineRoute, Name, PublicUrl, UnitsOfWork } from "#core"
+import { networkOf, sessionCookieOf } from "#core/engine"
+import { SignIns, UserSessions, Users } from "../../identity/index.ts"
+import { Joining } from "../../organizations/index.ts"
+import { cookieIn, setCookie } from "./cookies.ts"
+import { bodyOf, refuseForeignPage } from "./own-page.ts"
+import { browserOf, personIn } from "./routes.ts"
+
+const Given = z.strictObject({ code: z.string().min(1).max(200), name: Name.optional() })
+
+export const join = defineRoute({
+  name: "console.join",
+  summary: "Join the organization of an invitation, as the person of the session, or as a new person.",
+  method: "POST",
+  path: "/console-session/join",
+  maxBodyBytes: 4_096,
+  inject: { joining: Joining, users: Users, sessions: UserSessions, signIns: SignIns, works: UnitsOfWork, publicUrl: PublicUrl },
+  async handle({ request, deps: { joining, users, sessions, signIns, works, publicUrl } }) {
+    refuseForeignPage(request)
+    const { code, name = "" } = await bodyOf(request, Given, '{ "code": "…", "name": "…" }')
+    const base = publicUrl()
+    const session = await personIn(cookieIn(request, sessionCookieOf(base)), sessions)
+    const browser = browserOf(request, signIns)
+    const open = () => joining.open(code, networkOf(request.address))
+    if (!session) await works.retryConflicts(async (work) => joining.addUnproven(work, await open(), name))
+    const { opened, text, expires_at } = await works.retryConflicts(async (work) => {
+      const opened = await open()
+      if (session) {
+        const isSignedIn = session.method !== "bootstrap"
+        const user = joining.requirePerson(opened, await users.get(session.user_id), { isPerson: true, isSignedIn })
+        await joining.join(work, opened, user, { credentialId: session.id, requestId: request.requestId })
+        sessions.switchTo(work, session, opened.organization.id)
+        return { opened }
+      }
+      const user = await joining.newcomer(work, opened, name)
+      const begun = await signIns.open(work, { ...user, organization_ids: [opened.organization.id] }, "email_code", browser)
+      await joining.join(work, opened, user, { credentialId: begun.session.id, requestId: request.requestId })
+      return { opened, text: begun.text, expires_at: begun.session.expires_at }
+    })
+    const { id, slug, name: title } = opened.organization
+    const cookie = text === undefined ? {} : { "Set-Cookie": setCookie(base, sessionCookieOf(base), text, new Date(expires_at)) }
+    const headers = { "Content-Type": "application/json", "Cache-Control": "no-store", ...cookie }
+    return { headers, body: JSON.stringify({ organization: { id, slug, name: title }, role: opened.invitation.role }) }
+  },
+})
