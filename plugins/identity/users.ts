@@ -34,7 +34,7 @@ export interface Users {
 export const Users = token<Users>("Users")
 
 /** Invalidation topic; announced with the id of a changed user. */
-export const usersTopic = "users"
+const usersTopic = "users"
 
 interface UsersDeps {
   readonly store: Store

@@ -73,7 +73,7 @@ onStoresInTurn("calls about erased people", ({ start }) => {
     expect(peer.asked).to.have.length(1)
   })
 
-  it("are not made by a step that is tried again after the erasure", async () => {
+  it("are not made by a retried step after the erasure", async () => {
     await make("Retries", { ...request, url: `${peer.origin}/busy`, body: { email: "{{ event.email }}" }, retry: { max_attempts: 1 } })
     isBusy = true
     const id = await send("retries", { email: "late@example.com" })

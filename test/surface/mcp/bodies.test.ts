@@ -90,7 +90,7 @@ describe("a body of MCP over HTTP", () => {
     expect((await post(`\ufeff${list}`)).status).to.equal(200)
   })
 
-  it("that ends early is no error of the service", async () => {
+  it("that ends early is not a fault of the service", async () => {
     const counted = async () => {
       const text = await (await fetch(`${host.url}/metrics`)).text()
       const series = text.matchAll(/^millrace_http_request_seconds_count\{[^}]*operation="mcp"[^}]*\} (\d+)$/gm)
