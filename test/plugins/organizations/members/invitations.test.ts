@@ -8,7 +8,7 @@ import type { TestHost } from "#core/testing"
 import { UserSessions, Users } from "../../../../plugins/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../../plugins/organizations/index.ts"
 import { MemberInvitationsCollection } from "../../../../plugins/organizations/members/invitations/collections.ts"
-import { onBothStores } from "../../../pipeline/stores.ts"
+import { onStoresInTurn } from "../../../pipeline/stores.ts"
 import { patiently, until } from "../../../waiting.ts"
 import { pluginSettings } from "../../buckets/stores.ts"
 
@@ -32,7 +32,7 @@ const env = {
   MILLRACE_RATE_LIMITS_ORGANIZATION_PER_MINUTE: "100000",
 }
 
-onBothStores("invitations of members", ({ start }) => {
+onStoresInTurn("invitations of members", ({ start }) => {
   let host: TestHost
   let made = 0
   before(async () => {

@@ -5,7 +5,7 @@ import type { Role } from "#core/engine"
 import type { TestHost } from "#core/testing"
 import { Users } from "../../../../plugins/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../../plugins/organizations/index.ts"
-import { onBothStores } from "../../../pipeline/stores.ts"
+import { onStoresInTurn } from "../../../pipeline/stores.ts"
 
 interface Refusal {
   readonly code: string
@@ -20,7 +20,7 @@ interface Departed {
   readonly left: { readonly kind: string; readonly id: string; readonly operation: string }[]
 }
 
-onBothStores("members", ({ start }) => {
+onStoresInTurn("members", ({ start }) => {
   let host: TestHost
   let made = 0
   before(async () => {
