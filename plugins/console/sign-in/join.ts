@@ -4,10 +4,10 @@ import { z } from "zod"
 import { defineRoute, Name, PublicUrl, UnitsOfWork } from "#core"
 import { networkOf, sessionCookieOf } from "#core/engine"
 import { SignIns, UserSessions, Users } from "../../identity/index.ts"
-import { Joining } from "../../organizations/index.ts"
+import { Joining, Sessions } from "../../organizations/index.ts"
 import { cookieIn, setCookie } from "./cookies.ts"
 import { bodyOf, refuseForeignPage } from "./own-page.ts"
-import { browserOf, personIn } from "./routes.ts"
+import { browserOf, end, personIn } from "./routes.ts"
 
 const Given = z.strictObject({ code: z.string().min(1).max(200), name: Name.optional() })
 
@@ -17,12 +17,21 @@ export const join = defineRoute({
   method: "POST",
   path: "/console-session/join",
   maxBodyBytes: 4_096,
-  inject: { joining: Joining, users: Users, sessions: UserSessions, signIns: SignIns, works: UnitsOfWork, publicUrl: PublicUrl },
-  async handle({ request, deps: { joining, users, sessions, signIns, works, publicUrl } }) {
+  inject: {
+    joining: Joining,
+    users: Users,
+    sessions: UserSessions,
+    keySessions: Sessions,
+    signIns: SignIns,
+    works: UnitsOfWork,
+    publicUrl: PublicUrl,
+  },
+  async handle({ request, deps: { joining, users, sessions, keySessions, signIns, works, publicUrl } }) {
     refuseForeignPage(request)
     const { code, name = "" } = await bodyOf(request, Given, '{ "code": "…", "name": "…" }')
     const base = publicUrl()
-    const session = await personIn(cookieIn(request, sessionCookieOf(base)), sessions)
+    const earlier = cookieIn(request, sessionCookieOf(base))
+    const session = await personIn(earlier, sessions)
     const browser = browserOf(request, signIns)
     const open = () => joining.open(code, networkOf(request.address))
     if (!session) await works.retryConflicts(async (work) => joining.addUnproven(work, await open(), name))
@@ -40,6 +49,8 @@ export const join = defineRoute({
       await joining.join(work, opened, user, { credentialId: begun.session.id, requestId: request.requestId })
       return { opened, text: begun.text, expires_at: begun.session.expires_at }
     })
+    // A session opened with a key ends with the sign-in of a person.
+    if (text !== undefined) await end(keySessions, request, earlier)
     const { id, slug, name: title } = opened.organization
     const cookie = text === undefined ? {} : { "Set-Cookie": setCookie(base, sessionCookieOf(base), text, new Date(expires_at)) }
     const headers = { "Content-Type": "application/json", "Cache-Control": "no-store", ...cookie }

@@ -127,7 +127,7 @@ export async function personIn(text: string | undefined, sessions: UserSessions)
   return await sessions.prove(parsed).catch(ignoreEnded)
 }
 
-async function end(sessions: Sessions, request: RouteRequest, bearer: string | undefined): Promise<void> {
+export async function end(sessions: Sessions, request: RouteRequest, bearer: string | undefined): Promise<void> {
   if (bearer !== undefined) await sessions.signOut(credentialsOf(request, bearer)).catch(ignoreEnded)
 }
 

@@ -1,4 +1,4 @@
-// Links and tokens that end with the membership of the person who made them.
+// The membership behind a link or token. Both end with it.
 import type { Caller } from "#core"
 import type { Organizations } from "../directory.ts"
 

@@ -58,7 +58,7 @@ export class Members {
     this.#announce(work, organization)
   }
 
-  /** Stages that `taker` owns the organization, and that `giver` becomes an admin. One commit holds both, so an owner is left. */
+  /** Stages the role owner for `taker`, and admin for `giver`. One commit keeps an owner. */
   async transfer(work: UnitOfWork, organization: string, taker: Membership, giver: Membership | undefined): Promise<void> {
     const memberships = work.in(MembershipsCollection, organization)
     memberships.update(taker.id, { $set: { role: "owner" } }, { where: { role: taker.role } })

@@ -85,7 +85,7 @@ export class Invitations {
     work.in(MemberInvitationsCollection, organization).remove(id, { where: { hash } })
   }
 
-  /** Revokes the open invitations of a person who leaves, so that none of them leads back. */
+  /** Stages the end of the open invitations of a departing person. None of them leads back. */
   async revokeOf(work: UnitOfWork, organization: string, user: string): Promise<void> {
     const open = this.#deps.store.open(MemberInvitationsCollection, organization).stream({ "invited_by.user_id": user })
     for await (const { id } of open) work.in(MemberInvitationsCollection, organization).remove(id, { optional: true })

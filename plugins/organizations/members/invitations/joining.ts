@@ -90,7 +90,7 @@ export class Joining {
     return this.#deps.users.add(work, { email: invitation.email, name })
   }
 
-  /** Stages a user for a link that proves nothing, so that a sign-in code reaches the address. */
+  /** Stages a user for a link without proof. A sign-in code then reaches the address. */
   async addUnproven(work: UnitOfWork, { invitation: { email, shown } }: Opened, name: string): Promise<void> {
     if (shown && !(await this.#deps.users.byEmail(email))) this.#deps.users.add(work, { email, name })
   }
