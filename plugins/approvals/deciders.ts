@@ -1,5 +1,5 @@
-// Who decides: a person of another root, user and manager than the one who asked. An interactive session also decides
-// requests of its own user, unless the organization requires a second person.
+// Checks the decider of an approval: a person with another root, user and manager than the requester. An interactive session
+// also decides requests of its own user, unless the organization requires a second person.
 import { AppError, type Caller } from "#core"
 import { decidingRight } from "#core/engine"
 import { type ApiKeys, type Organizations, type Origins, type Principals, partyOf, userOrigin } from "../organizations/index.ts"

@@ -1,4 +1,4 @@
-// A person who leaves the organization takes their requests along: what still waits is rejected.
+// Rejects the pending requests of a person who leaves the organization.
 import type { Store, UnitOfWork } from "#core"
 import type { Departure, Principals } from "../organizations/index.ts"
 import type { Approvals } from "./approvals.ts"
