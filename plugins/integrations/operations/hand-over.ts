@@ -14,7 +14,7 @@ export const handOverIntegration = defineOperation({
   summary: "Take over the paused integration of a person who left, or hand it or your own to another admin.",
   description: "Only private integrations. The credentials stay sealed; the new connector tests, rotates, shares or disconnects it.",
   http: { method: "POST", path: "/v1/integrations/{id}/hand-over" },
-  access: { scope: "integrations:write", role: "admin" },
+  access: { scope: "integrations:write", role: "admin", closedToAgents: true },
   hints: { readOnly: false, destructive: true, idempotent: false },
   mcp: { absent: "A person decides who gets the credentials of another person." },
   input: z.strictObject({ id: SlugOrId, user_id: Uuid.optional().describe("An admin or owner; the caller unless given.") }),

@@ -113,6 +113,7 @@ describe("agents", () => {
       ["PATCH", `/v1/members/${some}`, { role: "owner" }],
       ["DELETE", `/v1/members/${some}`, undefined],
       ["POST", "/v1/members-leave", {}],
+      ["POST", `/v1/integrations/${some}/hand-over`, {}],
     ] as const) {
       const { status, body } = await host.api<Refusal>(method, path, input, { key: agent })
       expect([status, body.code, body.details?.reason], path).to.deep.equal([403, "permission_denied", "closed_to_agents"])
