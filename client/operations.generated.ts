@@ -202,6 +202,9 @@ export type Operations = {
   "managed_organizations.list": typeof import("../plugins/organizations/operations/managed.ts").listManaged
   "managed_organizations.list_invitations": typeof import("../plugins/organizations/operations/managed.ts").listInvitations
   "managed_organizations.revoke_invitation": typeof import("../plugins/organizations/operations/managed.ts").revokeInvitation
+  "me.change_address": typeof import("../plugins/identity/account/operations.ts").changeAddress
+  "me.confirm_address": typeof import("../plugins/identity/account/operations.ts").confirmAddress
+  "me.delete": typeof import("../plugins/identity/account/operations.ts").deleteAccount
   "me.get": typeof import("../plugins/organizations/operations/me.ts").getMe
   "me.switch_organization": typeof import("../plugins/organizations/operations/me.ts").switchOrganization
   "member_invitations.accept": typeof import("../plugins/organizations/members/operations/invitations.ts").acceptInvitation
@@ -212,6 +215,7 @@ export type Operations = {
   "members.invite": typeof import("../plugins/organizations/members/operations/invitations.ts").inviteMember
   "members.leave": typeof import("../plugins/organizations/members/operations/people.ts").leave
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
+  "members.recover": typeof import("../plugins/organizations/members/operations/recovery.ts").recoverMember
   "members.remove": typeof import("../plugins/organizations/members/operations/people.ts").removeMember
   "members.set_staff": typeof import("../plugins/organizations/operations/staff.ts").setStaff
   "models.list": typeof import("../plugins/models/usage.ts").listModels
@@ -242,6 +246,11 @@ export type Operations = {
   "pages.publish": typeof import("../plugins/pages/operations/pages.ts").publishPage
   "pages.unpublish": typeof import("../plugins/pages/operations/pages.ts").unpublishPage
   "pages.update": typeof import("../plugins/pages/operations/pages.ts").updatePage
+  "passkeys.add": typeof import("../plugins/identity/passkeys/operations.ts").addPasskey
+  "passkeys.list": typeof import("../plugins/identity/passkeys/operations.ts").listPasskeys
+  "passkeys.offer": typeof import("../plugins/identity/passkeys/operations.ts").offerPasskey
+  "passkeys.remove": typeof import("../plugins/identity/passkeys/operations.ts").removePasskey
+  "passkeys.rename": typeof import("../plugins/identity/passkeys/operations.ts").renamePasskey
   "personas.create": typeof import("../plugins/experiments/operations/personas.ts").createPersona
   "personas.delete": typeof import("../plugins/experiments/operations/personas.ts").deletePersona
   "personas.get": typeof import("../plugins/experiments/operations/personas.ts").getPersona
@@ -496,6 +505,9 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "managed_organizations.list": { method: "GET", path: "/v1/managed-organizations", repeatable: true },
   "managed_organizations.list_invitations": { method: "GET", path: "/v1/managed-organization-invitations", repeatable: true, list: "invitations" },
   "managed_organizations.revoke_invitation": { method: "DELETE", path: "/v1/managed-organization-invitations/{id}", repeatable: true },
+  "me.change_address": { method: "POST", path: "/v1/me/address", keyed: true },
+  "me.confirm_address": { method: "POST", path: "/v1/me/address/confirm", keyed: true },
+  "me.delete": { method: "DELETE", path: "/v1/me" },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
   "me.switch_organization": { method: "POST", path: "/v1/me/organization", repeatable: true, keyed: true },
   "member_invitations.accept": { method: "POST", path: "/v1/member-invitations-accept", keyed: true },
@@ -506,6 +518,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "members.invite": { method: "POST", path: "/v1/member-invitations", keyed: true },
   "members.leave": { method: "POST", path: "/v1/members-leave", keyed: true },
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },
+  "members.recover": { method: "POST", path: "/v1/members-recover", repeatable: true, keyed: true },
   "members.remove": { method: "DELETE", path: "/v1/members/{user_id}" },
   "members.set_staff": { method: "PUT", path: "/v1/members/{user_id}/staff", repeatable: true },
   "models.list": { method: "GET", path: "/v1/models", repeatable: true },
@@ -536,6 +549,11 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "pages.publish": { method: "POST", path: "/v1/pages/{slug}/publish", repeatable: true, keyed: true },
   "pages.unpublish": { method: "POST", path: "/v1/pages/{slug}/unpublish", repeatable: true, keyed: true },
   "pages.update": { method: "PATCH", path: "/v1/pages/{slug}", repeatable: true },
+  "passkeys.add": { method: "POST", path: "/v1/me/passkeys", keyed: true },
+  "passkeys.list": { method: "GET", path: "/v1/me/passkeys", repeatable: true },
+  "passkeys.offer": { method: "POST", path: "/v1/me/passkeys-options", keyed: true },
+  "passkeys.remove": { method: "DELETE", path: "/v1/me/passkeys/{id}" },
+  "passkeys.rename": { method: "PATCH", path: "/v1/me/passkeys/{id}", repeatable: true },
   "personas.create": { method: "POST", path: "/v1/personas", keyed: true },
   "personas.delete": { method: "DELETE", path: "/v1/personas/{slug}", repeatable: true },
   "personas.get": { method: "GET", path: "/v1/personas/{slug}", repeatable: true },

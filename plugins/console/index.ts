@@ -13,6 +13,7 @@ import { approvalLink, connectionLink } from "./links.ts"
 import { reasons } from "./reasons.ts"
 import { asset, catalog, pages } from "./routes.ts"
 import { join } from "./sign-in/join.ts"
+import { offerPasskey, signInByPasskey } from "./sign-in/passkeys.ts"
 import { requestCode, session, signIn, signOut } from "./sign-in/routes.ts"
 
 export default definePlugin({
@@ -24,6 +25,7 @@ export default definePlugin({
     registrar.provide(ConsoleAssets, { inject: { settings: Settings }, create: ({ settings }) => createAssets(settings.plugins.paths) })
     registrar.provide(Catalog, { inject: { declared: Declarations }, create: ({ declared }) => createCatalog(declared) })
     registrar.routes(...pages, asset, catalog, session, requestCode, signIn, signOut, join)
+    registrar.routes(offerPasskey, signInByPasskey)
     registrar.run("console links", {
       inject: { approvals: ApprovalLinks, connections: ConnectionLinks, publicUrl: PublicUrl },
       create: ({ approvals, connections, publicUrl }) => {

@@ -2,9 +2,11 @@
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, Ids, JobQueue, Log, Settings, Store, token, UnitsOfWork, Vault } from "#core"
 import { UserAgents } from "#core/engine"
+import { registerAccount } from "./account/register.ts"
 import { UserSessionsCollection, UsersCollection } from "./collections.ts"
 import { createLastUse, type LastUse } from "./last-use.ts"
 import { endOtherSessions, endSession, listSessions } from "./operations/sessions.ts"
+import { registerPasskeys } from "./passkeys/register.ts"
 import { reasons } from "./reasons.ts"
 import { createSignInCodes, SignInCodes } from "./sign-in/codes.ts"
 import { SignInAttemptsCollection } from "./sign-in/collections.ts"
@@ -14,9 +16,12 @@ import { createSignIns, SignIns } from "./sign-in/sign-ins.ts"
 import { createUserSessions, UserSessions } from "./user-sessions.ts"
 import { createUsers, Users } from "./users.ts"
 
+export { Recovery } from "./account/recovery.ts"
 export type { User, UserSession } from "./collections.ts"
 export { generateKey, hashKey, type KeyKind, type KeyText, keyFormat, parseKey, prefixOf, textKind } from "./key-format.ts"
 export { createLastUse, type LastUse } from "./last-use.ts"
+export { PasskeyAnswer } from "./passkeys/answers.ts"
+export { PasskeySignIns } from "./passkeys/sign-in.ts"
 export { type Proof, SignInCodes } from "./sign-in/codes.ts"
 export { type Browser, SignIns } from "./sign-in/sign-ins.ts"
 export { type OpenedSession, UserSessions } from "./user-sessions.ts"
@@ -47,6 +52,8 @@ export default definePlugin({
     reg.collections(UsersCollection, UserSessionsCollection, SignInAttemptsCollection, CodeCountsCollection)
     reg.jobs(signInMail)
     reg.operations(listSessions, endSession, endOtherSessions)
+    registerAccount(reg, settings)
+    registerPasskeys(reg)
     reg.provide(Users, {
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids },
       create: createUsers,
@@ -61,7 +68,7 @@ export default definePlugin({
       create({ users, ...deps }) {
         const limits = { idleMs: settings.session_idle_hours * hourMs, maxMs: settings.session_max_days * 24 * hourMs }
         const sessions = createUserSessions({ ...deps, ...limits })
-        users.onDeparture(async (work, { id }) => void (await sessions.endAllOf(work, id)))
+        users.onDeparture((work, { id }) => sessions.forget(work, id))
         return sessions
       },
     })

@@ -31,6 +31,39 @@ export const reasons = defineReasons({
     remedy: "Wait for `Retry-After`, or sign in with a key.",
     details: { retry_after_s: z.int().describe("Seconds until the next code.") },
   },
+  not_a_person: {
+    code: "permission_denied",
+    summary: "The call needs a person who signed in; the credential is a key, a token, or a session opened with a key.",
+    remedy: "Sign in by mail or passkey.",
+  },
+  passkeys_unavailable: {
+    code: "failed_precondition",
+    summary: "Browsers refuse passkeys for the public URL of the service.",
+    remedy: "Set `server.public_url` to an https URL with a host name.",
+  },
+  passkey_answer_invalid: {
+    code: "invalid_argument",
+    summary: "The answer of the authenticator does not fit the service, the session or its latest challenge.",
+    remedy: "Ask for new options and repeat.",
+  },
+  passkey_refused: {
+    code: "unauthenticated",
+    summary: "The passkey is unknown, or its answer does not fit the service or the challenge of this browser.",
+    remedy: "Try again, or sign in by mail.",
+  },
+  passkey_not_found: { code: "not_found", summary: "The caller has no such passkey.", remedy: "List the passkeys." },
+  address_code_wrong: {
+    code: "invalid_argument",
+    summary: "The code for a new address is wrong.",
+    remedy: "Copy the code of the latest mail.",
+    details: { tries_left: z.int().describe("Tries before the code ends.") },
+  },
+  address_code_ended: {
+    code: "invalid_argument",
+    summary: "No change of address waits for the code: it was used, is too old, or was mistyped five times.",
+    remedy: "Ask for the change again.",
+  },
+  too_many_passkeys: { code: "resource_exhausted", summary: "The person has twenty passkeys.", remedy: "Remove a passkey." },
 })
 
 declare global {

@@ -55,6 +55,8 @@ export interface UserSessions {
   end(work: UnitOfWork, session: UserSession, end: SessionEnd): void
   /** Stages the end of all sessions of a user but `except`, and returns their count. */
   endAllOf(work: UnitOfWork, user: string, options?: { except?: string }): Promise<number>
+  /** Stages the end of all sessions of a deleted user. Their records keep no device and no address. */
+  forget(work: UnitOfWork, user: string): Promise<void>
 }
 
 export const UserSessions = token<UserSessions>("UserSessions")
@@ -180,6 +182,12 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
       const others = sessions.filter(({ id }) => id !== except)
       for (const session of others) end(work, session, "ended")
       return others.length
+    },
+    async forget(work, user) {
+      for await (const session of stored().stream({ user_id: user })) {
+        end(work, session, "ended")
+        work.in(UserSessionsCollection).update(session.id, { $set: { device: "", address: "" } }, { optional: true })
+      }
     },
   }
 }

@@ -86,8 +86,10 @@ export function createUsers({ store, invalidation, clock, ids }: UsersDeps): Use
     joined: (work, id, organization) => change(work, id, { $addToSet: { organization_ids: organization } }),
     left: (work, id, organization) => change(work, id, { $pull: { organization_ids: organization } }),
     async remove(work, user) {
-      for (const hook of hooks) await hook(work, user)
-      work.in(UsersCollection).remove(user.id)
+      const current = (await stored().get(user.id)) ?? user
+      for (const hook of hooks) await hook(work, current)
+      // The hooks end every membership. A membership that begins meanwhile refuses the commit.
+      work.in(UsersCollection).remove(user.id, { where: { organization_ids: [] } })
       invalidation.announce(work, usersTopic, user.id, { settled: true })
     },
     onDeparture: (hook) => void hooks.push(hook),

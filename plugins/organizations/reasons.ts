@@ -10,11 +10,6 @@ export const reasons = defineReasons({
     summary: "A session was given to sign in with.",
     remedy: "Sign in with a key.",
   },
-  not_a_person: {
-    code: "permission_denied",
-    summary: "The call needs a person who signed in; the credential is a key, a token, or a session opened with a key.",
-    remedy: "Sign in by mail.",
-  },
   key_not_found: { code: "not_found", summary: "The organization has no such key.", remedy: "List the keys." },
   owner_not_a_member: {
     code: "unauthenticated",

@@ -89,7 +89,11 @@ type Proof = { readonly key: string } | { readonly code: string } | { readonly e
 
 export async function signIn(given: Proof): Promise<string> {
   const problem = await post("/console-session", given)
-  if (problem !== "") return problem
+  return problem === "" ? await signedIn() : problem
+}
+
+/** Takes up the session that a sign-in opened. Returns the problem; empty on success. */
+export async function signedIn(): Promise<string> {
   tellOthers()
   return (await taken()) ? "" : "The browser kept no session; let it take cookies from this page."
 }

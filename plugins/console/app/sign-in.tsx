@@ -3,6 +3,7 @@ import { type Signal, useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { parting, requestCode, signIn } from "./api.ts"
 import { inBackground } from "./in-background.ts"
+import { hasPasskeys, signInByPasskey } from "./passkeys.ts"
 import { place } from "./place.ts"
 import { withOwnTimes } from "./show.tsx"
 
@@ -19,6 +20,7 @@ export function SignIn({ link }: { readonly link: Signal<string | null> }) {
       <h1>Millrace</h1>
       {parting.value !== "" && <p role="status">{parting.value}</p>}
       {link.value !== null && <Form name="Sign in by link" field="link" button="Sign in by link" send={byLink} />}
+      <ByPasskey />
       <ByCode />
       <Form
         name="Sign in"
@@ -31,6 +33,30 @@ export function SignIn({ link }: { readonly link: Signal<string | null> }) {
       />
       <p>The first start of the service prints a key, and a link that signs in once.</p>
     </div>
+  )
+}
+
+/** The browser offers passkeys in the email field too, if it can. */
+function ByPasskey() {
+  const problem = useSignal("")
+  const isOffered = useSignal(false)
+  useEffect(() => {
+    isOffered.value = hasPasskeys()
+    if (isOffered.value) inBackground(signInByPasskey("in a field").then(() => undefined))
+  }, [])
+  if (!isOffered.value) return null
+  const enter = async () => {
+    problem.value = await signInByPasskey("at once")
+  }
+  return (
+    <>
+      <button type="button" onClick={() => inBackground(enter())}>
+        Sign in with a passkey
+      </button>
+      <p role="alert" class="problem">
+        {problem.value}
+      </p>
+    </>
   )
 }
 
@@ -48,7 +74,7 @@ function ByCode() {
         label="Email"
         field="email"
         type="email"
-        complete="email"
+        complete="username webauthn"
         button="Mail me a code"
         send={request}
         isFirst

@@ -1,4 +1,4 @@
-// The two cookies of a browser: its session, and the nonce of its latest sign-in attempt. Scripts cannot read them.
+// The cookies of a browser: its session, and the nonces of its latest sign-in attempt and passkey challenge. Scripts cannot read them.
 import { parseCookie, stringifySetCookie } from "cookie"
 import type { RouteRequest } from "#core"
 import { sessionCookieOf } from "#core/engine"
@@ -6,6 +6,11 @@ import { sessionCookieOf } from "#core/engine"
 /** The session's cookie with its first letters: `__Host-` with TLS. */
 export function attemptCookieOf(publicUrl: string): string {
   return sessionCookieOf(publicUrl).replace("session", "sign_in")
+}
+
+/** Holds the nonce of the latest challenge for a passkey. */
+export function passkeyCookieOf(publicUrl: string): string {
+  return sessionCookieOf(publicUrl).replace("session", "passkey")
 }
 
 /** The value of a cookie; undefined without one. */

@@ -111,12 +111,18 @@ export const signOut = defineRoute({
   },
 })
 
-function answer(base: string, cookies: readonly string[], { text, expires_at }: { readonly text: string; readonly expires_at: string }) {
+/** The answer of a sign-in, with the session's cookie. */
+export function answer(
+  base: string,
+  cookies: readonly string[],
+  { text, expires_at }: { readonly text: string; readonly expires_at: string },
+) {
   const own = setCookie(base, sessionCookieOf(base), text, new Date(expires_at))
   return { status: 204, headers: { "Set-Cookie": [...cookies, own], "Cache-Control": "no-store" } }
 }
 
-function shown({ text, session }: OpenedSession) {
+/** What the browser gets of a session. */
+export function shown({ text, session }: OpenedSession) {
   return { text, expires_at: session.expires_at }
 }
 
@@ -127,6 +133,7 @@ export async function personIn(text: string | undefined, sessions: UserSessions)
   return await sessions.prove(parsed).catch(ignoreEnded)
 }
 
+/** Ends the session of a text, if it is valid. */
 export async function end(sessions: Sessions, request: RouteRequest, bearer: string | undefined): Promise<void> {
   if (bearer !== undefined) await sessions.signOut(credentialsOf(request, bearer)).catch(ignoreEnded)
 }
@@ -141,6 +148,7 @@ function credentialsOf({ address, requestId, log }: RouteRequest, bearer: string
   return { bearer, organization: undefined, surface: "rest", address, requestId, log } as const
 }
 
+/** Browser and address of a request. */
 export function browserOf({ headers, address, requestId }: RouteRequest, signIns: SignIns) {
   return { device: signIns.deviceOf(headers["user-agent"]), address, requestId }
 }

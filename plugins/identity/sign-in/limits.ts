@@ -28,24 +28,38 @@ const hourMs = 3_600_000
 /** Stages one request. Throws `resource_exhausted` beyond a limit. A concurrent request makes the commit conflict. */
 export async function countRequest(
   work: UnitOfWork,
-  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  deps: CountDeps,
   limits: CodeLimits,
   { email, address }: { readonly email: string; readonly address: string },
 ): Promise<void> {
+  await countCode(work, deps, { kind: "email", value: email, limit: limits.perEmail, what: "for this address" })
+  await countCode(work, deps, { kind: "address", value: networkOf(address), limit: limits.perAddress, what: "from this IP address" })
+}
+
+interface CountDeps {
+  readonly store: Store
+  readonly clock: Clock
+}
+
+interface Counted {
+  readonly kind: "email" | "address" | "user"
+  readonly value: string
+  readonly limit: number
+  /** For the error. */
+  readonly what: string
+}
+
+/** Stages one code of a mail address, a network or a user. Throws `resource_exhausted` beyond the limit. */
+export async function countCode(work: UnitOfWork, { store, clock }: CountDeps, { kind, value, limit, what }: Counted): Promise<void> {
   const now = clock.now()
-  const counted = [
-    { id: derivedUuid("sign-in codes", "email", email), limit: limits.perEmail, what: "for this address" },
-    { id: derivedUuid("sign-in codes", "address", networkOf(address)), limit: limits.perAddress, what: "from this IP address" },
-  ]
-  for (const { id, limit, what } of counted) {
-    const stored = await store.open(CodeCountsCollection).get(id)
-    const times = stored?.times.filter((time) => time > now - hourMs) ?? []
-    if (times.length >= limit) throw exhausted(limit, what, (times.at(-limit) ?? now) + hourMs - now)
-    const fields = { times: [...times, now], expires_at: timestamp(now + hourMs) }
-    const counts = work.in(CodeCountsCollection)
-    if (stored) counts.update(id, { $set: { ...fields, revision: stored.revision + 1 } }, { where: { revision: stored.revision } })
-    else counts.insert({ id, ...fields, revision: 1 })
-  }
+  const id = derivedUuid("sign-in codes", kind, value)
+  const stored = await store.open(CodeCountsCollection).get(id)
+  const times = stored?.times.filter((time) => time > now - hourMs) ?? []
+  if (times.length >= limit) throw exhausted(limit, what, (times.at(-limit) ?? now) + hourMs - now)
+  const fields = { times: [...times, now], expires_at: timestamp(now + hourMs) }
+  const counts = work.in(CodeCountsCollection)
+  if (stored) counts.update(id, { $set: { ...fields, revision: stored.revision + 1 } }, { where: { revision: stored.revision } })
+  else counts.insert({ id, ...fields, revision: 1 })
 }
 
 function exhausted(limit: number, what: string, waitMs: number): AppError {

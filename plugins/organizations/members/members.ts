@@ -98,11 +98,15 @@ export class Members {
     work.in(MembershipsCollection, organization).update(membershipId(organization, user), { $inc: { made_keys: 1 } })
   }
 
+  /** Returns true if somebody beside the user owns the organization. */
+  async hasOtherOwner(organization: string, user: string): Promise<boolean> {
+    return Boolean(await this.#deps.store.open(MembershipsCollection, organization).first({ role: "owner", user_id: { $ne: user } }))
+  }
+
   /** Throws `failed_precondition` if nobody else owns the organization. */
   async #keepAnOwner(work: UnitOfWork, organization: string, leaving: string): Promise<void> {
     await this.#countOwners(work, organization)
-    const other = await this.#deps.store.open(MembershipsCollection, organization).first({ role: "owner", user_id: { $ne: leaving } })
-    if (other) return
+    if (await this.hasOtherOwner(organization, leaving)) return
     const message = "An organization keeps at least one owner. Make another member an owner first."
     throw new AppError("failed_precondition", message, { reason: "last_owner" })
   }

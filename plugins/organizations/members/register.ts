@@ -5,6 +5,7 @@ import { Mailer } from "../../email/index.ts"
 import { UserSessions, Users } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
 import { Organizations } from "../directory.ts"
+import { endMembershipsOfDeleted } from "./deleted-users.ts"
 import { createDepartures, Departures } from "./departures.ts"
 import { InvitationDaysCollection, MemberInvitationsCollection } from "./invitations/collections.ts"
 import { Invitations, InvitationsToken } from "./invitations/invitations.ts"
@@ -20,6 +21,7 @@ import {
 } from "./operations/invitations.ts"
 import { acceptOwnership, listOffers, offerOwnership, withdrawOffer } from "./operations/ownership.ts"
 import { changeRole, leave, removeMember } from "./operations/people.ts"
+import { recoverMember } from "./operations/recovery.ts"
 import { Ownership, OwnershipOffersCollection, OwnershipToken } from "./ownership.ts"
 
 export const memberSettings = {
@@ -34,7 +36,7 @@ export const memberSettings = {
 export function registerMembers(reg: Registrar, settings: { readonly max_invitations_per_day: number }): void {
   reg.collections(MemberInvitationsCollection, InvitationDaysCollection, OwnershipOffersCollection)
   reg.jobs(invitationMail)
-  reg.operations(changeRole, removeMember, leave)
+  reg.operations(changeRole, removeMember, leave, recoverMember)
   reg.operations(inviteMember, listMemberInvitations, resendInvitation, revokeMemberInvitation, acceptInvitation)
   reg.operations(offerOwnership, listOffers, withdrawOffer, acceptOwnership)
   reg.provide(Departures, { inject: {}, create: createDepartures })
@@ -66,22 +68,16 @@ export function registerMembers(reg: Registrar, settings: { readonly max_invitat
     },
     create: (deps) => new Invitations({ ...deps, maxPerDay: settings.max_invitations_per_day }),
   })
+  reg.run("memberships of deleted users", {
+    inject: { users: Users, members: MembersToken, organizations: Organizations },
+    create: endMembershipsOfDeleted,
+  })
   reg.run("departures of inviters", {
     inject: { departures: Departures, invitations: InvitationsToken },
     create: ({ departures, invitations }) =>
       departures.declare(async (work, { organization, user }) => {
         await invitations.revokeOf(work, organization, user)
         return []
-      }),
-  })
-  reg.run("memberships of deleted users", {
-    inject: { users: Users, members: MembersToken },
-    create: ({ users, members }) =>
-      users.onDeparture(async (work, { id, organization_ids }) => {
-        for (const organization of organization_ids) {
-          const member = await members.find(organization, id)
-          if (member) await members.remove(work, organization, member)
-        }
       }),
   })
   reg.provide(JoiningToken, {

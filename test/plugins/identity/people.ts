@@ -1,7 +1,7 @@
 // People who sign in over HTTP: a browser with its cookies, a mailbox behind a loopback SMTP server, and users to be.
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { type User, Users } from "../../../plugins/identity/index.ts"
+import { type User, UserSessions, Users } from "../../../plugins/identity/index.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"
 import { patiently, until } from "../../waiting.ts"
 import type { ReceivedMail } from "../email/mail-server.ts"
@@ -94,4 +94,19 @@ export async function mailedTo(host: TestHost, received: readonly ReceivedMail[]
   const code = /^(\d{6}) is your/.exec(mail.subject ?? "")?.[1] ?? ""
   const url = new URL(/https?:\S+#link=\S+/.exec(mail.text ?? "")?.[0] ?? "")
   return { code, url, link: url.hash.slice("#link=".length), text: mail.text ?? "" }
+}
+
+/** A browser of a user who has just signed in. */
+export async function signedIn(host: TestHost, user: User): Promise<Browser> {
+  const browser = new Browser(host.url)
+  const given = { user: user.id, organization: null, method: "email_code", device: "firefox, desktop", address: "" } as const
+  const { text } = await host.get(UnitsOfWork).run((work) => host.get(UserSessions).open(work, given))
+  browser.cookies.set("__Host-mr_session", text)
+  return browser
+}
+
+/** Moves the clock, and waits until a node of MongoDB has its lease again. */
+export async function moveClock(host: TestHost, ms: number): Promise<void> {
+  host.clock.move(ms)
+  await until("the lease", async () => (await host.api("GET", "/v1/me")).status === 200)
 }

@@ -9,8 +9,9 @@ import { giving, members, placed, settled } from "./members.ts"
 import { Scene } from "./scene.ts"
 import { fromQuery, type Input } from "./surfaces.ts"
 
-// The credential of members.leave ends with its first call.
-const operations = (await shippedOperations()).filter(({ name }) => name !== "members.leave")
+// The credential of these ends with the first call.
+const ending = ["members.leave", "me.delete"]
+const operations = (await shippedOperations()).filter(({ name }) => !ending.includes(name))
 const page = "https://app.example.test"
 
 const fieldsOf = ({ input }: AnyOperation) => Object.keys((wireSchema(input, "input")["properties"] ?? {}) as object)

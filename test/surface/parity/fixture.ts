@@ -6,6 +6,7 @@ import { type AnyOperation, Operations } from "../../../core/contract/operation.
 import type { CallResponse, OutgoingCall } from "../../../core/contract/outgoing.ts"
 import { loadConfig } from "../../../core/kernel/config.ts"
 import { pluginSettings } from "../../plugins/buckets/stores.ts"
+import { accountUrl } from "./account.ts"
 
 export interface ParityFixture {
   readonly host: TestHost
@@ -67,11 +68,13 @@ export async function openParityFixture(
     env: {
       ...Object.fromEntries(limits),
       ...pluginSettings({
+        identity: { codes_per_email_hour: 1_000 },
         screenshots: { executable: "/nowhere/chromium" },
         models: { default: fixtureModel },
         // A process for each organization that asks, and none besides.
         "page-analytics": { ready_processes: 0, threads: 1 },
       }),
+      MILLRACE_PUBLIC_URL: accountUrl,
       MILLRACE_LOG_LEVEL: "error",
       MILLRACE_JOBS_POLL_MS: "50",
       ...env,

@@ -12,6 +12,7 @@ import { drawCode, invitationId } from "../../../plugins/organizations/members/i
 import { MemberInvitationsCollection } from "../../../plugins/organizations/members/invitations/collections.ts"
 import { OwnershipOffersCollection, offerId } from "../../../plugins/organizations/members/ownership.ts"
 import { until } from "../../waiting.ts"
+import { account } from "./account.ts"
 import type { ParityFixture } from "./fixture.ts"
 import { type Input, type Outcome, surfaces } from "./surfaces.ts"
 
@@ -30,8 +31,9 @@ const unknownId = "00000000-0000-4000-8000-000000000000"
 export type Answers = Record<string, unknown>
 
 /** An organization a slug, each with an owner who is staff and a key of theirs; with the clients where the operation is about such. */
-export function members({ host }: ParityFixture, slugs: readonly string[], isFor?: AnyOperation): Promise<Member[]> {
+export function members(fixture: ParityFixture, slugs: readonly string[], isFor?: AnyOperation): Promise<Member[]> {
   const clients = isFor === undefined || isFor.name.startsWith("managed_organizations.") ? ownedClients : []
+  const { host } = fixture
   const [organizations, keys] = [host.get(Organizations), host.get(ApiKeys)]
   return host.get(UnitsOfWork).run((work) =>
     Promise.all(
@@ -41,7 +43,7 @@ export function members({ host }: ParityFixture, slugs: readonly string[], isFor
         organizations.addMember(work, organization.id, user.id, "owner")
         // A second owner lets the first one leave; elsewhere the owner of the key stays.
         const colleague = organizations.addUser(work, { email: `grace@${slug}.test`, name: "Grace" })
-        const isAboutMembers = isFor !== undefined && /^(?:members|ownership)\./.test(isFor.name)
+        const isAboutMembers = isFor !== undefined && /^(?:members\.|ownership\.|me\.delete$)/.test(isFor.name)
         organizations.addMember(work, organization.id, colleague.id, isAboutMembers ? "owner" : "guest")
         // Others of theirs, that could be managed: one for each example.
         for (const client of clients) {
@@ -51,15 +53,28 @@ export function members({ host }: ParityFixture, slugs: readonly string[], isFor
         const isJoining = isFor === undefined || isFor.name === "member_invitations.accept"
         const prepared = isJoining ? { invitation: invited(work, organizations, user.email, slug) } : {}
         if (isFor?.name === "ownership.accept") offerOwnership(work, organization.id, colleague.id, user.id)
-        // Sessions of theirs to end: one for each call.
-        const isAboutSessions = isFor === undefined || isFor.name.startsWith("sessions.")
-        const session = { user: user.id, organization: organization.id, method: "email_code", device: "", address: "" } as const
-        for (let n = 0; isAboutSessions && n < 20; n++) host.get(UserSessions).open(work, session)
-        const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user: user.id } as const
-        return { organization, key: keys.mint(work, organization.id, wanted).text, prepared }
+        openSessions(fixture, work, { user: user.id, organization: organization.id }, isFor)
+        const person = account(fixture, work, user, isFor)
+        return person ? { organization, ...person } : { organization, key: ownKey(keys, work, organization.id, user.id), prepared }
       }),
     ),
   )
+}
+
+/** Sessions of theirs to end: one for each call. */
+function openSessions(
+  { host }: ParityFixture,
+  work: UnitOfWork,
+  whose: { user: string; organization: string },
+  isFor?: AnyOperation,
+): void {
+  if (isFor !== undefined && !isFor.name.startsWith("sessions.")) return
+  const session = { ...whose, method: "email_code", device: "", address: "" } as const
+  for (let n = 0; n < 20; n++) host.get(UserSessions).open(work, session)
+}
+
+function ownKey(keys: ApiKeys, work: UnitOfWork, organization: string, user: string): string {
+  return keys.mint(work, organization, { name: "k", kind: "api_key", role: "owner", scopes: null, user }).text
 }
 
 /** An invitation of another organization. */

@@ -2,6 +2,7 @@
 // examples, and a second organization with the same.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isFast, thirdOf } from "../../tier.ts"
+import { ofPersons } from "./account.ts"
 import { openParityFixture, type ParityFixture } from "./fixture.ts"
 import type { Known } from "./inputs.ts"
 import { exampleOf, type Member, members } from "./members.ts"
@@ -44,7 +45,7 @@ async function furnished(fixture: ParityFixture, member: Member, called: readonl
   const answers = new Map<string, unknown>()
   const failed = new Map<string, string>()
   const operations = called
-    .filter(({ name }) => !ofTwoOwners.has(name))
+    .filter(({ name }) => !ofTwoOwners.has(name) && !ofPersons.test(name))
     .toSorted((a, b) => Number(a.name === last) - Number(b.name === last))
   for (const operation of operations) {
     const tried = (again: boolean) => exampleOf(fixture, member, operation, { answers, again }).catch((error: Error) => error.message)

@@ -1,0 +1,40 @@
+// Passkeys in the browser: creating one for the account, and signing in with one.
+import type { PublicKeyCredentialCreationOptionsJSON, PublicKeyCredentialRequestOptionsJSON } from "@simplewebauthn/browser"
+import { signedIn } from "./api.ts"
+
+/** Loaded with the first use. */
+const library = () => import("@simplewebauthn/browser")
+
+/** Returns true if the browser has passkeys for this page. */
+export function hasPasskeys(): boolean {
+  return isSecureContext && typeof PublicKeyCredential === "function" && !/^[\d.]+$|:/.test(location.hostname)
+}
+
+/** Creates a passkey with the options of the service. Returns the answer for it. Throws if the person declines. */
+export async function createPasskey(options: PublicKeyCredentialCreationOptionsJSON) {
+  const { startRegistration } = await library()
+  const { id, rawId, type, response } = await startRegistration({ optionsJSON: options })
+  return { id, rawId, type, response }
+}
+
+/** `in a field`: the browser lists passkeys in the email field, and the call waits for a choice. Returns the problem. */
+export async function signInByPasskey(how: "at once" | "in a field"): Promise<string> {
+  const { startAuthentication, browserSupportsWebAuthnAutofill } = await library()
+  const isInField = how === "in a field"
+  if (isInField && !(await browserSupportsWebAuthnAutofill())) return ""
+  const offer = await post("/console-session/passkey/options", {})
+  if (!offer.ok) return isInField ? "" : await messageOf(offer)
+  const { options } = (await offer.json()) as { options: PublicKeyCredentialRequestOptionsJSON }
+  const answer = await startAuthentication({ optionsJSON: options, useBrowserAutofill: isInField }).catch(() => undefined)
+  if (!answer) return isInField ? "" : "No passkey was used; try again, or sign in by mail."
+  const response = await post("/console-session/passkey", { answer })
+  return response.ok ? await signedIn() : await messageOf(response)
+}
+
+async function post(path: string, body: object): Promise<Response> {
+  return await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })
+}
+
+async function messageOf(response: Response): Promise<string> {
+  return ((await response.json()) as { message: string }).message
+}

@@ -1,0 +1,48 @@
+// Sign-in with a passkey over HTTP: options for the browser, then its answer. A cookie binds the challenge to the browser.
+// A person who is signed in already gets a fresh sign-in in the same session.
+import { z } from "zod"
+import { defineRoute, PublicUrl } from "#core"
+import { sessionCookieOf } from "#core/engine"
+import { PasskeyAnswer, PasskeySignIns, SignIns, UserSessions } from "../../identity/index.ts"
+import { Sessions } from "../../organizations/index.ts"
+import { cookieIn, passkeyCookieOf, setCookie } from "./cookies.ts"
+import { bodyOf, refuseForeignPage } from "./own-page.ts"
+import { answer, browserOf, end, personIn, shown } from "./routes.ts"
+
+const path = "/console-session/passkey"
+const Given = z.strictObject({ answer: PasskeyAnswer })
+
+export const offerPasskey = defineRoute({
+  name: "console.offer_passkey",
+  summary: "Begin a sign-in with a passkey: options for the browser.",
+  method: "POST",
+  path: `${path}/options`,
+  inject: { passkeys: PasskeySignIns, publicUrl: PublicUrl },
+  async handle({ request, deps: { passkeys, publicUrl } }) {
+    refuseForeignPage(request)
+    const { options, nonce, expires_at } = await passkeys.offer()
+    const base = publicUrl()
+    const cookie = setCookie(base, passkeyCookieOf(base), nonce, new Date(expires_at))
+    const headers = { "Content-Type": "application/json", "Cache-Control": "no-store", "Set-Cookie": cookie }
+    return { headers, body: JSON.stringify({ options }) }
+  },
+})
+
+export const signInByPasskey = defineRoute({
+  name: "console.sign_in_by_passkey",
+  summary: "Open a session for a browser with the answer of a passkey.",
+  method: "POST",
+  path,
+  maxBodyBytes: 16_384,
+  inject: { passkeys: PasskeySignIns, sessions: Sessions, userSessions: UserSessions, signIns: SignIns, publicUrl: PublicUrl },
+  async handle({ request, deps: { passkeys, sessions, userSessions, signIns, publicUrl } }) {
+    refuseForeignPage(request)
+    const given = await bodyOf(request, Given, '{ "answer": … } with the credential of the browser')
+    const base = publicUrl()
+    const earlier = cookieIn(request, sessionCookieOf(base))
+    const person = await personIn(earlier, userSessions)
+    const opened = await passkeys.enter(cookieIn(request, passkeyCookieOf(base)), given.answer, browserOf(request, signIns), person)
+    if (!person) await end(sessions, request, earlier)
+    return answer(base, [setCookie(base, passkeyCookieOf(base), "", new Date(0))], shown(opened))
+  },
+})

@@ -1,0 +1,127 @@
+// Changes of a person's address. The new address proves itself with a code; until then the old address holds. A taken
+// address gets no code, and the answers are the same.
+import { createHmac, randomInt } from "node:crypto"
+import {
+  AppError,
+  type Clock,
+  type JobQueue,
+  type Store,
+  sameBytes,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type UnitsOfWork,
+  type Vault,
+} from "#core"
+import type { User } from "../collections.ts"
+import { stageNotice } from "../notices.ts"
+import { type CodeLimits, countCode } from "../sign-in/limits.ts"
+import type { UserSessions } from "../user-sessions.ts"
+import type { Users } from "../users.ts"
+import { stageAddressCode } from "./address-mail.ts"
+import { type AddressChange, AddressChangesCollection, changeId } from "./collections.ts"
+
+export interface AddressChanges {
+  /** Stages a change and the mails to both addresses. A later request replaces an earlier one. */
+  request(work: UnitOfWork, user: User, email: string): Promise<{ readonly expires_at: string }>
+  /** Stages the new address, and the end of the person's other sessions. Throws `invalid_argument` for a wrong code. */
+  confirm(work: UnitOfWork, user: User, given: { readonly code: string; readonly session: string }): Promise<{ readonly email: string }>
+  /** Stages the end of a pending change. */
+  drop(work: UnitOfWork, user: string): void
+}
+
+export const AddressChanges = token<AddressChanges>("AddressChanges")
+
+interface AddressChangesDeps {
+  readonly store: Store
+  readonly works: UnitsOfWork
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly queue: JobQueue
+  readonly users: Users
+  readonly sessions: UserSessions
+}
+
+const validMs = 600_000
+const maxWrongTries = 5
+
+export function createAddressChanges(deps: AddressChangesDeps, { perEmail }: Pick<CodeLimits, "perEmail">): AddressChanges {
+  const { store, works, clock, vault, users, sessions } = deps
+  const key = vault.keyFor("address changes")
+  const hashOf = (id: string, code: string) => createHmac("sha256", key).update(`${id} ${code}`).digest("hex")
+
+  async function find(user: string): Promise<AddressChange | undefined> {
+    const found = await store.open(AddressChangesCollection).get(changeId(user))
+    const isValid = found && Date.parse(found.expires_at) > clock.now() && found.wrong_tries < maxWrongTries
+    return isValid ? found : undefined
+  }
+
+  /** Counts a wrong code in a commit of its own. Returns the change of a right code. */
+  async function check(user: string, code: string): Promise<AddressChange> {
+    const outcome = await works.retryConflicts(async (work) => {
+      const change = await find(user)
+      if (!change) return 0
+      const isTaken = (await users.byEmail(change.email)) !== undefined
+      if (sameBytes(change.code_hash, hashOf(change.id, code)) && !isTaken) return change
+      const { id, wrong_tries } = change
+      work.in(AddressChangesCollection).update(id, { $set: { wrong_tries: wrong_tries + 1 } }, { where: { wrong_tries } })
+      return maxWrongTries - wrong_tries - 1
+    })
+    if (outcome === 0) throw ended()
+    if (typeof outcome === "number") throw wrong(outcome)
+    return outcome
+  }
+
+  /** Counts in a commit of its own: several people may ask for one address at once. */
+  async function count(user: string, email: string): Promise<void> {
+    const counted = { limit: perEmail, what: "for a new address" }
+    await works.retryConflicts(async (work) => {
+      await countCode(work, deps, { kind: "email", value: email, ...counted })
+      await countCode(work, deps, { kind: "user", value: user, ...counted })
+    })
+  }
+
+  return {
+    async request(work, user, email) {
+      await count(user.id, email)
+      const id = changeId(user.id)
+      const now = clock.now()
+      const code = String(randomInt(1_000_000)).padStart(6, "0")
+      const times = { created_at: timestamp(now), expires_at: timestamp(now + validMs) }
+      const change = { email, code_hash: hashOf(id, code), wrong_tries: 0, ...times }
+      work.in(AddressChangesCollection).update(id, { $set: change }, { upsert: true })
+      stageAddressCode(work, deps, { id, ...change }, code)
+      stageNotice(work, deps, {
+        to: user.email,
+        heading: "A new address was requested for your account",
+        intro: "This address holds until the new address confirms a code. Not you? End your other sessions.",
+        fields: [{ label: "New address", value: email }],
+      })
+      return { expires_at: change.expires_at }
+    },
+    async confirm(work, user, { code, session }) {
+      const { id, email, code_hash } = await check(user.id, code)
+      work.in(AddressChangesCollection).remove(id, { where: { code_hash } })
+      users.update(work, user.id, { email })
+      await sessions.endAllOf(work, user.id, { except: session })
+      stageNotice(work, deps, {
+        to: user.email,
+        heading: "The address of your account was changed",
+        intro: "Your other sessions ended. Not you? Ask an owner of your organization, or the operator of this service, for recovery.",
+        fields: [{ label: "New address", value: email }],
+      })
+      return { email }
+    },
+    drop: (work, user) => work.in(AddressChangesCollection).remove(changeId(user), { optional: true }),
+  }
+}
+
+function wrong(left: number): AppError {
+  const message = `code: it is wrong; ${left} ${left === 1 ? "try is" : "tries are"} left. Copy the code of the latest mail.`
+  return new AppError("invalid_argument", message, { reason: "address_code_wrong", tries_left: left })
+}
+
+function ended(): AppError {
+  const message = "code: no change of address waits for it, or the code is older than ten minutes or was mistyped five times. Ask again."
+  return new AppError("invalid_argument", message, { reason: "address_code_ended" })
+}

@@ -1,0 +1,38 @@
+// Mails to a person about changes of the own account. The service itself sends them: to the address of the time of the change.
+import { z } from "zod"
+import { type Clock, defineJob, type JobQueue, PublicUrl, timestamp, type UnitOfWork } from "#core"
+import { Mailer } from "../email/index.ts"
+
+const Notice = z.object({
+  to: z.string(),
+  heading: z.string(),
+  intro: z.string(),
+  fields: z.array(z.object({ label: z.string(), value: z.string() })),
+  at: z.string(),
+})
+
+const reference = {
+  type: "identity.notice",
+  payload: Notice,
+  retry: { max_attempts: 5, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
+}
+
+export interface NoticeDeps {
+  readonly queue: JobQueue
+  readonly clock: Clock
+}
+
+/** Stages the mail. */
+export function stageNotice(work: UnitOfWork, { queue, clock }: NoticeDeps, notice: Omit<z.infer<typeof Notice>, "at">): void {
+  queue.enqueue(work, reference, { ...notice, at: timestamp(clock.now()) })
+}
+
+export const noticeMail = defineJob({
+  ...reference,
+  summary: "Mails a person about a change of the own account.",
+  inject: { mailer: Mailer, publicUrl: PublicUrl },
+  async run({ payload: { at, ...content }, deps: { mailer, publicUrl }, jobId, signal }) {
+    const button = { label: "Open the console", url: `${publicUrl()}/console` }
+    await mailer.send({ organization: "", category: "sign_in", ...content, button, idempotencyKey: `notice:${jobId}`, at, signal })
+  },
+})

@@ -1,0 +1,37 @@
+// Challenges of passkeys: stored, valid for five minutes and for one answer. The holder is a session, or the nonce in the
+// cookie of a browser without a session.
+import { createHash, randomBytes } from "node:crypto"
+import { type Clock, derivedUuid, type Store, timestamp, type UnitOfWork } from "#core"
+import { PasskeyChallengesCollection } from "./collections.ts"
+
+export interface Challenged {
+  readonly purpose: "add" | "sign_in"
+  /** Id of the session, or the nonce of the browser. */
+  readonly holder: string
+}
+
+const validMs = 300_000
+
+/** Stages a challenge. An earlier challenge of the same purpose and holder ends. */
+export function issueChallenge(work: UnitOfWork, clock: Clock, challenged: Challenged): { challenge: string; expires_at: string } {
+  const fields = { challenge: randomBytes(32).toString("base64url"), expires_at: timestamp(clock.now() + validMs) }
+  work.in(PasskeyChallengesCollection).update(challengeId(challenged), { $set: fields }, { upsert: true })
+  return fields
+}
+
+/** Stages the use of the challenge. Undefined for a used or expired challenge. Of concurrent uses one commit succeeds. */
+export async function useChallenge(
+  work: UnitOfWork,
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  challenged: Challenged,
+): Promise<string | undefined> {
+  const id = challengeId(challenged)
+  const found = await store.open(PasskeyChallengesCollection).get(id)
+  if (!found || Date.parse(found.expires_at) <= clock.now()) return undefined
+  work.in(PasskeyChallengesCollection).remove(id, { where: { challenge: found.challenge } })
+  return found.challenge
+}
+
+function challengeId({ purpose, holder }: Challenged): string {
+  return derivedUuid("passkey challenge", purpose, createHash("sha256").update(holder).digest("hex"))
+}
