@@ -10,6 +10,7 @@ import { respond } from "../../../plugins/actions/respond/respond.ts"
 import { createMailer, type Mailer } from "../../../plugins/email/mailer.ts"
 import { createSenders } from "../../../plugins/email/senders.ts"
 import { smtpTransport } from "../../../plugins/email/smtp.ts"
+import { createCallGuards } from "../../../plugins/outgoing-http/call-guards.ts"
 import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/outgoing-http/client.ts"
 import { failureOf } from "../../refusal.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
@@ -93,6 +94,7 @@ fields: { Name: "{{ event.name }}", Budget: "{{ event.budget }}", Tags: "{{ even
 })
 
 describe("http.request", () => {
+  const guards = createCallGuards()
   let peer: Peer
   let http: OutgoingClient
   before(async () => {
@@ -115,7 +117,7 @@ describe("http.request", () => {
 query: { q: "{{ event.email }}", none: null, list: [1, 2] }
 headers: { X-N: "{{ event.n }}" }
 body: { n: "{{ event.n }}", text: "n={{ event.n }}" }`
-    const { result } = await runStep(httpRequest, yaml, { deps: { http }, event: { email: "a&b@c.test", n: 3 } })
+    const { result } = await runStep(httpRequest, yaml, { deps: { http, guards }, event: { email: "a&b@c.test", n: 3 } })
     expect(result).to.deep.equal({ status: 200, body: { got: "SECRET-ANSWER" }, truncated: false })
     expect(peer.asked[0]).to.include({ method: "POST", url: "/a?x=1&q=a%26b%40c.test&list=1&list=2", body: '{"n":3,"text":"n=3"}' })
     expect(peer.asked[0]?.headers).to.include({ "x-n": "3", "content-type": "application/json" })
@@ -132,7 +134,7 @@ body: { n: "{{ event.n }}", text: "n={{ event.n }}" }`
       [500, true],
       [503, true],
     ] as const) {
-      const error = await failureOf(runStep(httpRequest, `url: ${peer.origin}/status/${status}`, { deps: { http } }))
+      const error = await failureOf(runStep(httpRequest, `url: ${peer.origin}/status/${status}`, { deps: { http, guards } }))
       expect(error.details, String(status)).to.include({ status, retryable })
       expect(JSON.stringify(error.details) + error.message).not.to.include("SECRET-ANSWER")
     }
@@ -140,22 +142,22 @@ body: { n: "{{ event.n }}", text: "n={{ event.n }}" }`
 
   it("cannot be led inside by an event, nor smuggle a header", async () => {
     const inside = await failureOf(
-      runStep(httpRequest, 'url: "{{ event.url }}"', { deps: { http }, event: { url: "http://169.254.169.254/" } }),
+      runStep(httpRequest, 'url: "{{ event.url }}"', { deps: { http, guards }, event: { url: "http://169.254.169.254/" } }),
     )
     expect(inside.details).to.include({ reason: "address_refused", retryable: false })
     const yaml = `url: ${peer.origin}/\nheaders: { X-A: "{{ event.value }}" }`
-    const smuggled = await failureOf(runStep(httpRequest, yaml, { deps: { http }, event: { value: "1\r\nX-Evil: 1" } }))
+    const smuggled = await failureOf(runStep(httpRequest, yaml, { deps: { http, guards }, event: { value: "1\r\nX-Evil: 1" } }))
     expect(smuggled.details).to.include({ reason: "header_refused" })
     expect(peer.asked).to.have.length(0)
   })
 
   it("sends forms and text where the content type says so", async () => {
     const form = `url: ${peer.origin}/\nheaders: { Content-Type: application/x-www-form-urlencoded }\nbody: { a: "x y", b: [1, 2] }`
-    await runStep(httpRequest, form, { deps: { http } })
-    await runStep(httpRequest, `url: ${peer.origin}/\nheaders: { content-type: text/plain }\nbody: hello`, { deps: { http } })
+    await runStep(httpRequest, form, { deps: { http, guards } })
+    await runStep(httpRequest, `url: ${peer.origin}/\nheaders: { content-type: text/plain }\nbody: hello`, { deps: { http, guards } })
     expect(peer.asked.map(({ body }) => body)).to.deep.equal(["a=x+y&b=1&b=2", "hello"])
     const wrong = `url: ${peer.origin}/\nheaders: { content-type: text/plain }\nbody: { a: 1 }`
-    expect((await failureOf(runStep(httpRequest, wrong, { deps: { http } }))).details).to.include({ reason: "body_refused" })
+    expect((await failureOf(runStep(httpRequest, wrong, { deps: { http, guards } }))).details).to.include({ reason: "body_refused" })
   })
 
   it("remarks on credentials in the document and bodies that go nowhere", () => {

@@ -326,10 +326,8 @@ describe("approvals, attacked", () => {
     host.clock.move(8 * dayMs)
     const late = await decide(id, { decision: "approve" })
     expect([late.status, late.body.details.reason]).to.deep.equal([400, "already_decided"])
-    await until(
-      "it to be expired",
-      async () => (await host.get(Store).open(ApprovalCollection, host.organization.id).get(id))?.state === "expired",
-    )
+    const approvals = host.get(Store).open(ApprovalCollection, host.organization.id)
+    for (const one of [id, stays]) await until("it to be expired", async () => (await approvals.get(one))?.state === "expired")
     const more = await asked("Asked before a long time")
     host.clock.move(100 * dayMs)
     await until("them to be removed", async () => {
