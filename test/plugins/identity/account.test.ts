@@ -54,6 +54,18 @@ onBothStores("the own account", ({ start }) => {
     expect(mailsTo(email).some(({ text }) => text.includes(code))).to.equal(false)
   })
 
+  it("leaves invitations of the old address pending", async () => {
+    const email = `invited-${++count}@example.com`
+    const user = await host.get(UnitsOfWork).run((work) => host.get(Users).add(work, { email }))
+    await secondOrganization(host, user)
+    const browser = await signedIn(host, user)
+    const invited = await host.api("POST", "/v1/member-invitations", { email, role: "guest" })
+    expect(invited.status, JSON.stringify(invited.body)).to.equal(200)
+    await request(browser, `moved-${email}`)
+    expect((await confirm(browser, await codeFor(`moved-${email}`))).status).to.equal(200)
+    expect(JSON.stringify((await host.api("GET", "/v1/member-invitations")).body)).to.include(`"${email}"`)
+  })
+
   it("keeps its address while the code is wrong, five times or ten minutes late", async () => {
     const { email, browser } = await person()
     const wanted = `late-${count}@example.com`
