@@ -222,7 +222,9 @@ export type Operations = {
   "opt_outs.link": typeof import("../plugins/conversations/operations/opt-outs.ts").linkToOptOut
   "opt_outs.list": typeof import("../plugins/conversations/operations/opt-outs.ts").listOptOuts
   "opt_outs.record": typeof import("../plugins/conversations/operations/opt-outs.ts").recordOptOut
+  "organization.archive": typeof import("../plugins/organizations/tenants/archive.ts").archiveOrganization
   "organization.get": typeof import("../plugins/organizations/operations/organization.ts").getOrganization
+  "organization.restore": typeof import("../plugins/organizations/tenants/archive.ts").restoreOrganization
   "organization.update": typeof import("../plugins/organizations/operations/organization.ts").updateOrganization
   "organizations.create": typeof import("../plugins/organizations/operations/organizations.ts").createOrganization
   "organizations.list": typeof import("../plugins/organizations/operations/organizations.ts").listOrganizations
@@ -525,7 +527,9 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "opt_outs.link": { method: "GET", path: "/v1/voice/opt-out-link", repeatable: true },
   "opt_outs.list": { method: "GET", path: "/v1/voice/opt-outs", repeatable: true, list: "opt_outs" },
   "opt_outs.record": { method: "POST", path: "/v1/voice/opt-outs", keyed: true },
+  "organization.archive": { method: "POST", path: "/v1/organization/archive", repeatable: true, keyed: true },
   "organization.get": { method: "GET", path: "/v1/organization", repeatable: true },
+  "organization.restore": { method: "POST", path: "/v1/organization/restore", repeatable: true, keyed: true },
   "organization.update": { method: "PATCH", path: "/v1/organization", repeatable: true },
   "organizations.create": { method: "POST", path: "/v1/organizations", keyed: true },
   "organizations.list": { method: "GET", path: "/v1/organizations", repeatable: true, list: "organizations" },

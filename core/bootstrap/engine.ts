@@ -8,6 +8,7 @@ import { Gatekeeper } from "../contract/gate.ts"
 import { PublicUrl } from "../contract/inbound.ts"
 import { JobQueue, Jobs } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
+import { createPauses, Pauses } from "../contract/pauses.ts"
 import { Scripts } from "../contract/sandbox.ts"
 import { Scheduler, Schedules } from "../contract/schedule.ts"
 import { Store } from "../contract/store.ts"
@@ -70,8 +71,9 @@ export function provideWork(
     stop: (sandbox) => sandbox.stop(),
   })
   container.provide(Scripts, { inject: { sandbox: Sandbox }, create: ({ sandbox }) => createScripts(sandbox) })
+  container.provide(Pauses, { create: createPauses })
   container.provide(Queue, {
-    inject: { store: Store, clock: Clock, ids: Ids, log: Log, config: Settings, metrics: Metrics },
+    inject: { store: Store, clock: Clock, ids: Ids, log: Log, config: Settings, metrics: Metrics, pauses: Pauses },
     create: ({ config, metrics, ...deps }) => {
       const jobs = new Map(registry.items(Jobs).map((job) => [job.type, { job, deps: () => container.all(job.inject) }]))
       const { concurrency, lease_ms, poll_ms } = config.jobs
@@ -110,7 +112,7 @@ export function provideWork(
   })
   container.provide(JobQueue, { inject: { queue: Queue }, create: ({ queue }) => queue })
   container.provide(DueSchedules, {
-    inject: { store: Store, queue: Queue, clock: Clock, ids: Ids, log: Log },
+    inject: { store: Store, queue: Queue, clock: Clock, ids: Ids, log: Log, pauses: Pauses },
     create: (deps) => {
       const jobs = new Map(registry.items(Jobs).map((job) => [job.type, job]))
       return new DurableScheduler({ ...deps, jobs, declared: registry.items(Schedules) })

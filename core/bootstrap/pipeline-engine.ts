@@ -7,6 +7,7 @@ import { Gatekeeper } from "../contract/gate.ts"
 import { inboundPrefix } from "../contract/inbound.ts"
 import { JobQueue } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
+import { Pauses } from "../contract/pauses.ts"
 import { Store } from "../contract/store.ts"
 import { noUserAgent, UserAgents } from "../contract/user-agents.ts"
 import { clientAddressReader } from "../kernel/client-address.ts"
@@ -67,6 +68,7 @@ export const needs = {
   accepted: AcceptedEvents,
   settled: SettledEvents,
   vault: Vault,
+  pauses: Pauses,
 }
 
 export interface EngineArgs extends Deps<typeof needs> {
@@ -97,9 +99,11 @@ export class Engine {
   readonly gateHolds: PipelineEngine["gateHolds"]
   readonly stopping = new AbortController()
   readonly templates: RenderWorker
+  readonly #pauses: Pauses
 
   constructor(args: EngineArgs) {
     const { store, clock, ids, log, sandbox, invalidation, config, container, registry, node, publicUrl, metrics } = args
+    this.#pauses = args.pauses
     const depsOf = depsCache(container)
     const meter = meters(metrics)
     const source = () => container.get(PipelineSource)
@@ -123,6 +127,7 @@ export class Engine {
       drainMs: config.server.drain_ms,
     })
     invalidation.onChange(pipelineTopic, (key) => this.pipelines.drop(key === allKeys ? undefined : key))
+    args.pauses.onChange((organization) => this.pipelines.dropOf(organization))
     this.templates = new RenderWorker(clock)
     const renderer = new TemplateRenderer(this.templates)
     const step = { clock, depsOf, backoff: args.backoff, renderer }
@@ -163,7 +168,8 @@ export class Engine {
     }
     const processor = new EventProcessor({ ...parts, files: args.files, maxBodyBytes: config.inbound.max_body_bytes })
     const entriesDays = config.retention.entries_days
-    const services: SourceServices = { processor, pipelines: this.pipelines, store, clock, ids, entriesDays, payloadsDays }
+    const { pipelines } = this
+    const services: SourceServices = { processor, pipelines, store, clock, ids, entriesDays, payloadsDays, pauses: args.pauses }
     const intakes = new IntakeSource({
       ...services,
       stamp,
@@ -226,6 +232,7 @@ export class Engine {
     const loaded = await this.pipelines.byEndpoint(endpointId)
     if (loaded?.stored.document.state !== "active" || loaded.intake)
       throw new AppError("not_found", "No active pipeline is at this address.", { reason: "no_active_pipeline" })
+    this.#pauses.refuse(loaded.stored.organization.id)
     const answer = await this.http.receive(loaded, request)
     return { status: answer.status, headers: answer.headers ?? {}, body: answer.body, byDefault: isDefault(answer) }
   }

@@ -13,6 +13,7 @@ import { Listening } from "../contract/listening.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Operations } from "../contract/operation.ts"
 import { Pager } from "../contract/page.ts"
+import { Pauses } from "../contract/pauses.ts"
 import { RateLimiter } from "../contract/rate-limiter.ts"
 import { Routes } from "../contract/route.ts"
 import { Store } from "../contract/store.ts"
@@ -94,6 +95,7 @@ export function provideCalls(
       vault: Vault,
       addresses: Addresses,
       rateLimiter: RateLimiter,
+      pauses: Pauses,
     },
     create: ({ config, vault, ...deps }) =>
       createInvoker({
@@ -125,6 +127,7 @@ export function provideCalls(
       addressOf: AddressOf,
       storage: Driver,
       corrections: ClockCorrections,
+      pauses: Pauses,
     },
     create: ({ config, storage, ...deps }) =>
       createLiveSockets({
@@ -190,6 +193,7 @@ export function provideServer(
       addresses: Addresses,
       addressOf: AddressOf,
       mcp: Mcp,
+      pauses: Pauses,
     },
     create: ({ config, publicUrl, mcp, ...deps }) => {
       const operations = registry.items(Operations)

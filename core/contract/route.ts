@@ -56,6 +56,11 @@ export interface Route<R extends TokenRecord = TokenRecord> {
   readonly method: "GET" | "POST" | "PUT" | "DELETE"
   /** As an operation's, and `{name+}` as the last segment takes the rest of the path, slashes included. */
   readonly path: string
+  /**
+   * Why the route answers while its organization is paused. A route with `{organization}` in its path is refused then; another
+   * one asks `Pauses` itself.
+   */
+  readonly whilePaused?: string
   /** Of a request's body; 64 KiB unless given. */
   readonly maxBodyBytes?: number
   /** `any`: pages of any origin may call it and read the answer. Otherwise as `server.cors_origins` says. */

@@ -33,6 +33,8 @@ export interface JobDocument extends Document {
   requester?: Requester
   /** It was hastened while a node held it. */
   hastened?: boolean
+  /** The paused organization that it waits for; `run_at` is `parkedAt` meanwhile. */
+  parked_for?: string
   /** Of a job that waits or waited for a person. */
   approval_id?: string
   /** Headers of the trace in which it was asked for; absent without one. */
@@ -48,12 +50,16 @@ export const JobCollection = defineCollection<JobDocument>()({
     { fields: ["state", "type", "run_at"] },
     { fields: ["state", "lane", "run_at"] },
     { fields: ["organization", "state", "created_at"] },
+    { fields: ["parked_for"], sparse: true },
   ],
   sealed({ id, payload }) {
     const held = isRecord(payload) ? payload["sealed"] : undefined
     return held === undefined ? [] : [{ path: "payload.sealed", sealed: held as unknown as Sealed, context: sealContext(id) }]
   },
 })
+
+/** When a job is due whose organization is paused: never, until it is taken out. */
+export const parkedAt = "9999-12-31T23:59:59.000Z"
 
 /** Lanes of one type, and of one organization in it, lie next to each other. */
 export function laneOf(type: string, organization: string | null, key = ""): string {

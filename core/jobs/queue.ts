@@ -4,6 +4,7 @@
 import type { z } from "zod"
 import type { Json } from "../contract/collection.ts"
 import { defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
+import type { Pauses } from "../contract/pauses.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { allDone } from "../kernel/all-done.ts"
 import { BoundedLog } from "../kernel/bounded-log.ts"
@@ -24,6 +25,8 @@ export interface QueueArgs extends AttemptArgs {
   readonly concurrency: number
   readonly leaseMs: number
   readonly pollMs: number
+  /** Organizations whose jobs wait. */
+  readonly pauses?: Pauses
   /** Called for each job that this node takes over after its lease expired. */
   readonly onTakeover?: (type: string) => void
 }
@@ -63,6 +66,7 @@ export class DurableQueue implements JobQueue {
       () => args.clock.monotonic(),
     )
     this.#log = new BoundedLog(args.log, args.clock)
+    args.pauses?.onChange((organization) => this.#pauseChanged(organization))
     this.#poll = new Poll({ clock: args.clock, everyMs: args.pollMs, log: this.#log, look: () => this.#claimDue() })
   }
 
@@ -83,7 +87,8 @@ export class DurableQueue implements JobQueue {
     const organization = options.organization ?? null
     if (organization === null && this.#args.jobs.get(job.type)?.job.gate) throw new Error(withoutOrganization(job.type))
     const lane = laneOf(job.type, organization, options.key)
-    const holds = due <= now && !this.#stopped && this.#held.hasRoom({ type: job.type, organization, lane })
+    const mayRun = due <= now && !this.#stopped && !this.#args.pauses?.has(organization)
+    const holds = mayRun && this.#held.hasRoom({ type: job.type, organization, lane })
     const doc: JobDocument = {
       id: options.id ?? ids.uuid(),
       type: job.type,
@@ -135,6 +140,7 @@ export class DurableQueue implements JobQueue {
 
   start(): void {
     this.#stopped = false
+    this.#unparkActive().catch((error: unknown) => this.#log.warn("unpark", { err: error }, "parked jobs could not be read"))
     this.#poll.start()
     this.#renewLater()
   }
@@ -218,7 +224,8 @@ export class DurableQueue implements JobQueue {
     const known = this.#args.jobs.has(doc.type) ? doc.type : "unknown"
     const work = { operation: `job ${known}`, organization: doc.organization ?? "" }
     const args = { ...this.#args, remembered, keeps: (milliseconds: number) => this.#keeps(milliseconds) }
-    const done = runOutsideRequests(() => attempt(args, doc, stop), work).then((next) => {
+    const run = () => (this.#args.pauses?.has(doc.organization) ? this.#park(doc) : attempt(args, doc, stop))
+    const done = runOutsideRequests(run, work).then((next) => {
       this.#running.delete(doc.id)
       turn.done()
       this.#held.release(doc)
@@ -230,6 +237,24 @@ export class DurableQueue implements JobQueue {
       if (this.#backlog.has(doc.type) && this.#held.wantsMore(doc.type)) this.#poll.soon(0)
     })
     this.#running.set(doc.id, { stop, done })
+  }
+
+  /** A job of a paused organization waits in the store. Never rejects: an unstored park ends with the lease. */
+  async #park(doc: JobDocument): Promise<undefined> {
+    await this.#leases
+      .park([doc])
+      .catch((error: unknown) => this.#log.warn("park", { err: error }, "a job of a paused organization could not be parked"))
+  }
+
+  async #pauseChanged(organization: string): Promise<void> {
+    if (this.#args.pauses?.has(organization) || this.#stopped) return
+    const jobs = await this.#leases.unpark(organization)
+    if (jobs > 0) this.#poll.soon(0)
+  }
+
+  /** Jobs of organizations that were resumed while no node heard of it. */
+  async #unparkActive(): Promise<void> {
+    for await (const organization of this.#leases.parkedFor()) await this.#pauseChanged(organization)
   }
 
   #keeps(milliseconds: number): boolean {
@@ -289,14 +314,21 @@ export class DurableQueue implements JobQueue {
       }
       this.#backlog.delete(type)
       const { jobs, more } = await this.#claims.due(type, capacity)
-      const free = jobs.filter(({ id }) => !this.#held.has(id))
+      const [paused, free] = this.#split(jobs.filter(({ id }) => !this.#held.has(id)))
+      await this.#leases.park(paused)
       const fitting = this.#held.fitting(free)
       // What an organization or a key has beyond its share waits until something of its own ends.
       this.#held.noteLook(type, fitting.length === 0 && free.length > 0)
-      if (more || fitting.length < free.length) this.#backlog.add(type)
+      if (more || paused.length > 0 || fitting.length < free.length) this.#backlog.add(type)
       await allDone(fitting.map((doc) => this.#claim(doc)))
     }
     return this.#wantsMore()
+  }
+
+  /** Jobs of paused organizations, and the others. */
+  #split(jobs: readonly JobDocument[]): [JobDocument[], JobDocument[]] {
+    const isPaused = ({ organization }: JobDocument) => this.#args.pauses?.has(organization) === true
+    return [jobs.filter(isPaused), jobs.filter((doc) => !isPaused(doc))]
   }
 
   #wantsMore(): boolean {

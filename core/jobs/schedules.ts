@@ -5,6 +5,7 @@ import type { z } from "zod"
 import { maxSkewMs } from "../contract/clock-corrections.ts"
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
 import type { AnyJob, JobQueue, JobRef } from "../contract/job.ts"
+import type { Pauses } from "../contract/pauses.ts"
 import type { AnySchedule, ScheduledJob, Scheduler, Timing } from "../contract/schedule.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../contract/unit-of-work.ts"
@@ -14,6 +15,7 @@ import { derivedUuid, type Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
 import { followingTime, nextTime } from "./cron.ts"
 import { withoutOrganization } from "./gated-job.ts"
+import { JobCollection } from "./jobs-collection.ts"
 
 /** `id` is the job's type and the schedule's own id. */
 export interface ScheduleDocument extends Document {
@@ -41,6 +43,8 @@ export interface SchedulerArgs {
   readonly log: Logger
   readonly jobs: ReadonlyMap<string, AnyJob>
   readonly declared: readonly AnySchedule[]
+  /** Organizations whose schedules make one job in all, for after the pause. */
+  readonly pauses?: Pauses
 }
 
 /** A schedule that another node made is found within this time after that node has died. */
@@ -195,7 +199,12 @@ export class DurableScheduler implements Scheduler {
     if (next) schedules.update(id, { $set: { next_at: timestamp(next.getTime()) } }, { where: { next_at } })
     else schedules.remove(id, { where: { next_at } })
     const job = jobs.get(type)
-    if (job) queue.enqueue(work, job, payload, { id: derivedUuid(id, next_at), ...(organization === null ? {} : { organization }) })
+    const isPaused = this.#args.pauses?.has(organization) === true
+    const jobId = derivedUuid(id, isPaused ? "paused" : next_at)
+    // One late job is enough.
+    const waits = isPaused && (await store.open(JobCollection).get(jobId)) !== undefined
+    if (waits) log.debug({ schedule: id }, "a schedule of a paused organization has its late job")
+    else if (job) queue.enqueue(work, job, payload, { id: jobId, ...(organization === null ? {} : { organization }) })
     else log.warn({ schedule: id, job: type }, "a scheduled job is not declared by any plugin; this run is left out")
     try {
       await work.commitTo(store)

@@ -6,6 +6,7 @@ import { callerKind } from "../contract/caller-kind.ts"
 import type { Json } from "../contract/collection.ts"
 import { targetChanged } from "../contract/gate.ts"
 import type { AnyOperation, Streamed } from "../contract/operation.ts"
+import type { Pauses } from "../contract/pauses.ts"
 import type { RateLimiter } from "../contract/rate-limiter.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../contract/unit-of-work.ts"
@@ -67,6 +68,8 @@ export interface InvokerDeps {
   readonly ids: Ids
   readonly rateLimiter: RateLimiter
   readonly rateLimits: { readonly key_per_minute: number; readonly organization_per_minute: number }
+  /** Organizations whose calls are refused. */
+  readonly pauses?: Pauses
   /** Counts refused credentials by where they come from. */
   readonly addresses?: AddressLimits
   /** How long audit records are kept; a year unless given. */
@@ -128,6 +131,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   async function perform(operation: AnyOperation, given: unknown, caller: Caller, options: InvokeOptions): Promise<CallAnswer> {
     nameWork({ operation: operation.name, organization: caller.organization.id })
     if (options.authorised !== true) authorise(operation.access, caller, operation.name)
+    deps.pauses?.refuseCall(operation, caller)
     const raw = cleared(operation, given, caller)
     const input: unknown = await parseInput(operation.input, raw)
     const key = operation.http.method === "POST" && !operation.hints.readOnly ? options.idempotencyKey : undefined
@@ -201,6 +205,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
 
   async function performApproved(operation: AnyOperation, given: unknown, caller: Caller, job: ApprovedCall): Promise<Json> {
     authorise(operation.access, caller, operation.name)
+    deps.pauses?.refuseCall(operation, caller)
     const input: unknown = await parseInput(operation.input, given)
     const target = await targetOf(operation, input, { organization: caller.organization.id, deps: depsOf(operation) })
     if (!isDeepStrictEqual(target, job.target)) throw targetChanged(job.callId, job.target)

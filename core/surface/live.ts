@@ -7,6 +7,7 @@ import type { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import type { Authenticator } from "../contract/caller.ts"
 import type { Channel, Live } from "../contract/channel.ts"
 import type { ClockCorrections } from "../contract/clock-corrections.ts"
+import type { Pauses } from "../contract/pauses.ts"
 import type { RateLimiter } from "../contract/rate-limiter.ts"
 import type { Store } from "../contract/store.ts"
 import type { UnitsOfWork } from "../contract/unit-of-work.ts"
@@ -26,7 +27,7 @@ import { createFeed } from "./live/feed.ts"
 import type { LiveMessageDocument } from "./live/messages.ts"
 import { Outbox } from "./live/outbox.ts"
 import { RequestLimits } from "./live/request-limits.ts"
-import { recheck, watchCredentials, watchEndpoints } from "./live/revocation.ts"
+import { organizationOf, recheck, watchCredentials, watchEndpoints, watchPauses } from "./live/revocation.ts"
 import { SocketLimits } from "./live/socket-limits.ts"
 import type { LiveServer, LiveSocket } from "./live/sockets.ts"
 import { passOnForeign, type StickyWorker, sessionId } from "./live/sticky-sessions.ts"
@@ -57,6 +58,8 @@ export interface LiveSocketsDeps {
   readonly socketsPerKey: number
   /** Origins whose pages may use the polling transport; a WebSocket has no such check, and carries no cookie. */
   readonly corsOrigins: readonly string[]
+  /** Organizations without live connections. */
+  readonly pauses?: Pauses
   readonly rateLimiter: RateLimiter
   /** Of calls: connections and requests of sockets count as calls. */
   readonly rateLimits: RateLimits
@@ -102,6 +105,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   const limits = new SocketLimits({ rateLimiter: deps.rateLimiter, perAddress: deps.anonymousPerAddress, perKey: deps.socketsPerKey })
   const requests = new RequestLimits(deps)
   watchEndpoints(deps, io)
+  watchPauses(deps, io)
   let cancelRecheck = () => {}
   let closeSocketServer = () => {}
 
@@ -120,7 +124,8 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
       .catch((cause: unknown) => next(refusal(cause, deps.log)))
   })
   io.on("connection", (socket) => {
-    if (changes.since(socket.data.seen, socket.data.guest)) return void socket.disconnect(true)
+    const { guest, seen } = socket.data
+    if (changes.since(seen, guest) || deps.pauses?.has(organizationOf(guest))) return void socket.disconnect(true)
     endsWithCredential(deps, socket)
     serve(deps, requests, socket)
   })

@@ -58,6 +58,7 @@ export const pages = (
     summary,
     method: "GET",
     path,
+    whilePaused: "Acts for no organization.",
     inject: { assets: ConsoleAssets },
     async handle({ request, deps }) {
       const page = await shell(deps.assets)
@@ -80,6 +81,7 @@ export const asset = defineRoute({
   summary: "The console's script and style.",
   method: "GET",
   path: "/console-assets/{file}",
+  whilePaused: "Acts for no organization.",
   inject: { assets: ConsoleAssets },
   async handle({ request, deps }) {
     const { file = "" } = request.params
@@ -96,6 +98,7 @@ export const catalog = defineRoute({
   summary: "The operations, as the console shows them.",
   method: "GET",
   path: "/console-assets/catalog.json",
+  whilePaused: "Acts for no organization.",
   inject: { catalog: Catalog },
   handle: ({ deps }) => ({ headers: { "Content-Type": "application/json" }, body: deps.catalog.text(), shared: true }),
 })

@@ -1,6 +1,6 @@
 // Mail that the service receives: an SMTP server for the domains that receive, and what is done with each message.
 import { Clock, definePlugin, Ids, JobQueue, Live, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
-import { Metrics } from "#core/engine"
+import { Metrics, Pauses } from "#core/engine"
 import { Buckets } from "../buckets/index.ts"
 import { Mailer, MailGuards } from "../email/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
@@ -95,6 +95,7 @@ export default definePlugin({
         log: Log,
         limiter: RateLimiter,
         metrics: Metrics,
+        pauses: Pauses,
       },
       create({ limiter, log, metrics, ...deps }) {
         const limits = new SmtpLimits(settings, limiter)

@@ -1,6 +1,7 @@
 // Connections to other services: credentials kept sealed, used by pipelines and never shown again.
 import { z } from "zod"
 import { Clock, definePlugin, Ids, JobQueue, Leases, Live, Log, OutgoingHttp, PublicUrl, Scheduler, Store, UnitsOfWork, Vault } from "#core"
+import { Pauses } from "#core/engine"
 import { Departures, Organizations } from "../organizations/index.ts"
 import { createIntegrationApps, IntegrationApps } from "./app.ts"
 import { appOf } from "./apps/from-document.ts"
@@ -101,6 +102,7 @@ export default definePlugin({
         jobs: JobQueue,
         live: Live,
         schedule: HealthScheduleToken,
+        pauses: Pauses,
         organizations: Organizations,
       },
       create({ organizations, ...deps }) {
@@ -120,6 +122,7 @@ export default definePlugin({
         publicUrl: PublicUrl,
         apps: OrganizationAppsToken,
         schedule: HealthScheduleToken,
+        pauses: Pauses,
         organizations: Organizations,
         http: OutgoingHttp,
       },

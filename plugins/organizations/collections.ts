@@ -17,6 +17,10 @@ export interface Organization extends Document {
   created_at: string
   /** The user who created it; null for an organization of the first start, of the operator, and of earlier versions. */
   created_by: string | null
+  /** Since an owner archived it; null: it is in use. */
+  archived: { at: string; by: string | null } | null
+  /** Since the operator suspended it, with the reason that its members read. */
+  suspended: { at: string; note: string } | null
   /** The organization that manages this one, the most its keys may do here, and how many keys it made here (null: not counted yet); null: nobody does. */
   managed_by: { id: string; role: Role; since: string; made_keys: number | null } | null
   /** Counts removals and demotions of owners; absent before the first. */
@@ -81,8 +85,14 @@ export interface SigningKey extends Document {
 export const OrganizationsCollection = defineCollection<Organization>()({
   name: "organizations",
   scope: "global",
-  times: ["created_at", "managed_by.since"],
-  indexes: [{ fields: ["slug"], unique: true }, { fields: ["managed_by.id", "slug"], sparse: true }, { fields: ["created_at"] }],
+  times: ["created_at", "managed_by.since", "archived.at", "suspended.at"],
+  indexes: [
+    { fields: ["slug"], unique: true },
+    { fields: ["managed_by.id", "slug"], sparse: true },
+    { fields: ["archived.at"], sparse: true },
+    { fields: ["suspended.at"], sparse: true },
+    { fields: ["created_at"] },
+  ],
   restore: ({ managed_by, ...organization }) => ({
     ...organization,
     time_zone: organization.time_zone ?? "UTC",
@@ -90,6 +100,8 @@ export const OrganizationsCollection = defineCollection<Organization>()({
     notification_address: organization.notification_address ?? null,
     created_by: organization.created_by ?? null,
     require_second_person: organization.require_second_person ?? null,
+    archived: organization.archived ?? null,
+    suspended: organization.suspended ?? null,
     managed_by: managed_by && { ...managed_by, made_keys: managed_by.made_keys ?? null },
   }),
 })

@@ -155,6 +155,8 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
         require_second_person: null,
         created_at: timestamp(clock.now()),
         created_by: createdBy,
+        archived: null,
+        suspended: null,
         managed_by: null,
       }
       work.in(OrganizationsCollection).insert(made)

@@ -61,6 +61,23 @@ export const reasons = defineReasons({
     summary: "The organization would have no owner.",
     remedy: "Make another member an owner first.",
   },
+  organization_archived: {
+    code: "permission_denied",
+    summary: "The organization is archived: it is read-only and accepts no events.",
+    remedy: "An owner restores it with `POST /v1/organization/restore`.",
+    details: { since: z.string().describe("RFC 3339.") },
+  },
+  organization_suspended: {
+    code: "permission_denied",
+    summary: "The operator suspended the organization.",
+    remedy: "Ask the operator of the service.",
+    details: { since: z.string().describe("RFC 3339.") },
+  },
+  service_organization: {
+    code: "failed_precondition",
+    summary: "The service's own organization is never archived or suspended.",
+    remedy: "Stop the service instead.",
+  },
   self_service_off: {
     code: "permission_denied",
     summary: "Only the operator creates organizations.",

@@ -9,6 +9,14 @@ export async function rehearsedOrganization({ caller: { organization }, store, n
   const earlier = await store.open(OrganizationsCollection).first({ slug: organization.slug })
   if (earlier) organizations.remove(earlier.id)
   const settings = { time_zone: "UTC", members_may_connect: true, notification_address: null, require_second_person: null }
-  organizations.insert({ ...organization, ...settings, created_at: timestamp(now), created_by: null, managed_by: null })
+  organizations.insert({
+    ...organization,
+    ...settings,
+    created_at: timestamp(now),
+    created_by: null,
+    archived: null,
+    suspended: null,
+    managed_by: null,
+  })
   await store.commit(work.commit)
 }

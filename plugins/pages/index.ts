@@ -1,7 +1,7 @@
 // Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
 // go is said by the plugins that take them.
 import { CacheInvalidation, Clock, definePlugin, Ids, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
-import { Authenticator } from "#core/engine"
+import { Authenticator, Pauses } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PagesCollection, WeightChangesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
@@ -40,6 +40,7 @@ export default definePlugin({
       inject: {
         pages: Pages,
         organizations: Organizations,
+        pauses: Pauses,
         visitors: Visitors,
         parts: PageParts,
         authenticator: Authenticator,

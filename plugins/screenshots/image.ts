@@ -2,7 +2,7 @@
 // link to S3 is.
 import { parseCookie } from "cookie"
 import { AppError, defineRoute, PublicUrl } from "#core"
-import { Authenticator, sessionCookieOf } from "#core/engine"
+import { Authenticator, Pauses, sessionCookieOf } from "#core/engine"
 import { Buckets } from "../buckets/index.ts"
 import { screenshotResult } from "./operations.ts"
 import { Screenshots } from "./screenshots.ts"
@@ -14,13 +14,14 @@ export const readImage = defineRoute({
   summary: "The image of a screenshot that is done.",
   method: "GET",
   path: "/v1/screenshot/images/{job_id}",
-  inject: { publicUrl: PublicUrl, authenticator: Authenticator, screenshots: Screenshots, buckets: Buckets },
+  whilePaused: "Asks Pauses once the credential names the organization.",
+  inject: { publicUrl: PublicUrl, authenticator: Authenticator, pauses: Pauses, screenshots: Screenshots, buckets: Buckets },
   document: {
     description: "With a key, or with the session of a browser that has signed in. The link in the result of a screenshot needs neither.",
     path: { job_id: "Job id from screenshot/start." },
     answers: { 200: { description: "The image.", type: "image/png" }, 404: { description: "There is none, not yet or no longer." } },
   },
-  async handle({ request, deps: { publicUrl, authenticator, screenshots, buckets } }) {
+  async handle({ request, deps: { publicUrl, authenticator, pauses, screenshots, buckets } }) {
     const { params, headers, address, requestId, log } = request
     const session = parseCookie(headers["cookie"] ?? "")[sessionCookieOf(publicUrl())]
     const bearer = /^Bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? session
@@ -32,6 +33,7 @@ export const readImage = defineRoute({
         needed_scope: scope,
         scopes: [...caller.scopes].sort(),
       })
+    pauses.refuseCall(screenshotResult, caller)
     const found = await screenshots.get(caller.organization.id, params["job_id"]?.toLowerCase() ?? "")
     const image = found.status === "done" ? await buckets.open(caller.organization.id).get(found.bucket_key) : undefined
     if (!image)

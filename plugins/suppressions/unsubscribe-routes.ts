@@ -25,6 +25,7 @@ export const askToUnsubscribe = defineRoute({
   summary: "The unsubscribe link of a marketing message, as a page.",
   method: "GET",
   path: unsubscribePath,
+  whilePaused: "People opt out at any time.",
   inject,
   document: { description: "Changes nothing; its button posts to the same address.", path, answers },
   async handle({ request, deps }) {
@@ -38,6 +39,7 @@ export const unsubscribe = defineRoute({
   summary: "Unsubscribe the recipient of a marketing message.",
   method: "POST",
   path: unsubscribePath,
+  whilePaused: "People opt out at any time.",
   maxBodyBytes: 16_384,
   inject: { ...inject, suppressions: SuppressionsToken, work: UnitsOfWork },
   document: {

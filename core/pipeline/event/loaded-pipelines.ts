@@ -94,20 +94,30 @@ export class LoadedPipelines {
 
   /** Lets go of a pipeline (of all, without an id) and waits for its events in flight. */
   async drop(pipelineId: string | undefined): Promise<void> {
+    const dropped = this.#drop(({ id }) => pipelineId === undefined || id === pipelineId)
+    if (pipelineId !== undefined) this.#args.forget(pipelineId)
+    await dropped
+  }
+
+  /** Lets go of the pipelines of an organization and waits for their events in flight. */
+  async dropOf(organization: string): Promise<void> {
+    await this.#drop((stored) => stored.organization.id === organization)
+  }
+
+  async #drop(isMeant: (stored: StoredPipeline) => boolean): Promise<void> {
     this.#generation++
     for (const held of [this.#byId, this.#others]) {
       for (const [key, one] of held) {
-        if (pipelineId !== undefined && one.stored.id !== pipelineId) continue
+        if (!isMeant(one.stored)) continue
         held.delete(key)
         if (one.inFlight > 0) this.#drain(one)
       }
     }
     for (const [endpoint, one] of this.#byEndpoint) {
-      if (one === null || pipelineId === undefined || one.stored.id === pipelineId) this.#byEndpoint.delete(endpoint)
+      if (one === null || isMeant(one.stored)) this.#byEndpoint.delete(endpoint)
     }
-    if (pipelineId !== undefined) this.#args.forget(pipelineId)
     // Also those of an earlier drop: on a cluster this node hears of its own change twice, and either may come first.
-    const draining = [...this.#draining].filter((one) => pipelineId === undefined || one.stored.id === pipelineId)
+    const draining = [...this.#draining].filter(({ stored }) => isMeant(stored))
     await allDone(draining.map((one) => one.drained))
   }
 

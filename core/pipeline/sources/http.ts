@@ -5,7 +5,7 @@ import type { Reply } from "../../contract/action.ts"
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
 import { throwUncaught } from "../../kernel/defect.ts"
-import { AppError } from "../../kernel/errors.ts"
+import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { BufferBudget, empty, type RefusedBody, readBody } from "../../kernel/read-body.ts"
 import { currentRequest, type RequestScope, runInRequest } from "../../kernel/request-scope.ts"
@@ -136,6 +136,7 @@ export class HttpSource implements InboundHandler {
       this.#end(exchange, preflight)
       return
     }
+    if (this.#refusePaused(exchange, loaded)) return
     // A slot is taken once the body is complete: half a body takes none.
     if (!this.#limiter.canAcquire(loaded.stored)) {
       this.#shed(exchange, loaded)
@@ -162,6 +163,7 @@ export class HttpSource implements InboundHandler {
       this.#unknown(exchange)
       return
     }
+    if (this.#refusePaused(exchange, loaded)) return
     if (!this.#limiter.tryAcquire(loaded.stored)) {
       this.#shed(exchange, loaded)
       return
@@ -237,6 +239,19 @@ export class HttpSource implements InboundHandler {
         processor.endingWith((each) => processor.reject.rejected(each, refused)),
       ),
     )
+  }
+
+  /** A paused organization keeps its data as it is, so the refusal leaves no entry. */
+  #refusePaused(exchange: Exchange, { stored }: LoadedPipeline): boolean {
+    const { pauses } = this.#services
+    if (!pauses.has(stored.organization.id)) return false
+    exchange.request.resume()
+    try {
+      pauses.refuse(stored.organization.id)
+    } catch (error) {
+      this.#end(exchange, answerError(asAppError(error)))
+    }
+    return true
   }
 
   #unknown(exchange: Exchange): void {

@@ -26,6 +26,7 @@ export class InternalSource {
         retryable: false,
       })
     refuseInactive(stored, force)
+    this.#services.pauses.refuse(stored.organization.id)
     const id = idempotencyKey === undefined ? undefined : derivedUuidInOrder(idempotencyKey, stored.id)
     const earlier = id === undefined ? undefined : await store.open(EntryCollection, stored.organization.id).get(id)
     if (earlier) return { execution_id: earlier.id, status: earlier.status, reply: parsedReply(earlier.response) }

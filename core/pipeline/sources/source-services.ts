@@ -1,4 +1,5 @@
 // What every source of events works with.
+import type { Pauses } from "../../contract/pauses.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -20,6 +21,7 @@ export interface SourceServices {
   readonly ids: Ids
   readonly entriesDays: number
   readonly payloadsDays: number
+  readonly pauses: Pauses
 }
 
 /** An entry with nothing decided yet, of an event that came now unless told otherwise. */

@@ -3,6 +3,7 @@
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import type { NextFunction, Request, Response } from "express"
+import type { Pauses } from "../../contract/pauses.ts"
 import type { AnyRoute, RouteRequest, RouteResponse } from "../../contract/route.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -24,6 +25,7 @@ export interface PublicRoutesDeps {
   /** Counts what is asked for without a credential. */
   readonly addresses: AddressLimits
   readonly addressOf: (request: Request) => string
+  readonly pauses: Pauses
   readonly log: Logger
 }
 
@@ -83,6 +85,8 @@ async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, requ
     requestId,
     log: deps.log.child({ request_id: requestId }),
   }
+  const { organization } = matched
+  if (organization !== undefined && route.whilePaused === undefined) deps.pauses.refuse(organization.toLowerCase())
   const made = await route.handle({ request: given, deps: deps.resolve(route.inject) })
   if (made.shared && typeof made.body === "string") await sharedText(route, made.body)(request, response, made.headers)
   else await send(request, response, made)

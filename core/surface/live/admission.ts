@@ -2,6 +2,7 @@
 // anonymous viewer sees the public ones of one endpoint, and nothing else.
 import type { Authenticator, Caller } from "../../contract/caller.ts"
 import { type Channel, coversChannel, isReservedChannel } from "../../contract/channel.ts"
+import type { Pauses } from "../../contract/pauses.ts"
 import type { ViewerTokens } from "../../contract/viewer-tokens.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
@@ -22,6 +23,8 @@ export interface AdmissionDeps {
   readonly authenticator: Authenticator
   readonly ids: Ids
   readonly log: Logger
+  /** Organizations without live connections. */
+  readonly pauses?: Pauses
   /** Counts handshakes without a credential that holds. */
   readonly addresses?: AddressLimits
   /** Whose inbound endpoint this is; undefined for an unknown one, and for that of a pipeline that is not active. */
@@ -50,6 +53,7 @@ export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, u
   await deps.addresses?.take(address)
   const owner = await deps.ownerOfEndpoint(endpoint)
   if (owner === undefined) throw new AppError("not_found", `No active endpoint has the id "${endpoint}".`, { reason: "unknown_endpoint" })
+  deps.pauses?.refuse(owner.organization)
   if (typeof token === "string" && token !== "") await checkViewer(deps, token, owner.organization)
   return { kind: "viewer", endpoint, ...owner }
 }
@@ -82,6 +86,7 @@ export async function authenticate(
   const prove = () => deps.authenticator.authenticate({ bearer, organization, surface: "live", address, requestId, log })
   const caller = await (deps.addresses?.guard(address, prove) ?? prove())
   authorise({ scope: "live:subscribe", role: "guest" }, caller, "a live connection")
+  deps.pauses?.refuse(caller.organization.id)
   return caller
 }
 

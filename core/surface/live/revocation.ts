@@ -41,6 +41,19 @@ export function watchEndpoints(deps: RevocationDeps, io: LiveServer): void {
   deps.invalidation.onChange(deps.endpointsTopic, (key) => recheckViewers(deps, io, (guest) => key === allKeys || guest.pipeline === key))
 }
 
+/** Disconnects the sockets of an organization whose pause begins. */
+export function watchPauses(deps: RevocationDeps, io: LiveServer): void {
+  deps.pauses?.onChange((organization) => {
+    for (const socket of io.of("/").sockets.values()) {
+      if (deps.pauses?.has(organization) && organizationOf(socket.data.guest) === organization) socket.disconnect(true)
+    }
+  })
+}
+
+export function organizationOf(guest: Guest): string {
+  return guest.kind === "caller" ? guest.caller.organization.id : guest.organization
+}
+
 type Viewer = Extract<Guest, { kind: "viewer" }>
 
 async function recheckViewers(deps: RevocationDeps, io: LiveServer, concerns: (guest: Viewer) => boolean): Promise<void> {

@@ -16,6 +16,7 @@ export const join = defineRoute({
   summary: "Join the organization of an invitation, as the person of the session, or as a new person.",
   method: "POST",
   path: "/console-session/join",
+  whilePaused: "Asks Pauses once the code names the organization.",
   maxBodyBytes: 4_096,
   inject: {
     joining: Joining,

@@ -18,6 +18,7 @@ export const session = defineRoute({
   summary: "Whether the browser has a session, which may have ended.",
   method: "GET",
   path,
+  whilePaused: "Concerns the session alone.",
   inject: { publicUrl: PublicUrl },
   handle: ({ request, deps: { publicUrl } }) => {
     const has = (name: string) => cookieIn(request, name) !== undefined
@@ -39,6 +40,7 @@ export const requestCode = defineRoute({
   summary: "Mail a sign-in code and link to a person. The answer is the same for every address.",
   method: "POST",
   path: `${path}/code`,
+  whilePaused: "Concerns the session alone.",
   maxBodyBytes,
   inject: { codes: SignInCodes, signIns: SignIns, publicUrl: PublicUrl },
   async handle({ request, deps: { codes, signIns, publicUrl } }) {
@@ -68,6 +70,7 @@ export const signIn = defineRoute({
   summary: "Open a session for a browser, with a mailed code or link, a key, or the code of the link that the first start prints.",
   method: "POST",
   path,
+  whilePaused: "Concerns the session alone.",
   maxBodyBytes,
   inject: { sessions: Sessions, userSessions: UserSessions, codes: SignInCodes, signIns: SignIns, publicUrl: PublicUrl },
   async handle({ request, deps: { sessions, userSessions, codes, signIns, publicUrl } }) {
@@ -102,6 +105,7 @@ export const signOut = defineRoute({
   summary: "End the browser's session.",
   method: "DELETE",
   path,
+  whilePaused: "Concerns the session alone.",
   inject: { sessions: Sessions, publicUrl: PublicUrl },
   async handle({ request, deps: { sessions, publicUrl } }) {
     refuseForeignPage(request)

@@ -25,6 +25,7 @@ export const askToOptOut = defineRoute({
   summary: "The opt-out link of a message, as a page.",
   method: "GET",
   path: optOutPath,
+  whilePaused: "People opt out at any time.",
   inject,
   document: { description: "Changes nothing; its button posts to the same address.", path, answers },
   async handle({ request, deps }) {
@@ -40,6 +41,7 @@ export const optOutByLink = defineRoute({
   summary: "Opt a person out of a channel by the link in a message.",
   method: "POST",
   path: optOutPath,
+  whilePaused: "People opt out at any time.",
   maxBodyBytes: 16_384,
   inject: { ...inject, optOuts: OptOutsToken, work: UnitsOfWork, clock: Clock },
   document: {

@@ -1,6 +1,6 @@
 // Decides about recipients, and keeps a message on disk before the client is told that it was taken.
 import { AppError, type Clock, derivedUuid, type Ids, type JobQueue, type Store, timestamp, type UnitsOfWork } from "#core"
-import { networkOf } from "#core/engine"
+import { networkOf, type Pauses } from "#core/engine"
 import type { Buckets } from "../../buckets/index.ts"
 import type { MailRoute, MailRoutes } from "../../sending-domains/index.ts"
 import { envelopeOf, InboundMailCollection, mailId, maxDeliveries, recipientsOf, type StoredMail } from "../collections.ts"
@@ -29,6 +29,7 @@ interface AcceptanceServices {
   readonly routes: MailRoutes
   readonly handlers: MailHandlers
   readonly limits: SmtpLimits
+  readonly pauses: Pauses
   readonly settings: Settings
 }
 
@@ -58,6 +59,8 @@ export class Acceptance {
     if (this.#isPostmaster(address)) return this.#postmasterRoute()
     const route = at > 0 ? await this.#services.routes.of(host) : undefined
     if (!route) throw new SmtpRefusal(550, "5.7.1", "No domain of the service receives mail for this address; nothing is relayed")
+    if (this.#services.pauses.has(route.organization))
+      throw new SmtpRefusal(450, "4.2.1", "The mailbox is disabled at present; try again later")
     if (route.kind === "bounce" && !this.#services.handlers.accepts({ address, localPart, route }))
       throw new SmtpRefusal(550, "5.1.1", "The address does not exist")
     return route

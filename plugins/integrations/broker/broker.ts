@@ -16,6 +16,7 @@ import {
   type UnitOfWork,
   type UnitsOfWork,
 } from "#core"
+import type { Pauses } from "#core/engine"
 import type { AnyIntegrationApp } from "../app.ts"
 import { type Connection, Connections } from "../connections.ts"
 import { endedHealth, unknownHealth } from "../health/health.ts"
@@ -36,6 +37,7 @@ interface BrokerDeps {
   readonly publicUrl: PublicUrl
   readonly apps: OrganizationApps
   readonly schedule: HealthSchedule
+  readonly pauses: Pauses
   readonly organizationName: (id: string) => Promise<string>
   /** Undefined: no broker is set up. */
   readonly nango: Nango | undefined
@@ -197,6 +199,7 @@ export class Broker {
     const ticket = await store.open(Tickets).get(ticketId(ticketText))
     if (!ticket || Date.parse(ticket.expires_at) <= clock.now()) throw new UnknownAuthorization()
     const { organization } = ticket
+    this.#deps.pauses.refuse(organization)
     const connection = await store.open(Connections, organization).get(ticket.integration_id)
     if (!connection?.broker) throw new UnknownAuthorization()
     return { ticket, organization, connection, place: connection.broker }

@@ -14,6 +14,7 @@ export const brokerConnect = defineRoute({
   summary: "Begin an authorization at the connection broker, that integrations.connect answered as connect_url.",
   method: "GET",
   path: `${brokerPath}/connect`,
+  whilePaused: "Asks Pauses once the ticket names the organization.",
   inject: { broker: BrokerToken, publicUrl: PublicUrl },
   document: {
     description: "Shows which organization asks for access, with a link to the connection broker, and one to come back by.",
@@ -39,6 +40,7 @@ export const brokerDone = defineRoute({
   summary: "End an authorization at the connection broker.",
   method: "GET",
   path: `${brokerPath}/done`,
+  whilePaused: "Asks Pauses once the ticket names the organization.",
   inject: { broker: BrokerToken, links: ConnectionLinks },
   document: {
     description:

@@ -15,6 +15,7 @@ import {
   type UnitsOfWork,
   type Vault,
 } from "#core"
+import type { Pauses } from "#core/engine"
 import type { AnyIntegrationApp } from "../app.ts"
 import type { OAuthClient, OAuthProvider } from "../apps/oauth-provider.ts"
 import { type Connection, Connections } from "../connections.ts"
@@ -43,6 +44,7 @@ export interface AuthorizationDeps {
   readonly grants: GrantStore
   readonly revocation: Revocation
   readonly log: Logger
+  readonly pauses: Pauses
   readonly organizationName: (id: string) => Promise<string>
 }
 
@@ -228,7 +230,8 @@ export class Authorizations {
   async #party(
     begun: Pick<Authorization, "organization" | "app" | "own_app">,
   ): Promise<{ app: AnyIntegrationApp; provider: OAuthProvider; client: OAuthClient }> {
-    const { apps, clients } = this.#deps
+    const { apps, clients, pauses } = this.#deps
+    pauses.refuse(begun.organization)
     const app = await apps.find(begun.organization, begun)
     if (!app?.oauth) throw new UnknownAuthorization()
     return { app, provider: app.oauth, client: await clients.of(begun.organization, app) }

@@ -14,6 +14,7 @@ export const authorize = defineRoute({
   summary: "Begin an authorization that integrations.connect answered as connect_url.",
   method: "GET",
   path: `${oauthPath}/authorize`,
+  whilePaused: "Asks Pauses once the ticket names the organization.",
   inject: { flow: AuthorizationFlow, publicUrl: PublicUrl },
   document: {
     description:
@@ -57,6 +58,7 @@ export const callback = defineRoute({
   summary: "End an authorization: the redirect URI of OAuth clients.",
   method: "GET",
   path: `${oauthPath}/callback/{app}`,
+  whilePaused: "Asks Pauses once the ticket names the organization.",
   inject: finishing,
   document: { ...callbackDocument, path: { app: "The app." } },
   handle: ({ request, deps }) => finish(request, deps),

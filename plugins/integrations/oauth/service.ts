@@ -13,6 +13,7 @@ import {
   type UnitsOfWork,
   type Vault,
 } from "#core"
+import type { Pauses } from "#core/engine"
 import type { AnyIntegrationApp } from "../app.ts"
 import type { OAuthClient } from "../apps/oauth-provider.ts"
 import type { HealthSchedule } from "../health/schedule.ts"
@@ -50,6 +51,7 @@ interface OAuthDeps {
   readonly jobs: JobQueue
   readonly live: Live
   readonly schedule: HealthSchedule
+  readonly pauses: Pauses
   readonly organizationName: (id: string) => Promise<string>
 }
 

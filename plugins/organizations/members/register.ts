@@ -1,6 +1,7 @@
 // Declares what members need: their collections, operations, jobs and services.
 import { z } from "zod"
 import { CacheInvalidation, Clock, Ids, JobQueue, PublicUrl, RateLimiter, type Registrar, Settings, Store, Vault } from "#core"
+import { Pauses } from "#core/engine"
 import { Mailer } from "../../email/index.ts"
 import { UserSessions, Users } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
@@ -91,6 +92,7 @@ export function registerMembers(reg: Registrar, settings: { readonly max_invitat
       users: Users,
       organizations: Organizations,
       members: MembersToken,
+      pauses: Pauses,
     },
     create: (deps) => new Joining({ ...deps, auditDays: deps.settings.retention.audit_days }),
   })

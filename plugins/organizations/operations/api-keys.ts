@@ -109,7 +109,7 @@ export const revokeKey = defineOperation({
   name: "api_keys.revoke",
   summary: "Revoke a key: no node accepts it once this call returns.",
   http: { method: "POST", path: "/v1/api-keys/{id}/revoke" },
-  access: { scope: "api_keys:write", role: "admin", freshSignIn: true },
+  access: { scope: "api_keys:write", role: "admin", freshSignIn: true, whilePaused: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({ id: z.string().min(1).max(100).describe("UUID of the key, or the 16 characters after `mr_api_`.") }),
   output: ApiKey,

@@ -18,6 +18,7 @@ import {
 import { type Invitation, InvitationsCollection, type Organization, OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { ManagementToken } from "../management.ts"
+import { IncludeArchived } from "./organizations.ts"
 
 const path = "/v1/managed-organizations"
 const invitations = "/v1/managed-organization-invitations"
@@ -37,6 +38,7 @@ export const listManaged = defineOperation({
   mcp: { listed: true },
   input: z.strictObject({
     ...wholeListInput,
+    include_archived: IncludeArchived,
   }),
   output: z.object({
     organizations: z.array(Link).describe("By slug."),
@@ -53,8 +55,8 @@ export const listManaged = defineOperation({
     const managed = await pager.page({
       collection: store.open(OrganizationsCollection),
       organization,
-      cursorScope: "managed_organizations.list",
-      filter: { "managed_by.id": organization },
+      cursorScope: `managed_organizations.list${input.include_archived ? " with archived" : ""}`,
+      filter: { "managed_by.id": organization, ...(input.include_archived ? {} : { archived: null }) },
       sort: { slug: 1 },
       request: wholeListPage(input, caller.surface),
     })

@@ -36,6 +36,9 @@ export const OrganizationResource = z
     members_may_connect: MembersMayConnect,
     notification_address: NotificationAddress,
     require_second_person: RequireSecondPerson,
+    archived_at: Timestamp.nullable().describe("Since it is archived, read-only and without events; null: it is in use."),
+    suspended_at: Timestamp.nullable().describe("Since the operator suspended it."),
+    suspension_note: z.string().nullable().describe("The operator's reason."),
     created_at: Timestamp,
   })
   .meta({ id: "Organization" })
@@ -91,9 +94,15 @@ async function required(organizations: Organizations, id: string): Promise<Organ
   throw new AppError("not_found", `The organization ${id} no longer exists.`, { reason: "organization_not_accessible" })
 }
 
-export function shown(organization: Organization) {
+export function shown({ archived, suspended, ...organization }: Organization) {
   const { id, slug, name, time_zone, members_may_connect, notification_address, require_second_person, created_at } = organization
-  return { id, slug, name, time_zone, members_may_connect, notification_address, require_second_person, created_at }
+  return {
+    ...{ id, slug, name, time_zone, members_may_connect, notification_address, require_second_person },
+    archived_at: archived?.at ?? null,
+    suspended_at: suspended?.at ?? null,
+    suspension_note: suspended?.note ?? null,
+    created_at,
+  }
 }
 
 export function isTimeZone(text: string): boolean {

@@ -8,6 +8,9 @@ import { Organizations } from "../directory.ts"
 import { Creation, slugOfAnother } from "../tenants/creation.ts"
 import { OrganizationResource, shown, TimeZone } from "./organization.ts"
 
+/** Archived organizations are hidden from lists. */
+export const IncludeArchived = z.boolean().default(false).describe("Whether archived organizations are listed too.")
+
 const path = "/v1/organizations"
 const OwnOrganization = OrganizationResource.extend({ role: z.enum(roles).describe("The caller's role there.") })
 
@@ -47,10 +50,10 @@ export const listOrganizations = defineOperation({
   name: "organizations.list",
   summary: "List the caller's organizations by slug: all of a person who signed in, its own one of a key.",
   http: { method: "GET", path },
-  access: { scope: "organizations:read", role: "guest" },
+  access: { scope: "organizations:read", role: "guest", whilePaused: true },
   hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "name", "role", "time_zone"],
-  input: z.strictObject(pageInput),
+  input: z.strictObject({ ...pageInput, include_archived: IncludeArchived }),
   output: z.object({ organizations: z.array(OwnOrganization), next_cursor: z.string() }),
   errors: ["invalid_argument"],
   inject: { store: Store, pager: Pager, organizations: Organizations },
@@ -60,8 +63,8 @@ export const listOrganizations = defineOperation({
     const { items, next_cursor } = await pager.page({
       collection: store.open(OrganizationsCollection),
       organization: caller.organization.id,
-      cursorScope: `organizations.list ${person?.id ?? ""}`,
-      filter: { id: { $in: ids } },
+      cursorScope: `organizations.list ${person?.id ?? ""} ${input.include_archived}`,
+      filter: { id: { $in: ids }, ...(input.include_archived ? {} : { archived: null }) },
       sort: { slug: 1 },
       request: input,
     })

@@ -1,11 +1,15 @@
-// Declares how organizations begin.
+// Declares how organizations begin, stop and go on.
 import { z } from "zod"
-import { Clock, type Registrar, Store } from "#core"
+import { CacheInvalidation, Clock, type Registrar, Store } from "#core"
+import { Pauses } from "#core/engine"
 import { OrganizationSlugsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { createOrganization, listOrganizations } from "../operations/organizations.ts"
+import { archiveOrganization, restoreOrganization } from "./archive.ts"
 import { CreationCountsCollection } from "./collections.ts"
 import { Creation, type CreationRules, createCreation, selfServices } from "./creation.ts"
+import { createPausing, Pausing } from "./pausing.ts"
+import { resumeOrganization, suspendOrganization } from "./suspension.ts"
 
 /** Settings of this part. */
 export const tenantSettings = {
@@ -19,6 +23,12 @@ export const tenantSettings = {
 export function registerTenants(reg: Registrar, settings: CreationRules): void {
   reg.collections(OrganizationSlugsCollection, CreationCountsCollection)
   reg.operations(createOrganization, listOrganizations)
+  reg.operations(archiveOrganization, restoreOrganization, suspendOrganization, resumeOrganization)
+  reg.provide(Pausing, {
+    inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, pauses: Pauses, organizations: Organizations },
+    create: createPausing,
+    start: (pausing) => pausing.start(),
+  })
   reg.provide(Creation, {
     inject: { store: Store, clock: Clock, organizations: Organizations },
     create: (deps) => createCreation(deps, settings),

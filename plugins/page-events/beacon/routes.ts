@@ -13,6 +13,7 @@ export const serveBeacon = defineRoute({
   summary: "The script that published pages load to send page events.",
   method: "GET",
   path: "/v1/beacon.js",
+  whilePaused: "Acts for no organization.",
   origins: "any",
   document: {
     description:
@@ -27,6 +28,7 @@ export const serveVitals = defineRoute({
   summary: "The script that the beacon loads later, to measure web vitals.",
   method: "GET",
   path: "/v1/beacon-vitals.js",
+  whilePaused: "Acts for no organization.",
   origins: "any",
   document: {
     description: "Measures LCP, INP and CLS of real visitors for the beacon, which imports it after the page has loaded.",

@@ -15,6 +15,7 @@ export const servePage = defineRoute({
   summary: "A published page, in the visitor's variant.",
   method: "GET",
   path: "/p/{org}/{page}",
+  whilePaused: "Asks Pauses once the slug names the organization.",
   inject: { serving: Serving },
   document: {
     description:
@@ -24,6 +25,7 @@ export const servePage = defineRoute({
     answers: {
       "200": { description: "The page.", type: "text/html" },
       "308": { description: "Pages are served from another origin (`plugins.settings.pages.origin`)." },
+      "403": { description: "The organization is archived or suspended." },
       "404": { description: "The page does not exist, or is not published.", type: "text/html" },
     },
   },
@@ -35,6 +37,7 @@ export const sendForm = defineRoute({
   summary: "A form of a published page.",
   method: "POST",
   path: "/p/{org}/{page}",
+  whilePaused: "Asks Pauses once the slug names the organization.",
   // The pipeline has limits of its own for fields and files.
   maxBodyBytes: 16_777_216,
   document: {
@@ -53,6 +56,7 @@ export const sendForm = defineRoute({
       "200": { description: "The pipeline's response, for requests that do not accept HTML.", type: "application/json" },
       "303": { description: "Accepted; `Location` is the page at `#thank-you`." },
       "400": { description: "The pipeline rejected it; HTML for browsers that navigate.", type: "text/html" },
+      "403": { description: "The organization is archived or suspended." },
       "404": { description: "The page does not exist, or no active pipeline takes its forms; nothing is stored.", type: "text/html" },
       "429": { description: "Too many events in flight; `Retry-After` says when to retry." },
     },

@@ -1,7 +1,7 @@
 // GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and beacon. A missing
 // page and one that is not public are the same 404.
 import { AppError, type RouteRequest, type RouteResponse } from "#core"
-import { type Authenticator, type PageEnvelope, taggedAsTest } from "#core/engine"
+import { type Authenticator, type PageEnvelope, type Pauses, taggedAsTest } from "#core/engine"
 import type { Organizations } from "../../organizations/index.ts"
 import type { StoredPage, Variant } from "../collections.ts"
 import { KeptBySize } from "../kept-by-size.ts"
@@ -19,6 +19,7 @@ export interface ServingDeps {
   readonly settings: PageSettings
   readonly pages: Pages
   readonly organizations: Organizations
+  readonly pauses: Pauses
   readonly visitors: Visitors
   readonly parts: PageParts
   readonly authenticator: Authenticator
@@ -113,6 +114,7 @@ export class PageServing {
   async published({ params }: Pick<RouteRequest, "params">): Promise<PublicPage | undefined> {
     const organization = await this.#deps.organizations.bySlug(params["org"] ?? "")
     if (!organization) return undefined
+    this.#deps.pauses.refuse(organization.id)
     const page = await this.#deps.pages.servable(organization.id, params["page"] ?? "")
     return page && { organization, page }
   }

@@ -11,7 +11,7 @@ import {
   token,
   type UnitOfWork,
 } from "#core"
-import { AuditLog, rateLimitWindowSeconds as windowSeconds } from "#core/engine"
+import { AuditLog, type Pauses, rateLimitWindowSeconds as windowSeconds } from "#core/engine"
 import type { User, Users } from "../../../identity/index.ts"
 import { MembershipsCollection, type Organization } from "../../collections.ts"
 import { membershipId, type Organizations, organizationsTopic } from "../../directory.ts"
@@ -28,6 +28,7 @@ export interface JoiningDeps {
   readonly users: Users
   readonly organizations: Organizations
   readonly members: Members
+  readonly pauses: Pauses
   readonly auditDays: number
 }
 
@@ -66,7 +67,10 @@ export class Joining {
   /** Finds the invitation of a code. Wrong codes count against `guesser`. Throws `not_found`, and `resource_exhausted` after too many. */
   async open(code: string, guesser: string): Promise<Opened> {
     const found = await this.#find(code)
-    if (found) return found
+    if (found) {
+      this.#deps.pauses.refuse(found.organization.id)
+      return found
+    }
     const { allowed } = await this.#deps.limiter.consume([{ id: `member invitation:${guesser}`, limit: maxWrong }])
     if (!allowed) throw tooManyWrong()
     const message = "This invitation does not exist: it was used, replaced or revoked, or has expired. Ask for a new one."

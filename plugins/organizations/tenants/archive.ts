@@ -1,0 +1,72 @@
+// Archives and restores an organization.
+import { z } from "zod"
+import { AppError, type Caller, defineOperation, resultOf, SlugOrId } from "#core"
+import type { Organization } from "../collections.ts"
+import { Organizations } from "../directory.ts"
+import { OrganizationResource, shown } from "../operations/organization.ts"
+import { Pausing, suspendedError } from "./pausing.ts"
+
+const access = { scope: "organization:write", role: "owner", freshSignIn: true, whilePaused: true } as const
+const mcp = { absent: "A person decides whether an organization stops its work." }
+const input = z.strictObject({
+  organization: SlugOrId.optional().describe("Slug or UUID of an organization that the caller's user owns; this one if absent."),
+})
+const inject = { organizations: Organizations, pausing: Pausing }
+const own = { given: { made: "organizations.create" }, input: { organization: resultOf("made.id") } }
+
+export const archiveOrganization = defineOperation({
+  name: "organization.archive",
+  summary: "Archive an organization: it becomes read-only, and its jobs wait until it is restored.",
+  description:
+    "Events, forms and uploads get 403 `organization_archived`, and live connections end. Opt-out links still work. Documents stay as they are.",
+  http: { method: "POST", path: "/v1/organization/archive" },
+  access,
+  mcp,
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input,
+  output: OrganizationResource,
+  errors: ["not_found", "permission_denied", "failed_precondition"],
+  examples: [own],
+  inject,
+  async handle({ input, caller, deps: { organizations, pausing }, work }) {
+    const organization = await owned(organizations, caller, input.organization)
+    return shown(await pausing.archive(work, organization, caller.user?.id ?? null))
+  },
+})
+
+export const restoreOrganization = defineOperation({
+  name: "organization.restore",
+  summary: "Restore an archived organization: its jobs, schedules and heartbeats go on.",
+  http: { method: "POST", path: "/v1/organization/restore" },
+  access,
+  mcp,
+  hints: { readOnly: false, destructive: false, idempotent: true },
+  input,
+  output: OrganizationResource,
+  errors: ["not_found", "permission_denied"],
+  examples: [
+    {
+      given: {
+        made: "organizations.create",
+        archived: { operation: "organization.archive", input: { organization: resultOf("made.id") } },
+      },
+      input: { organization: resultOf("archived.id") },
+    },
+  ],
+  inject,
+  async handle({ input, caller, deps: { organizations, pausing }, work }) {
+    return shown(pausing.restore(work, await owned(organizations, caller, input.organization)))
+  },
+})
+
+/** This organization, or another one that the caller's user owns. */
+async function owned(organizations: Organizations, caller: Caller, reference = caller.organization.id): Promise<Organization> {
+  const found = await organizations.find(reference)
+  const membership = found && caller.user ? await organizations.membership(found.id, caller.user.id) : undefined
+  if (!found || !(found.id === caller.organization.id || membership?.role === "owner")) {
+    const message = `organization: "${reference}" does not exist, or you are not an owner of it.`
+    throw new AppError("not_found", message, { reason: "organization_not_accessible" })
+  }
+  if (found.suspended) throw suspendedError(found.slug, found.suspended)
+  return found
+}

@@ -1,0 +1,61 @@
+// Suspends and resumes organizations: the operator and staff stop what an organization does.
+import { z } from "zod"
+import { AppError, defineOperation, resultOf, SlugOrId } from "#core"
+import type { Organization } from "../collections.ts"
+import { Organizations } from "../directory.ts"
+import { OrganizationResource, shown } from "../operations/organization.ts"
+import { Pausing } from "./pausing.ts"
+
+const access = { scope: "organizations:write", role: "admin", staff: true } as const
+const mcp = { absent: "The operator decides whether an organization is suspended." }
+const which = { organization: SlugOrId.describe("Slug or UUID of any organization of the service.") }
+const inject = { organizations: Organizations, pausing: Pausing }
+const suspended = {
+  made: "organizations.create",
+  suspended: { operation: "organizations.suspend", input: { organization: resultOf("made.id") } },
+}
+
+export const suspendOrganization = defineOperation({
+  name: "organizations.suspend",
+  summary: "Suspend an organization: it accepts no event and no call, and its jobs wait. For staff.",
+  description:
+    "Events and calls get 403 `organization_suspended` with the note. Its admins still read, for example to export their data. Stored data stays. A repeated call changes the note.",
+  http: { method: "POST", path: "/v1/organizations/{organization}/suspend" },
+  access,
+  mcp,
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({
+    ...which,
+    note: z.string().trim().max(500).default("").describe("The reason that its members and senders read."),
+  }),
+  output: OrganizationResource,
+  errors: ["not_found", "permission_denied", "failed_precondition"],
+  examples: [{ given: { made: "organizations.create" }, input: { organization: resultOf("made.id"), note: "Unpaid since October." } }],
+  inject,
+  async handle({ input: { organization, note }, deps: { organizations, pausing }, work }) {
+    return shown(await pausing.suspend(work, await anyOrganization(organizations, organization), note))
+  },
+})
+
+export const resumeOrganization = defineOperation({
+  name: "organizations.resume",
+  summary: "End the suspension of an organization: its jobs, schedules and heartbeats go on. For staff.",
+  http: { method: "POST", path: "/v1/organizations/{organization}/resume" },
+  access: { ...access, whilePaused: true },
+  mcp,
+  hints: { readOnly: false, destructive: false, idempotent: true },
+  input: z.strictObject(which),
+  output: OrganizationResource,
+  errors: ["not_found", "permission_denied"],
+  examples: [{ given: suspended, input: { organization: resultOf("suspended.id") } }],
+  inject,
+  async handle({ input: { organization }, deps: { organizations, pausing }, work }) {
+    return shown(pausing.resume(work, await anyOrganization(organizations, organization)))
+  },
+})
+
+async function anyOrganization(organizations: Organizations, reference: string): Promise<Organization> {
+  const found = await organizations.find(reference)
+  if (found) return found
+  throw new AppError("not_found", `organization: "${reference}" does not exist.`, { reason: "organization_not_accessible" })
+}
