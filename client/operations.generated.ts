@@ -223,11 +223,13 @@ export type Operations = {
   "opt_outs.list": typeof import("../plugins/conversations/operations/opt-outs.ts").listOptOuts
   "opt_outs.record": typeof import("../plugins/conversations/operations/opt-outs.ts").recordOptOut
   "organization.archive": typeof import("../plugins/organizations/tenants/archive.ts").archiveOrganization
-  "organization.get": typeof import("../plugins/organizations/operations/organization.ts").getOrganization
+  "organization.get": typeof import("../plugins/organizations/tenants/organization.ts").getOrganization
   "organization.restore": typeof import("../plugins/organizations/tenants/archive.ts").restoreOrganization
-  "organization.update": typeof import("../plugins/organizations/operations/organization.ts").updateOrganization
-  "organizations.create": typeof import("../plugins/organizations/operations/organizations.ts").createOrganization
-  "organizations.list": typeof import("../plugins/organizations/operations/organizations.ts").listOrganizations
+  "organization.update": typeof import("../plugins/organizations/tenants/organization.ts").updateOrganization
+  "organizations.create": typeof import("../plugins/organizations/tenants/organizations.ts").createOrganization
+  "organizations.list": typeof import("../plugins/organizations/tenants/organizations.ts").listOrganizations
+  "organizations.resume": typeof import("../plugins/organizations/tenants/suspension.ts").resumeOrganization
+  "organizations.suspend": typeof import("../plugins/organizations/tenants/suspension.ts").suspendOrganization
   "ownership.accept": typeof import("../plugins/organizations/members/operations/ownership.ts").acceptOwnership
   "ownership.list_offers": typeof import("../plugins/organizations/members/operations/ownership.ts").listOffers
   "ownership.offer": typeof import("../plugins/organizations/members/operations/ownership.ts").offerOwnership
@@ -533,6 +535,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "organization.update": { method: "PATCH", path: "/v1/organization", repeatable: true },
   "organizations.create": { method: "POST", path: "/v1/organizations", keyed: true },
   "organizations.list": { method: "GET", path: "/v1/organizations", repeatable: true, list: "organizations" },
+  "organizations.resume": { method: "POST", path: "/v1/organizations/{organization}/resume", repeatable: true, keyed: true },
+  "organizations.suspend": { method: "POST", path: "/v1/organizations/{organization}/suspend", repeatable: true, keyed: true },
   "ownership.accept": { method: "POST", path: "/v1/ownership-accept", keyed: true },
   "ownership.list_offers": { method: "GET", path: "/v1/ownership-offers", repeatable: true, list: "offers" },
   "ownership.offer": { method: "POST", path: "/v1/ownership-offers", repeatable: true, keyed: true },

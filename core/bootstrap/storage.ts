@@ -45,7 +45,8 @@ const mongoWaitMs = 10_000
 export const Driver = token<Chosen>("StorageDriver")
 /** The store as it is before anything is read from it, for what comes before the services. */
 export const Opened = token<StartedStore>("StartedStore")
-const CheckedMasterKey = token<unknown>("CheckedMasterKey")
+/** Holds once the master key was proven to be that of the store. */
+export const CheckedMasterKey = token<unknown>("CheckedMasterKey")
 const OwnLeases = token<Leases & { start(): Promise<void> }>("OwnLeases")
 
 /** How long storage is waited for, in milliseconds. */

@@ -14,7 +14,8 @@ export async function ownService(dataDir: string): Promise<OwnService | undefine
   return { url: base_url, key: admin_key, runs: await answers(base_url) }
 }
 
-async function answers(url: string): Promise<boolean> {
+/** Returns true if a service answers there, or is busy. */
+export async function answers(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(answerMs) })
     await response.body?.cancel()

@@ -4,6 +4,8 @@ import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Command, CommanderError } from "commander"
 import { type Declarations, frameworkRoot, type LoadedPlugin, loadDeclarations, loadPlugins } from "../bootstrap/plugins.ts"
+import type { Fields } from "../client/route.ts"
+import type { AnyOperation } from "../contract/operation.ts"
 import { CommandProblem, type CommandContext as PluginCommandContext } from "../kernel/command.ts"
 import { BootError, type LoadedConfig, loadConfig } from "../kernel/config.ts"
 import { leaves, originOf, type Tree } from "../kernel/config-tree.ts"
@@ -17,6 +19,7 @@ import { addClientCommands } from "./client-commands.ts"
 import { addGenerate, projectFiles, writeGenerated } from "./generate.ts"
 import { generatedFiles } from "./generated-files.ts"
 import { addOperationCommands, type CommandContext as CallContext } from "./operations/commands.ts"
+import { callAsOperator } from "./operator.ts"
 import { ownManifest } from "./own-manifest.ts"
 import { ownService } from "./own-service.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
@@ -97,7 +100,9 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   addRotateMasterKey(program, whole, terminal)
   program.showSuggestionAfterError()
   const context = { config, root: process.cwd(), terminal, end }
-  const calls = { terminal, exit: end, own }
+  const asOperator = async (operation: AnyOperation, input: Fields) =>
+    await callAsOperator({ config: whole(), root: process.cwd(), terminal }, operation, input)
+  const calls = { terminal, exit: end, own, asOperator }
   addClientCommands(program, calls, () => addDeclaredCommands(program, context, calls))
   if (!isKnown(program, args)) await addShippedCommands(program, context)
   if (!isKnown(program, args)) await addDeclaredCommands(program, context, calls, args)

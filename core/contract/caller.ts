@@ -55,6 +55,8 @@ export interface Caller {
   readonly user: { readonly id: string; readonly email: string; readonly staff: boolean } | undefined
   /** Of a session that a person began; undefined for keys, and for a session opened with a key. */
   readonly signIn?: SignIn
+  /** Of the operator, who holds the master key: the one operation of the credential. */
+  readonly operator?: string
   readonly surface: Surface
   /** The call is marked as test traffic (`X-Service-Test`). */
   readonly isTest?: boolean

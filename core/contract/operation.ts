@@ -18,6 +18,8 @@ export interface Access {
   readonly staff?: boolean
   /** Persons and services only. `mcp.absent` says why. */
   readonly closedToAgents?: boolean
+  /** The operator of the service may call it too, by the command and with the master key. `fields` are for the operator alone. */
+  readonly operator?: { readonly fields?: readonly string[] }
   /** The call goes on while its organization is paused: it concerns the caller alone, or the pause itself. */
   readonly whilePaused?: true
   /** A person in a session has signed in within the last five minutes. Keys and tokens act by role alone. */

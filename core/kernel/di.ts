@@ -38,11 +38,12 @@ export interface CreatedService {
 
 export class Container {
   readonly #inner: DependencyContainer = root.createChildContainer()
-  readonly #providers = new Map<symbol, { token: Token<unknown>; by: string }>()
+  readonly #providers = new Map<symbol, { token: Token<unknown>; by: string; inject: TokenRecord }>()
   readonly #creating: string[] = []
   /** What was created, by key: services that must not be injected are asked for again and again. */
   readonly #made = new Map<symbol, unknown>()
   readonly #created: CreatedService[] = []
+  readonly #createdByKey = new Map<symbol, CreatedService>()
 
   /** Services created so far, dependencies first. */
   get created(): readonly CreatedService[] {
@@ -61,7 +62,7 @@ export class Container {
   provide<T, R extends TokenRecord>(token: Token<T>, service: Service<T, R>, by = "core"): void {
     const earlier = this.#providers.get(token.key)
     if (earlier) throw new Error(`"${token.name}" is provided by both ${earlier.by} and ${by}; remove one.`)
-    this.#providers.set(token.key, { token, by })
+    this.#providers.set(token.key, { token, by, inject: service.inject ?? {} })
     this.#inner.register(token.key, { useFactory: instanceCachingFactory(() => this.#create(token, service)) })
   }
 
@@ -85,6 +86,21 @@ export class Container {
     return out as Deps<R>
   }
 
+  /** These services and what they inject, dependencies first. */
+  neededBy(tokens: readonly Token<unknown>[]): CreatedService[] {
+    const needed = new Set<CreatedService | undefined>()
+    const seen = new Set<symbol>()
+    const add = (token: Token<unknown>) => {
+      if (seen.has(token.key)) return
+      seen.add(token.key)
+      this.get(token)
+      for (const dependency of Object.values(this.#providers.get(token.key)?.inject ?? {})) add(dependency)
+      needed.add(this.#createdByKey.get(token.key))
+    }
+    for (const token of tokens) add(token)
+    return this.#created.filter((service) => needed.has(service))
+  }
+
   /** Creates every service, in the order in which they were offered; throws with every problem it met. */
   everything(): void {
     const problems = new Set<string>()
@@ -102,11 +118,9 @@ export class Container {
     this.#creating.push(name)
     try {
       const made = service.create(this.all(service.inject))
-      this.#created.push({
-        name,
-        start: async () => service.start?.(made),
-        stop: async () => service.stop?.(made),
-      })
+      const created = { name, start: async () => service.start?.(made), stop: async () => service.stop?.(made) }
+      this.#created.push(created)
+      this.#createdByKey.set(key, created)
       this.#made.set(key, made)
       return made
     } finally {

@@ -19,7 +19,7 @@ import { inSpan } from "../kernel/tracing.ts"
 import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { audit, changesOf } from "./call/audit.ts"
-import { authorise } from "./call/authorise.ts"
+import { authorise, refuseOperatorFields } from "./call/authorise.ts"
 import { auditedOf, type Gating, heldBack, targetOf } from "./call/gated.ts"
 import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
@@ -134,6 +134,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     deps.pauses?.refuseCall(operation, caller)
     const raw = cleared(operation, given, caller)
     const input: unknown = await parseInput(operation.input, raw)
+    refuseOperatorFields(operation.access, caller, raw)
     const key = operation.http.method === "POST" && !operation.hints.readOnly ? options.idempotencyKey : undefined
     const call = { operation, caller, input, signal: options.signal ?? never }
     if (key === undefined) return await handle({ ...call, claim: undefined })

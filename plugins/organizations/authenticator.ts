@@ -1,7 +1,14 @@
 // Turns a bearer credential into a caller. Keys are cached: a call costs one hash and no read. A change on any node drops
 // the cached key, so a revocation is effective before its answer.
 import { AppError, allKeys, type CacheInvalidation, type Caller, type Clock, type Store, sameBytes } from "#core"
-import { type Authenticator, type Credentials, credentialsTopic, GenerationCache } from "#core/engine"
+import {
+  type Authenticator,
+  type Credentials,
+  credentialsTopic,
+  GenerationCache,
+  isOperatorCredential,
+  readOperatorCredential,
+} from "#core/engine"
 import { hashKey, type KeyText, type LastUse, parseKey, textKind, type UserSession, type UserSessions } from "../identity/index.ts"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
@@ -14,6 +21,8 @@ interface AuthenticatorDeps {
   readonly organizations: Organizations
   readonly use: LastUse
   readonly sessions: UserSessions
+  /** `Vault.keyFor(operatorPurpose)`. */
+  readonly operatorKey: Buffer
   /** A session opened with a key ends after this long without a call. */
   readonly idleMs: number
 }
@@ -27,6 +36,7 @@ export function createAuthenticator({
   organizations,
   use,
   sessions,
+  operatorKey,
   idleMs,
 }: AuthenticatorDeps): Authenticator {
   const known = new GenerationCache<KnownKey>(10_000)
@@ -138,9 +148,20 @@ export function createAuthenticator({
     }
   }
 
+  /** The operator acts in the service's own organization. */
+  async function operatorOf(bearer: string, { surface, requestId, log }: Credentials): Promise<Caller> {
+    const operator = readOperatorCredential(operatorKey, bearer, clock.now())
+    if (operator === undefined)
+      throw unauthenticated("unknown_credential", "This operator's credential has another master key, or is older than a minute.")
+    const organization = named(await organizations.first())
+    const credential = { id: "operator", kind: "internal", manager: false } as const
+    return { organization, role: "owner", scopes: undefined, credential, user: undefined, operator, surface, requestId, log }
+  }
+
   return {
     async authenticate(credentials: Credentials): Promise<Caller> {
       invalidation.assertLease()
+      if (isOperatorCredential(credentials.bearer)) return await operatorOf(credentials.bearer, credentials)
       const text = readBearer(credentials.bearer)
       const session = text.kind === "session" ? await sessions.prove(text) : undefined
       if (session) return await personOf(session, credentials)

@@ -1,7 +1,7 @@
 // Organizations, the people in them, and the keys by which they and their programs are known.
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, Ids, Log, Settings, Store, token, UnitsOfWork, Vault } from "#core"
-import { Authenticator, Listening, ViewerTokens } from "#core/engine"
+import { Authenticator, Listening, operatorPurpose, ViewerTokens } from "#core/engine"
 import { createLastUse, generateKey, type LastUse, UserSessions, Users } from "../identity/index.ts"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
@@ -30,13 +30,13 @@ import {
   revokeInvitation,
 } from "./operations/managed.ts"
 import { getMe, switchOrganization } from "./operations/me.ts"
-import { getOrganization, updateOrganization } from "./operations/organization.ts"
 import { setStaff } from "./operations/staff.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
 import { createPrincipals, Principals } from "./principals.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
 import { createSessions, Sessions } from "./sessions.ts"
+import { getOrganization, updateOrganization } from "./tenants/organization.ts"
 import { registerTenants, tenantSettings } from "./tenants/register.ts"
 import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 
@@ -74,7 +74,7 @@ const OrganizationSettings = z.strictObject({
   session_max_hours: z.int().min(1).max(720).default(12).describe("A session opened with a key ends after this many hours in any case."),
 })
 
-export { isTimeZone } from "./operations/organization.ts"
+export { isTimeZone } from "./tenants/organization.ts"
 
 export default definePlugin({
   id: "organizations",
@@ -139,8 +139,14 @@ export default definePlugin({
         organizations: Organizations,
         use: KeyUses,
         sessions: UserSessions,
+        vault: Vault,
       },
-      create: (deps) => createAuthenticator({ ...deps, idleMs: settings.session_idle_minutes * 60_000 }),
+      create: ({ vault, ...deps }) =>
+        createAuthenticator({
+          ...deps,
+          operatorKey: vault.keyFor(operatorPurpose),
+          idleMs: settings.session_idle_minutes * 60_000,
+        }),
     })
     reg.provide(Sessions, {
       inject: { store: Store, works: UnitsOfWork, clock: Clock, keys: ApiKeys, authenticator: Authenticator, userSessions: UserSessions },

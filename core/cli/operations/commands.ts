@@ -1,6 +1,7 @@
 // `millrace <area> <verb>`: a command for every operation, with flags from its input schema.
 import { type Command, Option } from "commander"
 import { ClientError } from "../../client/error.ts"
+import type { Fields } from "../../client/route.ts"
 import { fulfilled } from "../../contract/example.ts"
 import { type AnyOperation, Operations } from "../../contract/operation.ts"
 import { CommandProblem } from "../../kernel/command.ts"
@@ -19,6 +20,8 @@ export interface CommandContext {
   readonly exit: (code: number) => void
   /** The service of this folder. */
   readonly own?: () => Promise<OwnService | undefined>
+  /** Calls an operation as the operator of the service of this folder. */
+  readonly asOperator?: (operation: AnyOperation, input: Fields) => Promise<unknown>
 }
 
 interface OwnOptions {
@@ -28,6 +31,7 @@ interface OwnOptions {
   readonly output?: string
   readonly profile?: string
   readonly organization?: string
+  readonly operator?: boolean
 }
 
 /**
@@ -81,6 +85,7 @@ function addFlags(command: Command, area: string, operation: AnyOperation, conte
   if (route.list !== undefined) command.option("--all", "fetch every page; with --json one item per line")
   command.option("--organization <slug>", "act in this organization")
   command.option("--profile <name>", "of `millrace login`")
+  if (operation.access.operator) command.option("--operator", "act as the operator, with the master key of this folder's service")
   const examples = exampleLines(operation, `millrace ${area} ${command.name()}`)
   if (examples.length > 0) command.addHelpText("after", `\nFor example:\n${examples.map((line) => `  ${line}`).join("\n")}`)
   command.addHelpText("after", exitCodesHelp)
@@ -94,20 +99,15 @@ function addFlags(command: Command, area: string, operation: AnyOperation, conte
     await told({ context, flags, positional, json: own.json === true }, async () => {
       const values = await valuesOf(flags, command, context.terminal)
       const input = await readInput({ positional, words, values, file: own.file }, context.terminal)
+      const { json = false, all = false, output } = own
+      const shown = { name: operation.name, route, columns: operation.columns, input, terminal: context.terminal, json, all, output }
+      if (own.operator || operation.access.operator?.fields?.some((field) => input[field] !== undefined)) {
+        const call = (_name: string, given: Fields = {}) => context.asOperator?.(operation, given) ?? Promise.resolve()
+        return await runOperation({ ...shown, call, target: { url: "", key: "" } })
+      }
       const target = targetOf(context.terminal.env, { ...own, own: await context.own?.() })
       if (own.json !== true && context.terminal.stderr.isTTY) context.terminal.stderr.write(`${targetLine(target)}\n`)
-      const { json = false, all = false, output } = own
-      await runOperation({
-        name: operation.name,
-        route,
-        columns: operation.columns,
-        input,
-        target,
-        terminal: context.terminal,
-        json,
-        all,
-        output,
-      })
+      await runOperation({ ...shown, target })
     })
   })
 }

@@ -4,7 +4,7 @@ import { createWriteStream } from "node:fs"
 import { rename, rm } from "node:fs/promises"
 import type { Writable } from "node:stream"
 import type { ClientStream } from "../../client/answer.ts"
-import { createCaller } from "../../client/caller.ts"
+import { type CallByName, createCaller } from "../../client/caller.ts"
 import { pagesOf } from "../../client/paging.ts"
 import type { ClientRoute, Fields } from "../../client/route.ts"
 import { CommandProblem } from "../../kernel/command.ts"
@@ -19,6 +19,8 @@ export interface RunArgs {
   readonly columns?: readonly string[] | undefined
   readonly input: Fields
   readonly target: Target
+  /** In place of a call of the target. */
+  readonly call?: CallByName | undefined
   readonly terminal: Terminal
   readonly json: boolean
   readonly all: boolean
@@ -30,15 +32,7 @@ export interface RunArgs {
 export async function runOperation(args: RunArgs): Promise<void> {
   const { name, route, terminal } = args
   const progress = progressOn(terminal, `Waiting for ${name}`)
-  const call = createCaller(
-    { [name]: route },
-    {
-      baseUrl: args.target.url,
-      key: args.target.key,
-      organization: args.target.organization,
-      onRetry: ({ error, delayMs }) => progress.say(`${error.code}: trying again in ${Math.ceil(delayMs / 1_000)} s`),
-    },
-  )
+  const call = args.call ?? callOf(args, progress)
   const signal = terminal.interrupted?.()
   const ask = (input: Fields) => call(name, input, { signal })
   try {
@@ -48,6 +42,18 @@ export async function runOperation(args: RunArgs): Promise<void> {
   } finally {
     progress.end()
   }
+}
+
+function callOf({ name, route, target }: RunArgs, progress: Progress): CallByName {
+  return createCaller(
+    { [name]: route },
+    {
+      baseUrl: target.url,
+      key: target.key,
+      organization: target.organization,
+      onRetry: ({ error, delayMs }) => progress.say(`${error.code}: trying again in ${Math.ceil(delayMs / 1_000)} s`),
+    },
+  )
 }
 
 async function writeAnswer(answer: unknown, args: RunArgs, progress: Progress): Promise<void> {

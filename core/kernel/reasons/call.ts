@@ -221,6 +221,11 @@ export const callReasons = defineReasons({
     remedy: "Rotate the secret, or revoke the key and create another.",
     details: { omitted: z.array(z.string()).describe("The fields that were left out.") },
   },
+  operator_only: {
+    code: "permission_denied",
+    summary: "The field or operation is for the operator of the service, or the operator's credential is for another operation.",
+    remedy: "Leave the field out, or ask the operator.",
+  },
   sign_in_again: {
     code: "permission_denied",
     summary: "The operation needs a person who signed in within the last five minutes.",

@@ -7,12 +7,12 @@ import { AppError } from "../../kernel/errors.ts"
 
 /** Returns true if the caller may call an operation with this access. */
 export function isAuthorised(access: Access, caller: Caller): boolean {
-  return lackOf(access, caller) === undefined
+  return lackOf(access, caller, caller.operator) === undefined
 }
 
 /** Throws `permission_denied`. */
 export function authorise(access: Access, caller: Caller, what: string): void {
-  const lack = lackOf(access, caller)
+  const lack = lackOf(access, caller, what)
   if (lack === "scope") {
     throw new AppError("permission_denied", `This token does not have the scope "${access.scope}", which ${what} needs.`, {
       reason: "missing_scope",
@@ -31,6 +31,11 @@ export function authorise(access: Access, caller: Caller, what: string): void {
     const message = `${what} is closed to agents: tokens of the kind "agent", MCP clients and heartbeats. Ask a person to call it.`
     throw new AppError("permission_denied", message, { reason: "closed_to_agents" })
   }
+  if (lack === "operator") {
+    throw new AppError("permission_denied", `The operator's credential is for ${caller.operator ?? ""} alone, not for ${what}.`, {
+      reason: "operator_only",
+    })
+  }
   if (lack === "staff") throw new AppError("permission_denied", `${what} is for staff only.`, { reason: "staff_only" })
   if (access.freshSignIn) requireFreshSignIn(caller, what)
 }
@@ -43,8 +48,20 @@ export function requireFreshSignIn({ signIn }: Pick<Caller, "signIn">, what: str
   })
 }
 
-function lackOf(access: Access, caller: Caller): "scope" | "role" | "agent" | "staff" | undefined {
-  const { scopes, role, user } = caller
+/** Throws `permission_denied` if another caller gives a field of the operator. */
+export function refuseOperatorFields({ operator }: Access, caller: Caller, input: unknown): void {
+  if (caller.operator !== undefined || typeof input !== "object" || input === null) return
+  const field = operator?.fields?.find((name) => (input as Record<string, unknown>)[name] !== undefined)
+  if (field === undefined) return
+  const message = `${field}: only the operator of the service gives this field, by the command beside the service.`
+  throw new AppError("permission_denied", message, { reason: "operator_only" })
+}
+
+type Lack = "scope" | "role" | "agent" | "staff" | "operator"
+
+function lackOf(access: Access, caller: Caller, what: string | undefined): Lack | undefined {
+  const { scopes, role, user, operator } = caller
+  if (operator !== undefined) return access.operator && operator === what ? undefined : "operator"
   if (scopes && !scopes.has(access.scope)) return "scope"
   if (!roleAtLeast(role, access.role)) return "role"
   if (access.closedToAgents && callerKind(caller) === "agent") return "agent"

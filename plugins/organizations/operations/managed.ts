@@ -18,7 +18,7 @@ import {
 import { type Invitation, InvitationsCollection, type Organization, OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { ManagementToken } from "../management.ts"
-import { IncludeArchived } from "./organizations.ts"
+import { IncludeArchived } from "../tenants/organizations.ts"
 
 const path = "/v1/managed-organizations"
 const invitations = "/v1/managed-organization-invitations"

@@ -16,7 +16,7 @@ export const getMe = defineOperation({
   summary: "Read the caller's identity, organization and permissions.",
   description: "Every valid key may call it: every token has the scope me:read.",
   http: { method: "GET", path: "/v1/me" },
-  access: { scope: "me:read", role: "guest" },
+  access: { scope: "me:read", role: "guest", whilePaused: true },
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject({}),
   output: z.object({
@@ -49,7 +49,7 @@ export const switchOrganization = defineOperation({
   summary: "Choose the organization in which the session acts from now on.",
   description: "A call with X-Organization-ID acts in another organization once. Open sockets of the session connect again.",
   http: { method: "POST", path: "/v1/me/organization" },
-  access: { scope: "me:write", role: "guest" },
+  access: { scope: "me:write", role: "guest", whilePaused: true },
   hints: { readOnly: false, destructive: false, idempotent: true },
   mcp: { absent: "A key acts in its own organization." },
   input: z.strictObject({ organization: SlugOrId.describe("Slug or UUID of an organization of the person.") }),

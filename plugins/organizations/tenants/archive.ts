@@ -3,10 +3,10 @@ import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, SlugOrId } from "#core"
 import type { Organization } from "../collections.ts"
 import { Organizations } from "../directory.ts"
-import { OrganizationResource, shown } from "../operations/organization.ts"
+import { OrganizationResource, shown } from "../tenants/organization.ts"
 import { Pausing, suspendedError } from "./pausing.ts"
 
-const access = { scope: "organization:write", role: "owner", freshSignIn: true, whilePaused: true } as const
+const access = { scope: "organization:write", role: "owner", closedToAgents: true, freshSignIn: true, whilePaused: true } as const
 const mcp = { absent: "A person decides whether an organization stops its work." }
 const input = z.strictObject({
   organization: SlugOrId.optional().describe("Slug or UUID of an organization that the caller's user owns; this one if absent."),

@@ -1,6 +1,7 @@
 // Creates organizations: who may, how many a day, and the slug.
 import { randomInt } from "node:crypto"
 import { AppError, type Caller, type Clock, derivedUuid, type Store, slugOf, slugTaken, timestamp, token, type UnitOfWork } from "#core"
+import type { Users } from "../../identity/index.ts"
 import type { Organization } from "../collections.ts"
 import type { Organizations } from "../directory.ts"
 import { CreationCountsCollection } from "./collections.ts"
@@ -15,15 +16,24 @@ export interface CreationRules {
 }
 
 export interface Creation {
-  /** The user who becomes owner. Throws `permission_denied` if the caller may create no organization. */
-  founder(caller: Caller): string
-  /** Stages an organization and its owner. Throws `resource_exhausted` at the day's limit. */
-  create(work: UnitOfWork, founder: string, given: { name: string; slug?: string; timeZone?: string }): Promise<Organization>
+  /** The user who becomes owner: of the operator the one with the address, who is added if missing. Throws `permission_denied` if the caller may create no organization. */
+  founder(work: UnitOfWork, caller: Caller, owner: string | undefined): Promise<string>
+  /** Stages an organization and its owner. Throws `resource_exhausted` at the day's limit of a user. */
+  create(work: UnitOfWork, founder: string, given: GivenOrganization): Promise<Organization>
 }
 
 export const Creation = token<Creation>("Creation")
 
+export interface GivenOrganization {
+  readonly name: string
+  readonly slug?: string
+  readonly timeZone?: string
+  /** The operator creates as many as needed. */
+  readonly isUnlimited: boolean
+}
+
 interface CreationDeps {
+  readonly users: Users
   readonly store: Store
   readonly clock: Clock
   readonly organizations: Organizations
@@ -33,7 +43,7 @@ const dayMs = 86_400_000
 const suffixLetters = "abcdefghijkmnpqrstuvwxyz23456789"
 const suffixLength = 6
 
-export function createCreation({ store, clock, organizations }: CreationDeps, rules: CreationRules): Creation {
+export function createCreation({ store, clock, organizations, users }: CreationDeps, rules: CreationRules): Creation {
   /** Counts one more in the same commit, so concurrent calls cannot exceed the limit. */
   async function count(work: UnitOfWork, user: string): Promise<void> {
     const day = Math.floor(clock.now() / dayMs)
@@ -57,7 +67,11 @@ export function createCreation({ store, clock, organizations }: CreationDeps, ru
   }
 
   return {
-    founder({ user, role }) {
+    async founder(work, { user, role, operator }, owner) {
+      if (operator !== undefined) {
+        if (owner === undefined) throw noOwner()
+        return (await users.byEmail(owner))?.id ?? users.add(work, { email: owner }).id
+      }
       if (rules.self_service === "nobody") {
         throw new AppError(
           "permission_denied",
@@ -74,9 +88,9 @@ export function createCreation({ store, clock, organizations }: CreationDeps, ru
         "This key belongs to no user, and an organization needs an owner. Use a session or key of a person, or have the operator run `millrace organizations create --owner EMAIL`."
       throw new AppError("permission_denied", message, { reason: "user_required" })
     },
-    async create(work, founder, { name, slug, timeZone }) {
+    async create(work, founder, { name, slug, timeZone, isUnlimited }) {
       if (slug !== undefined && (await isTaken(slug))) throw slugOfAnother(slug)
-      await count(work, founder)
+      if (!isUnlimited) await count(work, founder)
       const organization = organizations.create(work, {
         name,
         slug: slug ?? (await freeSlug(name)),
@@ -93,6 +107,13 @@ export function createCreation({ store, clock, organizations }: CreationDeps, ru
 export function slugOfAnother(slug?: string): AppError {
   const which = slug === undefined ? "the slug" : `"${slug}"`
   return slugTaken(`slug: ${which} belongs or belonged to another organization; choose another.`)
+}
+
+function noOwner(): AppError {
+  return new AppError("invalid_argument", "owner: the operator gives the address of the owner, as in --owner ada@example.com.", {
+    reason: "invalid_fields",
+    fields: [{ path: "owner", message: "required from the operator" }],
+  })
 }
 
 function tooMany(limit: number, waitMs: number): AppError {

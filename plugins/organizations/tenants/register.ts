@@ -2,12 +2,13 @@
 import { z } from "zod"
 import { CacheInvalidation, Clock, type Registrar, Store } from "#core"
 import { Pauses } from "#core/engine"
+import { Users } from "../../identity/index.ts"
 import { OrganizationSlugsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
-import { createOrganization, listOrganizations } from "../operations/organizations.ts"
 import { archiveOrganization, restoreOrganization } from "./archive.ts"
 import { CreationCountsCollection } from "./collections.ts"
 import { Creation, type CreationRules, createCreation, selfServices } from "./creation.ts"
+import { createOrganization, listOrganizations } from "./organizations.ts"
 import { createPausing, Pausing } from "./pausing.ts"
 import { resumeOrganization, suspendOrganization } from "./suspension.ts"
 
@@ -30,7 +31,7 @@ export function registerTenants(reg: Registrar, settings: CreationRules): void {
     start: (pausing) => pausing.start(),
   })
   reg.provide(Creation, {
-    inject: { store: Store, clock: Clock, organizations: Organizations },
+    inject: { store: Store, clock: Clock, organizations: Organizations, users: Users },
     create: (deps) => createCreation(deps, settings),
   })
 }

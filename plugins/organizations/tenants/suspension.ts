@@ -3,10 +3,10 @@ import { z } from "zod"
 import { AppError, defineOperation, resultOf, SlugOrId } from "#core"
 import type { Organization } from "../collections.ts"
 import { Organizations } from "../directory.ts"
-import { OrganizationResource, shown } from "../operations/organization.ts"
+import { OrganizationResource, shown } from "../tenants/organization.ts"
 import { Pausing } from "./pausing.ts"
 
-const access = { scope: "organizations:write", role: "admin", staff: true } as const
+const access = { scope: "organizations:write", role: "admin", closedToAgents: true, staff: true, operator: {} } as const
 const mcp = { absent: "The operator decides whether an organization is suspended." }
 const which = { organization: SlugOrId.describe("Slug or UUID of any organization of the service.") }
 const inject = { organizations: Organizations, pausing: Pausing }

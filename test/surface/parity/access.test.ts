@@ -16,6 +16,8 @@ import { type Caller, type Input, type Outcome, offered, type SurfaceName, surfa
 import { sayable } from "./wording.ts"
 
 const unknownId = "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"
+/** Staff act on every organization; a new organization has a name of its own. */
+const ofAnyOrganization = new Set(["organizations.create", "organizations.suspend", "organizations.resume"])
 const exitCodes: Record<string, number> = { unauthenticated: 3, permission_denied: 3, not_found: 4 }
 
 describe("every operation", () => {
@@ -144,6 +146,7 @@ describe("every operation", () => {
       return answers
     }
     await eachOfSample(async (operation) => {
+      if (ofAnyOrganization.has(operation.name)) return undefined
       for (const { given, input } of operation.examples ?? []) {
         if (JSON.stringify(input) === JSON.stringify(fulfilled(input, () => null))) continue
         checked++

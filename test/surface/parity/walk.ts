@@ -89,7 +89,9 @@ async function asked(
   input: Input,
 ): Promise<Outcome | { problem: string }> {
   await settled(fixture, alike)
-  const clears = new Set(operation.mcp && "clears" in operation.mcp ? operation.mcp.clears : [])
+  const cleared = operation.mcp && "clears" in operation.mcp ? operation.mcp.clears : []
+  // With a field of the operator, the command acts as the operator.
+  const clears = new Set([...(cleared ?? []), ...(operation.access.operator?.fields ?? [])])
   const common = Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
   const there = alike.filter(({ surface }) => offered(operation, surface))
   const outcomes = await Promise.all(

@@ -4,7 +4,7 @@ import { AppError, defineOperation, Name, Slug, Timestamp, Uuid } from "#core"
 import { requireFreshSignIn } from "#core/engine"
 import type { Organization } from "../collections.ts"
 import { type OrganizationChange, Organizations } from "../directory.ts"
-import { slugOfAnother } from "../tenants/creation.ts"
+import { slugOfAnother } from "./creation.ts"
 
 export const TimeZone = z
   .string()

@@ -5,7 +5,7 @@ import { requireFreshSignIn, roles } from "#core/engine"
 import { ApiKeys } from "../api-keys.ts"
 import { OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
-import { Creation, slugOfAnother } from "../tenants/creation.ts"
+import { Creation, slugOfAnother } from "./creation.ts"
 import { OrganizationResource, shown, TimeZone } from "./organization.ts"
 
 /** Archived organizations are hidden from lists. */
@@ -20,28 +20,39 @@ export const createOrganization = defineOperation({
   description:
     "plugins.settings.organizations.self_service permits owners by default. A key acts in its own organization, so `first_key` creates a key of the new organization.",
   http: { method: "POST", path },
-  access: { scope: "organizations:write", role: "guest", closedToAgents: true },
+  access: { scope: "organizations:write", role: "guest", closedToAgents: true, operator: { fields: ["owner"] } },
   hints: { readOnly: false, destructive: false, idempotent: false },
   mcp: { absent: "A person decides whether an organization is created." },
   input: z.strictObject({
     name: Name,
     slug: Slug.optional().describe("Derived from the name if absent."),
     time_zone: TimeZone.default("UTC"),
+    owner: z
+      .email()
+      .max(254)
+      .toLowerCase()
+      .optional()
+      .describe("Address of the owner; for the operator alone. A new address becomes a user."),
     first_key: z.boolean().default(false).describe("Whether to create an owner's API key of the new organization too; it is shown once."),
   }),
-  output: OwnOrganization.extend({ secret: z.string().nullable().describe("The first key, shown once; null unless asked for.") }),
+  output: OwnOrganization.extend({ secret: z.string().optional().describe("The first key, shown once; absent unless asked for.") }),
   secretOutput: ["secret"],
   errors: ["invalid_argument", "permission_denied", "already_exists", "resource_exhausted", "aborted"],
   examples: [{ given: { own: "organization.get" }, input: { name: resultOf("own.name"), time_zone: "Europe/Berlin" } }],
   inject: { creation: Creation, keys: ApiKeys },
   async handle({ input, caller, deps, work }) {
-    const founder = deps.creation.founder(caller)
+    const founder = await deps.creation.founder(work, caller, input.owner)
     if (input.first_key) refuseFirstKey(caller)
     const { name, slug, time_zone: timeZone } = input
-    const organization = await deps.creation.create(work, founder, { name, timeZone, ...(slug === undefined ? {} : { slug }) })
+    const organization = await deps.creation.create(work, founder, {
+      name,
+      timeZone,
+      isUnlimited: caller.operator !== undefined,
+      ...(slug === undefined ? {} : { slug }),
+    })
     const first = { name: "First key", kind: "api_key", role: "owner", scopes: null, user: founder } as const
-    const secret = input.first_key ? deps.keys.mint(work, organization.id, first).text : null
-    return { ...shown(organization), role: "owner" as const, secret }
+    const created = { ...shown(organization), role: "owner" as const }
+    return input.first_key ? { ...created, secret: deps.keys.mint(work, organization.id, first).text } : created
   },
   onConflict: async ({ error }) => (error.code === "already_exists" ? slugOfAnother() : error),
 })
