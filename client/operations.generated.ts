@@ -207,6 +207,7 @@ export type Operations = {
   "me.delete": typeof import("../plugins/identity/account/operations.ts").deleteAccount
   "me.get": typeof import("../plugins/organizations/operations/me.ts").getMe
   "me.switch_organization": typeof import("../plugins/organizations/operations/me.ts").switchOrganization
+  "me.update": typeof import("../plugins/identity/operations/me.ts").updateMe
   "member_invitations.accept": typeof import("../plugins/organizations/members/operations/invitations.ts").acceptInvitation
   "member_invitations.list": typeof import("../plugins/organizations/members/operations/invitations.ts").listMemberInvitations
   "member_invitations.resend": typeof import("../plugins/organizations/members/operations/invitations.ts").resendInvitation
@@ -514,6 +515,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "me.delete": { method: "DELETE", path: "/v1/me" },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
   "me.switch_organization": { method: "POST", path: "/v1/me/organization", repeatable: true, keyed: true },
+  "me.update": { method: "PATCH", path: "/v1/me", repeatable: true },
   "member_invitations.accept": { method: "POST", path: "/v1/member-invitations-accept", keyed: true },
   "member_invitations.list": { method: "GET", path: "/v1/member-invitations", repeatable: true, list: "invitations" },
   "member_invitations.resend": { method: "POST", path: "/v1/member-invitations/{id}/resend", keyed: true },

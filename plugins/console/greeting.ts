@@ -1,9 +1,15 @@
-// What a start prints of the console: its address, and at the first start a link that signs in once.
-import type { Bootstrap, Sessions } from "../organizations/index.ts"
+// The lines about the console that a start prints: its address, and a link for the first owner.
+import type { Bootstrap } from "../organizations/index.ts"
 
-/** The code stands after `#`, which browsers send to nobody. Only a terminal shows it: a file of logs keeps what it is given. */
-export function greeting({ adminKey }: Bootstrap, sessions: Sessions, baseUrl: string, isTerminal: boolean): string {
+/** Only a terminal shows the link: logs keep what is written to them. Browsers send the part behind `#` to nobody. */
+export function greeting(
+  { isUnclaimed }: Pick<Bootstrap, "isUnclaimed">,
+  link: () => string,
+  baseUrl: string,
+  isTerminal: boolean,
+): string {
   const address = `${baseUrl}/console`
-  if (adminKey === null || !isTerminal) return `  console        ${address}`
-  return `  console        ${address}#code=${sessions.code(adminKey)}\n                 signs in once, within ten minutes`
+  if (!isUnclaimed) return `  console        ${address}`
+  if (!isTerminal) return `  console        ${address}\n                 print a link for the first owner: millrace sign-in-link --owner`
+  return `  console        ${address}#code=${link()}\n                 names the first owner and signs in once, within ten minutes`
 }

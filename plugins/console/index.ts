@@ -1,11 +1,12 @@
 // The console: a page of the service's own, at /console, for people who look at what the API holds. It calls nothing but
 // the API; what an area has to show is read from what its operations declare.
 import { z } from "zod"
-import { definePlugin, PublicUrl, Settings } from "#core"
+import { Clock, definePlugin, PublicUrl, Settings, Vault } from "#core"
 import { Declarations, Listening } from "#core/engine"
 import { ApprovalLinks } from "../approvals/index.ts"
+import { createOperatorLink } from "../identity/index.ts"
 import { ConnectionLinks } from "../integrations/index.ts"
-import { Bootstrap, Sessions } from "../organizations/index.ts"
+import { Bootstrap } from "../organizations/index.ts"
 import { ConsoleAssets, createAssets } from "./assets.ts"
 import { Catalog, createCatalog } from "./catalog.ts"
 import { greeting } from "./greeting.ts"
@@ -34,9 +35,11 @@ export default definePlugin({
       },
     })
     registrar.run("console greeting", {
-      inject: { bootstrap: Bootstrap, listening: Listening, sessions: Sessions },
-      create: ({ bootstrap, listening, sessions }) =>
-        listening.onListening((baseUrl) => greeting(bootstrap, sessions, baseUrl, process.stdout.isTTY === true)),
+      inject: { bootstrap: Bootstrap, listening: Listening, vault: Vault, clock: Clock },
+      create({ bootstrap, listening, vault, clock }) {
+        const link = () => createOperatorLink(vault, clock.now(), { owner: true })
+        return listening.onListening((baseUrl) => greeting(bootstrap, link, baseUrl, process.stdout.isTTY === true))
+      },
     })
   },
 })

@@ -3,11 +3,6 @@ import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
   console_file_not_found: { code: "not_found", summary: "The console has no such file.", remedy: "Load the console again." },
-  sign_in_code_unknown: {
-    code: "unauthenticated",
-    summary: "The code of the link was used, or its ten minutes are over.",
-    remedy: "Sign in with a key.",
-  },
   sign_in_malformed: {
     code: "invalid_argument",
     summary: "The body of the sign-in is not one of the documented forms.",

@@ -2,15 +2,18 @@
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, Ids, JobQueue, Log, Settings, Store, token, UnitsOfWork, Vault } from "#core"
 import { UserAgents } from "#core/engine"
+import { Mailer } from "../email/index.ts"
 import { registerAccount } from "./account/register.ts"
 import { UserSessionsCollection, UsersCollection } from "./collections.ts"
 import { createLastUse, type LastUse } from "./last-use.ts"
+import { updateMe } from "./operations/me.ts"
 import { endOtherSessions, endSession, listSessions } from "./operations/sessions.ts"
 import { registerPasskeys } from "./passkeys/register.ts"
 import { reasons } from "./reasons.ts"
 import { createSignInCodes, SignInCodes } from "./sign-in/codes.ts"
 import { SignInAttemptsCollection } from "./sign-in/collections.ts"
 import { CodeCountsCollection } from "./sign-in/limits.ts"
+import { signInLinkCommand } from "./sign-in/link-command.ts"
 import { signInMail } from "./sign-in/mail.ts"
 import { createSignIns, SignIns } from "./sign-in/sign-ins.ts"
 import { createUserSessions, UserSessions } from "./user-sessions.ts"
@@ -22,7 +25,9 @@ export { generateKey, hashKey, type KeyKind, type KeyText, keyFormat, parseKey, 
 export { createLastUse, type LastUse } from "./last-use.ts"
 export { PasskeyAnswer } from "./passkeys/answers.ts"
 export { PasskeySignIns } from "./passkeys/sign-in.ts"
-export { type Proof, SignInCodes } from "./sign-in/codes.ts"
+export { type CodeSent, type Proof, SignInCodes } from "./sign-in/codes.ts"
+export { isUnclaimed, unclaimedOwner } from "./sign-in/first-owner.ts"
+export { createOperatorLink, type LinkTarget } from "./sign-in/operator-links.ts"
 export { type Browser, SignIns } from "./sign-in/sign-ins.ts"
 export { type OpenedSession, UserSessions } from "./user-sessions.ts"
 export { type Departure, Users } from "./users.ts"
@@ -48,10 +53,11 @@ export default definePlugin({
   needs: ["email", "user-agents"],
   reasons,
   config: IdentitySettings,
+  commands: [signInLinkCommand],
   register(reg, settings) {
     reg.collections(UsersCollection, UserSessionsCollection, SignInAttemptsCollection, CodeCountsCollection)
     reg.jobs(signInMail)
-    reg.operations(listSessions, endSession, endOtherSessions)
+    reg.operations(updateMe, listSessions, endSession, endOtherSessions)
     registerAccount(reg, settings)
     registerPasskeys(reg)
     reg.provide(Users, {
@@ -77,7 +83,16 @@ export default definePlugin({
       create: ({ settings: core, ...deps }) => createSignIns({ ...deps, auditDays: core.retention.audit_days }),
     })
     reg.provide(SignInCodes, {
-      inject: { store: Store, works: UnitsOfWork, clock: Clock, vault: Vault, queue: JobQueue, users: Users, signIns: SignIns },
+      inject: {
+        store: Store,
+        works: UnitsOfWork,
+        clock: Clock,
+        vault: Vault,
+        queue: JobQueue,
+        users: Users,
+        signIns: SignIns,
+        mailer: Mailer,
+      },
       create: (deps) => createSignInCodes(deps, { perEmail: settings.codes_per_email_hour, perAddress: settings.codes_per_address_hour }),
     })
   },

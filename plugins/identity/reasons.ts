@@ -8,6 +8,22 @@ export const reasons = defineReasons({
     summary: "The session has ended: by a sign-out, by its user or an admin, or by its age.",
     remedy: "Sign in again.",
   },
+  email_taken: { code: "already_exists", summary: "Another user has the address.", remedy: "Give another address." },
+  sign_in_code_unknown: {
+    code: "unauthenticated",
+    summary: "The first owner's link was used, or its ten minutes are over.",
+    remedy: "Sign in by mail or with a key, or print a new link with `millrace sign-in-link`.",
+  },
+  owner_unnamed: {
+    code: "invalid_argument",
+    summary: "The first owner's link came without a name and an address.",
+    remedy: "Send `code`, `name` and `email`.",
+  },
+  address_needs_proof: {
+    code: "failed_precondition",
+    summary: "The user has an address; another one needs a proof by mail.",
+    remedy: "Change the address by mail.",
+  },
   session_not_found: { code: "not_found", summary: "The caller has no such session.", remedy: "List the sessions." },
   no_person: {
     code: "permission_denied",

@@ -1,5 +1,16 @@
 // Users of the service: created, read, changed and deleted. Organizations keep their own memberships.
-import { allKeys, type CacheInvalidation, type Clock, type Ids, type Store, timestamp, token, type UnitOfWork } from "#core"
+import {
+  allKeys,
+  type CacheInvalidation,
+  type Clock,
+  type Filter,
+  type Ids,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type Update,
+} from "#core"
 import { GenerationCache } from "#core/engine"
 import { type User, UsersCollection } from "./collections.ts"
 
@@ -19,8 +30,8 @@ export interface Users {
   declareStaff(emails: Iterable<string>): void
   /** Stages a user; a taken address fails the commit as `already_exists`. */
   add(work: UnitOfWork, given: { email: string; name?: string; staff?: boolean }): User
-  /** Stages new fields; a taken address fails the commit as `already_exists`. */
-  update(work: UnitOfWork, id: string, change: UserChange): void
+  /** Stages new fields; a taken address fails the commit as `already_exists`, an unmet `where` as `aborted`. */
+  update(work: UnitOfWork, id: string, change: UserChange, where?: Filter): void
   /** Stages that the user belongs to an organization. */
   joined(work: UnitOfWork, id: string, organization: string): void
   /** Stages that the user left an organization. */
@@ -52,8 +63,8 @@ export function createUsers({ store, invalidation, clock, ids }: UsersDeps): Use
   const stored = () => store.open(UsersCollection)
   const isStaff: Users["isStaff"] = (user) => user.staff || staff.has(user.email)
   const shown = (user: User): User => ({ ...user, staff: isStaff(user) })
-  const change = (work: UnitOfWork, id: string, update: Parameters<ReturnType<UnitOfWork["in"]>["update"]>[1]) => {
-    work.in(UsersCollection).update(id, update)
+  const change = (work: UnitOfWork, id: string, update: Update, where?: Filter) => {
+    work.in(UsersCollection).update(id, update, where && { where })
     invalidation.announce(work, usersTopic, id, { settled: true })
   }
 
@@ -64,6 +75,7 @@ export function createUsers({ store, invalidation, clock, ids }: UsersDeps): Use
         return user && shown(user)
       }),
     async byEmail(email) {
+      if (email.trim() === "") return undefined
       const user = await stored().first({ email: normalEmail(email) })
       return user && shown(user)
     },
@@ -80,8 +92,8 @@ export function createUsers({ store, invalidation, clock, ids }: UsersDeps): Use
       work.in(UsersCollection).insert(made)
       return made
     },
-    update(work, id, { email, ...fields }) {
-      change(work, id, { $set: { ...fields, ...(email === undefined ? {} : { email: normalEmail(email) }) } })
+    update(work, id, { email, ...fields }, where) {
+      change(work, id, { $set: { ...fields, ...(email === undefined ? {} : { email: normalEmail(email) }) } }, where)
     },
     joined: (work, id, organization) => change(work, id, { $addToSet: { organization_ids: organization } }),
     left: (work, id, organization) => change(work, id, { $pull: { organization_ids: organization } }),

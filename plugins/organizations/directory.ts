@@ -13,7 +13,7 @@ import {
   type UnitOfWork,
 } from "#core"
 import { credentialsTopic, GenerationCache, type ManagementLink, type Role } from "#core/engine"
-import type { User, Users } from "../identity/index.ts"
+import { isUnclaimed, type User, type Users } from "../identity/index.ts"
 import {
   type Membership,
   MembershipsCollection,
@@ -134,7 +134,7 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
     admins,
     async noticeAddresses(organization) {
       const address = (await byId(organization))?.notification_address
-      return address ? [address] : (await admins(organization)).map(({ email }) => email)
+      return address ? [address] : (await admins(organization)).filter((user) => !isUnclaimed(user)).map(({ email }) => email)
     },
     async requiresSecondPerson(organization) {
       const setting = (await byId(organization))?.require_second_person ?? null

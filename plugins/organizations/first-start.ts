@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { z } from "zod"
 import { AppError, type Logger, type Store, token, type UnitsOfWork } from "#core"
 import type { CoreConfig } from "#core/engine"
-import { generateKey, type KeyText, keyFormat, parseKey } from "../identity/index.ts"
+import { generateKey, type KeyText, keyFormat, parseKey, unclaimedOwner } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import { KeyOwnersCollection, type Organization, OrganizationsCollection } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
@@ -17,6 +17,8 @@ export interface Bootstrap {
   readonly organization: { readonly id: string; readonly slug: string } | undefined
   /** Set only by the start that drew the key; to be shown once. */
   readonly adminKey: string | null
+  /** True while the first owner has no name and no address. */
+  readonly isUnclaimed: boolean
   /** Where the key is kept; null in production. */
   readonly file: string | null
   /** To be called when the service listens: puts the address that clients reach it at into the file. */
@@ -40,6 +42,7 @@ export class FirstStart implements Bootstrap {
   readonly #path: string
   organization: Organization | undefined
   adminKey: string | null = null
+  isUnclaimed = false
 
   constructor(deps: FirstStartDeps, production: boolean) {
     this.#deps = deps
@@ -52,6 +55,11 @@ export class FirstStart implements Bootstrap {
   }
 
   async start(): Promise<void> {
+    await this.#find()
+    this.isUnclaimed = (await unclaimedOwner(this.#deps.store)) !== undefined
+  }
+
+  async #find(): Promise<void> {
     const { settings } = this.#deps
     const configured = settings.bootstrap_key === null ? undefined : readConfigured(settings.bootstrap_key)
     this.organization = await this.#earliest()
@@ -93,7 +101,7 @@ export class FirstStart implements Bootstrap {
     try {
       this.organization = await works.run((work) => {
         const made = organizations.create(work, { name: "Default", slug: "default" })
-        const owner = organizations.addUser(work, { email: "owner@localhost", name: "Owner" })
+        const owner = organizations.addUser(work, { email: "", name: "" })
         organizations.addMember(work, made.id, owner.id, "owner")
         const wanted = { name: "First key", kind: key.kind, role: "owner", scopes: null, user: owner.id } as const
         apiKeys.mint(work, made.id, wanted, key)

@@ -1,9 +1,8 @@
-// Sessions of browsers: signing in with a key, or with a code that stands for one for some minutes, makes a credential of
-// its own with the key's rights, which lives in a cookie and ends by itself.
-import { randomBytes } from "node:crypto"
-import { AppError, type Clock, type Store, sameBytes, timestamp, token, type UnitsOfWork } from "#core"
+// Sessions that a browser opens with a key. Such a session has the identity and the rights of the key, lives in a cookie,
+// and ends with the key or by its age. Sessions of persons are in the identity plugin.
+import { AppError, type Clock, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import type { Authenticator, Credentials } from "#core/engine"
-import { hashKey, parseKey, type UserSessions } from "../identity/index.ts"
+import { parseKey, type UserSessions } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import { KeysCollection } from "./collections.ts"
 import { partyOf } from "./origins.ts"
@@ -18,10 +17,6 @@ export interface Session {
 export interface Sessions {
   /** Throws as an operation would for a key that does not hold. Given a session, `permission_denied`. */
   signIn(credentials: Credentials): Promise<Session>
-  /** A code that signs in once, as the key would, within ten minutes, on this node. */
-  code(key: string): string
-  /** The key of a code, which is used up by it; undefined for a code that does not hold. */
-  redeem(code: string): string | undefined
   /** Ends the session of the credentials on every node. Throws `unauthenticated` where it has ended. */
   signOut(credentials: Credentials): Promise<void>
 }
@@ -37,10 +32,7 @@ interface SessionsDeps {
   readonly userSessions: UserSessions
 }
 
-const codeMs = 600_000
-
 export function createSessions({ store, works, clock, keys, authenticator, userSessions }: SessionsDeps, maxMs: number): Sessions {
-  let pending: { readonly hash: string; readonly key: string; readonly ends: number } | undefined
   return {
     async signIn(credentials) {
       const caller = await authenticator.authenticate(credentials)
@@ -61,17 +53,6 @@ export function createSessions({ store, works, clock, keys, authenticator, userS
         return keys.mint(work, organization.id, { ...rights, kind: "session", expiresAt: expires_at, createdBy, signedInWith }).text
       })
       return { text, expires_at }
-    },
-    code(key) {
-      const code = randomBytes(24).toString("base64url")
-      pending = { hash: hashKey(code), key, ends: clock.now() + codeMs }
-      return code
-    },
-    redeem(code) {
-      const holds = pending && clock.now() < pending.ends && sameBytes(hashKey(code), pending.hash)
-      const key = holds ? pending?.key : undefined
-      if (holds) pending = undefined
-      return key
     },
     async signOut(credentials) {
       const text = parseKey(credentials.bearer ?? "")

@@ -51,6 +51,12 @@ async function hasSession(): Promise<boolean> {
   }
 }
 
+/** True after a sign-in that goes on with a mailed code. */
+async function hasCodeOnly(): Promise<boolean> {
+  const state = (await (await fetch("/console-session")).json()) as { present: boolean; code_requested: boolean }
+  return state.code_requested && !state.present
+}
+
 function nobody(error: ClientError): null {
   if (error.code === "unauthenticated") return null
   throw error
@@ -77,6 +83,14 @@ export async function requestCode(email: string, next: string): Promise<string> 
   return await post("/console-session/code", { email, next })
 }
 
+/** Returns why the first owner's link does not work; empty if it does. */
+export async function checkOwnerLink(code: string): Promise<string> {
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) }
+  const response = await fetch("/console-session", init)
+  const { message, details } = (await response.json()) as { message: string; details: { reason: string } }
+  return details.reason === "owner_unnamed" ? "" : message
+}
+
 /** Posts JSON. Returns the problem; empty on success. */
 async function post(path: string, body: object): Promise<string> {
   const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
@@ -85,10 +99,15 @@ async function post(path: string, body: object): Promise<string> {
   return response.ok ? "" : ((await response.json()) as { message: string }).message
 }
 
-type Proof = { readonly key: string } | { readonly code: string } | { readonly email_code: string } | { readonly link: string }
+type Proof =
+  | { readonly key: string }
+  | { readonly code: string; readonly name: string; readonly email: string }
+  | { readonly email_code: string }
+  | { readonly link: string }
 
 export async function signIn(given: Proof): Promise<string> {
   const problem = await post("/console-session", given)
+  if (problem === "" && "code" in given && (await hasCodeOnly())) return "A code is on its way to this address; enter it below."
   return problem === "" ? await signedIn() : problem
 }
 

@@ -2,7 +2,7 @@
 import { effect, signal } from "@preact/signals"
 import { render } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
-import { areaOf, away, load, may, me, operations, parting, signIn, signOut, verbOf } from "./api.ts"
+import { areaOf, away, checkOwnerLink, load, may, me, operations, parting, signOut, verbOf } from "./api.ts"
 import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
 import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
@@ -32,7 +32,7 @@ function Away() {
       onCancel={(event) => event.preventDefault()}
       onClose={() => dialog.current?.showModal()}
     >
-      <SignIn link={link} />
+      <SignIn link={link} ownerLink={ownerLink} />
     </dialog>
   )
 }
@@ -136,7 +136,7 @@ function App() {
   if (me.value === null)
     return (
       <main>
-        <SignIn link={link} />
+        <SignIn link={link} ownerLink={ownerLink} />
       </main>
     )
   const { organization, user, role, scopes } = me.value
@@ -210,6 +210,8 @@ function named(parts: readonly string[]): string[] {
 let code: string | null = null
 /** Token of a mailed link. */
 const link = signal<string | null>(null)
+/** Token of the first owner's link, while it works. */
+const ownerLink = signal<string | null>(null)
 
 /** Removes secrets from the address first: the history must not keep them. */
 function takeCode(): void {
@@ -220,12 +222,15 @@ function takeCode(): void {
   go(place.value.pathname, { replace: true })
 }
 
-/** Says why where the link signs in no more. */
+/** Asks for the name and the address of the first owner while the link works. Shows the reason if it does not. */
 async function enter(): Promise<void> {
   if (code === null || me.value === undefined) return
-  const given = { code }
+  const given = code
   code = null
-  if (me.value === null) parting.value = await signIn(given)
+  if (me.value !== null) return
+  const problem = await checkOwnerLink(given)
+  if (problem === "") ownerLink.value = given
+  else parting.value = problem
 }
 
 async function begin(): Promise<void> {

@@ -8,7 +8,7 @@ import { place } from "./place.ts"
 import { withOwnTimes } from "./show.tsx"
 
 /** `link`: from the address of the page; used after a click, since mail scanners open links too. */
-export function SignIn({ link }: { readonly link: Signal<string | null> }) {
+export function SignIn({ link, ownerLink }: { readonly link: Signal<string | null>; readonly ownerLink: Signal<string | null> }) {
   const byLink = async () => {
     const problem = await signIn({ link: link.value ?? "" })
     link.value = null
@@ -21,6 +21,7 @@ export function SignIn({ link }: { readonly link: Signal<string | null> }) {
       {parting.value !== "" && <p role="status">{parting.value}</p>}
       {link.value !== null && <Form name="Sign in by link" field="link" button="Sign in by link" send={byLink} />}
       <ByPasskey />
+      {ownerLink.value !== null && <FirstOwner code={ownerLink.value} />}
       <ByCode />
       <Form
         name="Sign in"
@@ -60,6 +61,31 @@ function ByPasskey() {
   )
 }
 
+/** The name and the address of the first owner. With SMTP a mailed code follows. */
+function FirstOwner({ code }: { readonly code: string }) {
+  const name = useSignal("")
+  const isSent = useSignal(false)
+  const claim = async (email: string) => {
+    const problem = await signIn({ code, name: name.value, email })
+    isSent.value = problem.startsWith("A code is on its way")
+    return problem
+  }
+  return (
+    <>
+      <p>You are the first owner. Give your name and your email address.</p>
+      <label for="owner-name">Name</label>
+      <input id="owner-name" autocomplete="name" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
+      <Form name="First owner" label="Your email" field="owner_email" type="email" complete="email" button="Begin" send={claim} />
+      {isSent.value && <CodeForm />}
+    </>
+  )
+}
+
+function CodeForm() {
+  const send = (code: string) => signIn({ email_code: code })
+  return <Form name="Sign in by mail" label="Code" field="email_code" complete="one-time-code" button="Continue" send={send} isFirst />
+}
+
 function ByCode() {
   const sentTo = useSignal("")
   const request = async (email: string) => {
@@ -83,16 +109,7 @@ function ByCode() {
   return (
     <>
       <p role="status">If {sentTo.value} has an account here, a code is on its way. It works in this browser for ten minutes.</p>
-      <Form
-        name="Sign in by mail"
-        label="Code"
-        field="email_code"
-        type="text"
-        complete="one-time-code"
-        button="Continue"
-        send={(code) => signIn({ email_code: code })}
-        isFirst
-      />
+      <CodeForm />
       <button type="button" onClick={() => (sentTo.value = "")}>
         Use another address
       </button>

@@ -1,10 +1,19 @@
 // The session of a browser over HTTP: a code by mail, sign-in by code, link or key, and sign-out. Each sign-in gives the
 // browser a new session text, and ends the session that it had.
 import { z } from "zod"
-import { AppError, defineRoute, PublicUrl, type RouteRequest } from "#core"
+import { AppError, defineRoute, Name, PublicUrl, type RouteRequest } from "#core"
 import { sessionCookieOf } from "#core/engine"
 import { isMailAddress, normalAddress } from "../../email/index.ts"
-import { type OpenedSession, type Proof, parseKey, SignInCodes, SignIns, type UserSession, UserSessions } from "../../identity/index.ts"
+import {
+  type CodeSent,
+  type OpenedSession,
+  type Proof,
+  parseKey,
+  SignInCodes,
+  SignIns,
+  type UserSession,
+  UserSessions,
+} from "../../identity/index.ts"
 import { Sessions } from "../../organizations/index.ts"
 import { attemptCookieOf, cookieIn, setCookie } from "./cookies.ts"
 import { bodyOf, refuseForeignPage } from "./own-page.ts"
@@ -46,23 +55,20 @@ export const requestCode = defineRoute({
   async handle({ request, deps: { codes, signIns, publicUrl } }) {
     refuseForeignPage(request)
     const { email, next } = await bodyOf(request, CodeRequest, '{ "email": "…", "next": "/console/…" }')
-    const { nonce, expires_at } = await codes.request(email, browserOf(request, signIns), next)
-    const base = publicUrl()
-    const cookie = setCookie(base, attemptCookieOf(base), nonce, new Date(expires_at))
-    return { status: 202, headers: { ...json, "Set-Cookie": cookie }, body: JSON.stringify({ expires_at }) }
+    return codeSent(publicUrl(), await codes.request(email, browserOf(request, signIns), next))
   },
 })
 
 const Given = z.union([
   z.strictObject({ key: z.string().min(1) }),
-  z.strictObject({ code: z.string().min(1) }),
+  z.strictObject({ code: z.string().min(1), name: Name.optional(), email: Address.optional() }),
   z.strictObject({
     email_code: z
       .string()
       .transform((text) => text.replace(/[\s-]/g, ""))
       .pipe(z.string().regex(/^\d{6}$/)),
   }),
-  z.strictObject({ link: z.string().min(1).max(200) }),
+  z.strictObject({ link: z.string().min(1).max(2_000) }),
 ])
 
 export const signIn = defineRoute({
@@ -75,23 +81,26 @@ export const signIn = defineRoute({
   inject: { sessions: Sessions, userSessions: UserSessions, codes: SignInCodes, signIns: SignIns, publicUrl: PublicUrl },
   async handle({ request, deps: { sessions, userSessions, codes, signIns, publicUrl } }) {
     refuseForeignPage(request)
-    const given = await bodyOf(request, Given, '{ "key": "…" }, { "email_code": "…" }, { "link": "…" } or { "code": "…" }')
+    const given = await bodyOf(
+      request,
+      Given,
+      '{ "key": "…" }, { "email_code": "…" }, { "link": "…" } or { "code": "…", "name": "…", "email": "…" }',
+    )
     const base = publicUrl()
     const earlier = cookieIn(request, sessionCookieOf(base))
     const nonce = cookieIn(request, attemptCookieOf(base))
     const person = await personIn(earlier, userSessions)
     const cookies: string[] = []
     let opened: { readonly text: string; readonly expires_at: string }
-    if ("key" in given || "code" in given) {
-      const bearer = "key" in given ? given.key : sessions.redeem(given.code)
-      if (bearer === undefined) {
-        const message = "This link was used already, or its ten minutes are over; sign in with a key."
-        throw new AppError("unauthenticated", message, { reason: "sign_in_code_unknown" })
-      }
-      opened = await sessions.signIn(credentialsOf(request, bearer))
-    } else {
-      const proof: Proof = "link" in given ? { nonce, link: given.link } : { nonce, code: given.email_code }
-      opened = shown(await codes.enter(proof, browserOf(request, signIns), person))
+    if ("key" in given) opened = await sessions.signIn(credentialsOf(request, given.key))
+    else {
+      const browser = browserOf(request, signIns)
+      const entered =
+        "code" in given
+          ? await codes.claimOwner(given.code, ownerIn(given), browser, person)
+          : await codes.enter(proofIn(given, nonce), browser, person)
+      if ("nonce" in entered) return codeSent(base, entered)
+      opened = { text: entered.text, expires_at: entered.session.expires_at }
       cookies.push(setCookie(base, attemptCookieOf(base), "", new Date(0)))
       if (person) return answer(base, cookies, opened)
     }
@@ -128,6 +137,19 @@ export function answer(
 /** What the browser gets of a session. */
 export function shown({ text, session }: OpenedSession) {
   return { text, expires_at: session.expires_at }
+}
+
+function codeSent(base: string, { nonce, expires_at }: CodeSent) {
+  const cookie = setCookie(base, attemptCookieOf(base), nonce, new Date(expires_at))
+  return { status: 202, headers: { ...json, "Set-Cookie": cookie }, body: JSON.stringify({ expires_at }) }
+}
+
+function ownerIn({ name, email }: { readonly name?: string | undefined; readonly email?: string | undefined }) {
+  return name === undefined || email === undefined ? undefined : { name, email }
+}
+
+function proofIn(given: { readonly link: string } | { readonly email_code: string }, nonce: string | undefined): Proof {
+  return "link" in given ? { nonce, link: given.link } : { nonce, code: given.email_code }
 }
 
 /** The valid session of a person in the browser's cookie. */

@@ -3,6 +3,7 @@ import { z } from "zod"
 import { AppError, type Caller, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { type UserSession, UserSessionsCollection } from "../collections.ts"
 import { UserSessions } from "../user-sessions.ts"
+import { userOf } from "./own.ts"
 
 const path = "/v1/me/sessions"
 const mcp = { absent: "A person ends the own sessions." }
@@ -83,13 +84,6 @@ export const endOtherSessions = defineOperation({
     ended: await sessions.endAllOf(work, userOf(caller), { except: caller.credential.id }),
   }),
 })
-
-/** Throws `permission_denied` for a key without a user, and for a key that acts in a managed organization. */
-function userOf({ user, manager }: Caller): string {
-  if (user && !manager) return user.id
-  const message = "Sessions belong to a person; use a session, or a key that a person created, in its own organization."
-  throw new AppError("permission_denied", message, { reason: "no_person" })
-}
 
 function shown(session: UserSession, caller: Caller): z.input<typeof SessionResource> {
   const { id, method, device, address, acts_in, signed_in_at, created_at, last_used_at, expires_at } = session

@@ -2,11 +2,11 @@
 import { type Document, defineCollection } from "#core"
 import type { SignIn } from "#core/engine"
 
-/** One attempt to sign in. Its id follows from the nonce in the browser's cookie, or from the link of an operator. */
+/** One attempt to sign in. Its id follows from the nonce in the browser's cookie. */
 export interface SignInAttempt extends Document {
   email: string
   method: SignIn["method"]
-  /** HMAC of the code; null for an operator's link. */
+  /** HMAC of the code; null for a used link of an operator. */
   code_hash: string | null
   /** SHA-256 of the link's token. */
   link_hash: string
@@ -14,6 +14,8 @@ export interface SignInAttempt extends Document {
   /** Browser and address of the request, for the mail. */
   device: string
   address: string
+  /** Of the first owner: the user and the name to set, and the operator's link. */
+  claim: { user_id: string; name: string; link_id: string } | null
   created_at: string
   expires_at: string
 }

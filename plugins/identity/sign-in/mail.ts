@@ -36,7 +36,7 @@ export const signInMail = defineJob({
   async run({ payload, deps: { store, users, vault, clock, mailer, publicUrl }, jobId, signal }) {
     const attempt = await store.open(SignInAttemptsCollection).get(payload.attempt)
     if (!attempt || Date.parse(attempt.expires_at) <= clock.now()) return
-    if (!(await users.byEmail(attempt.email))) return
+    if (attempt.claim === null && !(await users.byEmail(attempt.email))) return
     const { code, link, next } = Secrets.parse(JSON.parse(vault.open(payload.sealed, jobSealContext(jobId))))
     await mailer.send({
       organization: "",

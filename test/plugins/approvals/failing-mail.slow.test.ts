@@ -1,9 +1,7 @@
 // An approved email step and a mail server that fails between the decision and the end, in each way it can: sent once or
 // not at all, and where not, with a reason on the approval.
 import { expect } from "chai"
-import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { SuppressionsToken } from "../../../plugins/suppressions/index.ts"
 import { freePort } from "../../free-port.ts"
 import { until } from "../../waiting.ts"
 import { type Fault, type FaultyMailServer, faultyMailServer } from "../email/faulty-mail-server.ts"
@@ -49,9 +47,6 @@ describe("an approved email step, where the mail server", () => {
       env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ email }), MILLRACE_JOBS_POLL_MS: "20" },
     })
     key = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second", role: "admin" })).body.secret
-    // At the end of a minute the admins would be told of what waits then, by the same server.
-    const owner = { address: "owner@localhost", reason: "hard_bounce", source: "smtp", evidence: {} } as const
-    await host.get(UnitsOfWork).run((work) => host.get(SuppressionsToken).add(work, host.organization.id, owner))
     const mail = { id: "thank", type: "email.send", gate: true, to: "{{ event.email }}", heading: "Thanks" }
     const retry = { max_attempts: 4, initial_delay_ms: 10, factor: 1 }
     const document = { name: "Thank", state: "active", auth_mode: "none", pipeline: [{ ...mail, retry }] }

@@ -1,11 +1,13 @@
 // The console over HTTP: its page and files, what it knows of the API, how large it is, and the link of the first start.
 import { gzipSync } from "node:zlib"
 import { expect } from "chai"
+import { Vault } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"
 import { ConsoleAssets } from "../../../plugins/console/assets.ts"
 import { greeting } from "../../../plugins/console/greeting.ts"
-import { Bootstrap, Sessions } from "../../../plugins/organizations/index.ts"
+import { createOperatorLink } from "../../../plugins/identity/index.ts"
+import { Bootstrap } from "../../../plugins/organizations/index.ts"
 
 const maxFirstBytes = 60 * 1_024
 const maxEditorBytes = 200 * 1_024
@@ -25,7 +27,7 @@ function bytesOf(names: ReadonlySet<string>, files: ReadonlyMap<string, string>)
 describe("the console over HTTP", () => {
   let host: TestHost
   before(async () => {
-    host = await testHost({ env: { MILLRACE_PLUGINS_PATHS: `${import.meta.dirname}/sample` } })
+    host = await testHost({ env: { MILLRACE_PLUGINS_PATHS: `${import.meta.dirname}/sample` }, capture: false })
   })
   after(() => host.stop())
 
@@ -109,23 +111,21 @@ describe("the console over HTTP", () => {
     }
   })
 
-  it("is signed in to once by the link that the first start prints, within ten minutes", async () => {
-    const printed = greeting({ ...host.get(Bootstrap), adminKey: host.adminKey } as Bootstrap, host.get(Sessions), host.url, true)
-    const code = /console#code=([\w-]+)/.exec(printed)?.[1]
-    expect(printed).to.not.include(host.adminKey)
-    const logged = greeting({ ...host.get(Bootstrap), adminKey: host.adminKey } as Bootstrap, host.get(Sessions), host.url, false)
-    expect(logged).to.equal(`  console        ${host.url}/console`)
+  it("prints a link for the first owner to a terminal, and to a log the command for one", async () => {
+    const { isUnclaimed } = host.get(Bootstrap)
+    expect(isUnclaimed).to.equal(true)
+    const link = () => createOperatorLink(host.get(Vault), host.clock.now(), { owner: true })
+    const code = /console#code=(\S+)/.exec(greeting({ isUnclaimed }, link, host.url, true))?.[1]
+    const logged = greeting({ isUnclaimed }, link, host.url, false)
+    expect(logged).to.include("millrace sign-in-link --owner").and.not.include("#")
     const redeem = () =>
       fetch(`${host.url}/console-session`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ code }),
+        body: JSON.stringify({ code, name: "Ada", email: "ada@example.com" }),
       })
     const answers = await Promise.all([redeem(), redeem(), redeem()])
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([204, 401, 401])
-    const late = host.get(Sessions).code(host.adminKey)
-    host.clock.move(600_000)
-    expect(host.get(Sessions).redeem(late)).to.equal(undefined)
-    expect(greeting({ ...host.get(Bootstrap), adminKey: null } as Bootstrap, host.get(Sessions), host.url, true)).to.not.include("#")
+    expect(greeting({ isUnclaimed: false }, link, host.url, true)).to.equal(`  console        ${host.url}/console`)
   })
 })
