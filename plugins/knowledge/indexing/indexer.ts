@@ -4,10 +4,11 @@
 import {
   AppError,
   type Clock,
+  changesOf,
+  type FieldsOf,
   giveWay,
   type Ids,
   type JobQueue,
-  type Json,
   type Logger,
   type Store,
   token,
@@ -213,10 +214,10 @@ export class Indexer {
 }
 
 /** Stages the index. The commit fails as `aborted` if the index has another revision than `before`. */
-function setIndex(work: UnitOfWork, organization: string, before: number, next: Omit<StoredIndex, "id">): void {
+function setIndex(work: UnitOfWork, organization: string, before: number, next: FieldsOf<StoredIndex>): void {
   const indexes = work.in(IndexCollection, organization)
   if (before === 0) indexes.insert({ id: organization, ...next })
-  else indexes.update(organization, { $set: next as unknown as Record<string, Json> }, { where: { revision: before } })
+  else indexes.update(organization, { $set: changesOf(next) }, { where: { revision: before } })
 }
 
 /** Of length one; undefined for zeros. */
