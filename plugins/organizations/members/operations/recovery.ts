@@ -11,9 +11,9 @@ export const recoverMember = defineOperation({
   name: "members.recover",
   summary: "Reset the sign-ins of a member: sessions end, passkeys are removed, and a mail asks the person to sign in again.",
   description:
-    "For a stolen device or a lost passkey. It concerns every organization of the person. Nobody gets a session by it: the person signs in by mail. The person's keys continue; api_keys.revoke ends them.",
+    "The operator resets the sign-ins of any person by `--operator`. For a stolen device or a lost passkey. It concerns every organization of the person. Nobody gets a session by it: the person signs in by mail. The person's keys continue; api_keys.revoke ends them.",
   http: { method: "POST", path: "/v1/members-recover" },
-  access: { scope: "members:write", role: "owner", freshSignIn: true },
+  access: { scope: "members:write", role: "owner", freshSignIn: true, operator: {} },
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: "by_job" },
   mcp: { absent: "A person decides about the sign-ins of others." },
   input: z.strictObject({
@@ -29,11 +29,12 @@ export const recoverMember = defineOperation({
     requireInside(caller)
     await members.requireRank(caller, "owner", "members.recover")
     const member = user && (await members.find(caller.organization.id, user.id))
-    if (!user || !member) {
+    const isOperator = caller.operator !== undefined
+    if (!user || !(member || isOperator)) {
       const message = `The organization has no member ${input.user_id ?? input.email}; GET /v1/members lists them.`
       throw new AppError("not_found", message, { reason: "member_not_found" })
     }
-    const by = `An owner of ${caller.organization.name}`
+    const by = isOperator ? "The operator of the service" : `An owner of ${caller.organization.name}`
     return { user_id: user.id, ...(await recovery.recover(work, user, by)) }
   },
 })
