@@ -3,17 +3,28 @@ import { signal } from "@preact/signals"
 import { type CallOptions, type ClientError, createClient } from "#client"
 import type { CatalogOperation } from "../catalog.ts"
 import { lost, returns } from "./connection.ts"
+import { signedInAgain } from "./fresh-sign-in.ts"
 
 export type Operation = CatalogOperation
 export type Row = Readonly<Record<string, unknown>>
 
+export interface OwnOrganization {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly role: string
+}
+
 export interface Me {
-  readonly organization: { readonly slug: string; readonly name: string }
+  readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
   readonly role: string
   /** Of a token; null for keys, which have all that their role has. */
   readonly scopes: readonly string[] | null
-  readonly credential: { readonly id: string }
+  readonly credential: { readonly id: string; readonly manager: boolean }
   readonly user: { readonly id: string; readonly email: string } | null
+  /** Null for a session that was opened with a key. */
+  readonly sign_in: { readonly method: string; readonly at: string; readonly is_fresh: boolean } | null
+  readonly organizations: readonly OwnOrganization[]
 }
 
 /** undefined: not known yet; null: nobody has signed in. */
@@ -62,7 +73,7 @@ function nobody(error: ClientError): null {
   throw error
 }
 
-/** Throws ClientError; without a session, the app goes back to signing in. */
+/** Throws ClientError. Without a session the app shows the sign-in; a call that needs a fresh sign-in runs again after it. */
 export async function call<T = Row>(name: string, input: object, options: CallOptions = {}): Promise<T> {
   try {
     const answer = await client?.call(name, input, options)
@@ -74,6 +85,7 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
       away.value = Boolean(me.value)
     }
     if (error.code === "unavailable") lost(error.message)
+    if (error.details["reason"] === "sign_in_again" && (await signedInAgain())) return await call<T>(name, input, options)
     throw error
   }
 }
@@ -85,18 +97,29 @@ export async function requestCode(email: string, next: string): Promise<string> 
 
 /** Returns why the first owner's link does not work; empty if it does. */
 export async function checkOwnerLink(code: string): Promise<string> {
-  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) }
-  const response = await fetch("/console-session", init)
-  const { message, details } = (await response.json()) as { message: string; details: { reason: string } }
-  return details.reason === "owner_unnamed" ? "" : message
+  const answer = await postForAnswer("/console-session", { code })
+  return "problem" in answer && answer.reason !== "owner_unnamed" ? answer.problem : ""
 }
 
-/** Posts JSON. Returns the problem; empty on success. */
+/** Posts JSON to a route of the sign-in. Returns the problem; empty on success. */
 async function post(path: string, body: object): Promise<string> {
+  const answer = await postForAnswer(path, body)
+  return "problem" in answer ? answer.problem : ""
+}
+
+export interface Refused {
+  readonly problem: string
+  readonly reason: string
+}
+
+/** Posts JSON to a route of the sign-in. An empty answer is an empty object. */
+export async function postForAnswer<T extends object>(path: string, body: object): Promise<T | Refused> {
   const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
   const response = await fetch(path, init).catch(() => undefined)
-  if (!response) return "The service cannot be reached; try again."
-  return response.ok ? "" : ((await response.json()) as { message: string }).message
+  if (!response) return { problem: "The service cannot be reached. Try again.", reason: "unreachable" }
+  const text = await response.text()
+  const answer = (text === "" ? {} : JSON.parse(text)) as T & { message: string; details?: { reason?: string } }
+  return response.ok ? answer : { problem: answer.message, reason: answer.details?.reason ?? "" }
 }
 
 type Proof =
@@ -111,15 +134,18 @@ export async function signIn(given: Proof): Promise<string> {
   return problem === "" ? await signedIn() : problem
 }
 
-/** Takes up the session that a sign-in opened. Returns the problem; empty on success. */
+/** Uses the new session of the browser, here and in its other windows. Returns the problem; empty on success. */
 export async function signedIn(): Promise<string> {
   tellOthers()
-  return (await taken()) ? "" : "The browser kept no session; let it take cookies from this page."
+  return (await taken()) ? "" : "The browser kept no session. Allow cookies for this page, and sign in again."
 }
 
 /** Takes up the session that the browser has now. */
 async function taken(): Promise<boolean> {
+  const before = me.value?.organization.id
   await load()
+  // Sockets and their messages belong to one organization.
+  if (before !== undefined && me.value && me.value.organization.id !== before) for (const one of endings) one()
   const isBack = Boolean(me.value) && away.value
   away.value = false
   if (me.value) parting.value = ""
@@ -134,6 +160,12 @@ windows.onmessage = () => void taken().catch((error: Error) => lost(error.messag
 
 function tellOthers(): void {
   windows.postMessage("changed")
+}
+
+/** Acts in another organization of the person from now on, in every window of the browser. */
+export async function switchOrganization(slug: string): Promise<void> {
+  await call("me.switch_organization", { organization: slug })
+  await signedIn()
 }
 
 export async function signOut(): Promise<void> {

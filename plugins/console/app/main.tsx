@@ -6,14 +6,14 @@ import { areaOf, away, checkOwnerLink, load, may, me, operations, parting, signO
 import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
 import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
-import { Foreign } from "./foreign.tsx"
+import { signInRequest } from "./fresh-sign-in.ts"
 import { inBackground } from "./in-background.ts"
 import { Lazy } from "./lazy.tsx"
+import { OrganizationSwitch } from "./organization-switch.tsx"
 import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
 import { follow, go, hrefOf, place, segments } from "./place.ts"
 import { SameAsButtons } from "./same.tsx"
-import { SignIn } from "./sign-in.tsx"
 
 /** Over what is open, until the session goes on; the focus returns to where it was. */
 function Away() {
@@ -32,7 +32,7 @@ function Away() {
       onCancel={(event) => event.preventDefault()}
       onClose={() => dialog.current?.showModal()}
     >
-      <SignIn link={link} ownerLink={ownerLink} />
+      <Lazy load={signInForm} props={{ link, ownerLink }} />
     </dialog>
   )
 }
@@ -51,6 +51,9 @@ function Place() {
 
 /** What needs no screen of its own, made of operations; loaded with the first such place. */
 const generic = () => import("./generic.tsx")
+const signInForm = () => import("./sign-in.tsx")
+const join = () => import("./join.tsx")
+const signInAgain = () => import("./sign-in-again.tsx")
 
 interface Link {
   readonly parts: readonly string[]
@@ -133,10 +136,14 @@ function keepFocus(): () => void {
 function App() {
   useEffect(keepFocus, [])
   if (me.value === undefined) return <p role="status">{trouble.value || "Loading"}</p>
-  if (me.value === null)
+  if (me.value === null || invitation.value !== null)
     return (
       <main>
-        <SignIn link={link} ownerLink={ownerLink} />
+        {invitation.value === null ? (
+          <Lazy load={signInForm} props={{ link, ownerLink }} />
+        ) : (
+          <Lazy load={join} props={{ code: invitation }} />
+        )}
       </main>
     )
   const { organization, user, role, scopes } = me.value
@@ -150,9 +157,7 @@ function App() {
       </a>
       <header>
         <a href={hrefOf([])}>Millrace</a>
-        <span>
-          <Foreign text={organization.name} />
-        </span>
+        <OrganizationSwitch />
         <button type="button" onClick={openPalette}>
           Go to <kbd>Ctrl K</kbd>
         </button>
@@ -172,6 +177,7 @@ function App() {
       </main>
       <Palette />
       <Confirmation />
+      {signInRequest.value && <Lazy load={signInAgain} props={signInRequest.value} />}
     </div>
   )
 }
@@ -212,12 +218,15 @@ let code: string | null = null
 const link = signal<string | null>(null)
 /** Token of the first owner's link, while it works. */
 const ownerLink = signal<string | null>(null)
+/** Code of an invitation. */
+const invitation = signal<string | null>(null)
 
 /** Removes secrets from the address first: the history must not keep them. */
 function takeCode(): void {
   const given = new URLSearchParams(location.hash.slice(1))
   if (!given.has("code") && !given.has("link")) return
-  code = given.get("code") ?? code
+  if (segments()[0] === "join") invitation.value = given.get("code")
+  else code = given.get("code") ?? code
   link.value = given.get("link")
   go(place.value.pathname, { replace: true })
 }

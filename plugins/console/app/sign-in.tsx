@@ -2,13 +2,19 @@
 import { type Signal, useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { parting, requestCode, signIn } from "./api.ts"
+import { FirstOwner } from "./first-owner.tsx"
 import { inBackground } from "./in-background.ts"
 import { hasPasskeys, signInByPasskey } from "./passkeys.ts"
 import { place } from "./place.ts"
 import { withOwnTimes } from "./show.tsx"
 
+interface SignInArgs {
+  readonly link: Signal<string | null>
+  readonly ownerLink: Signal<string | null>
+}
+
 /** `link`: from the address of the page; used after a click, since mail scanners open links too. */
-export function SignIn({ link, ownerLink }: { readonly link: Signal<string | null>; readonly ownerLink: Signal<string | null> }) {
+export default function SignIn({ link, ownerLink }: SignInArgs) {
   const byLink = async () => {
     const problem = await signIn({ link: link.value ?? "" })
     link.value = null
@@ -17,37 +23,49 @@ export function SignIn({ link, ownerLink }: { readonly link: Signal<string | nul
   }
   return (
     <div class="sign-in">
-      <h1>Millrace</h1>
+      <h1>Sign in to Millrace</h1>
       {parting.value !== "" && <p role="status">{parting.value}</p>}
       {link.value !== null && <Form name="Sign in by link" field="link" button="Sign in by link" send={byLink} />}
-      <ByPasskey />
       {ownerLink.value !== null && <FirstOwner code={ownerLink.value} />}
+      <ByPasskey />
       <ByCode />
-      <Form
-        name="Sign in"
-        label="API key"
-        field="key"
-        type="password"
-        complete="current-password"
-        button="Sign in"
-        send={(key) => signIn({ key })}
-      />
-      <p>The first start of the service prints a key, and a link that signs in once.</p>
+      <section aria-label="Sign in with a key">
+        <h2>Or use an API key</h2>
+        <Form
+          name="Sign in"
+          label="API key"
+          field="key"
+          type="password"
+          complete="current-password"
+          button="Sign in"
+          send={(key) => signIn({ key })}
+        />
+        <p class="about">
+          The session then has the rights of the key. The first start of the service prints a key, and a link that signs in once.
+        </p>
+      </section>
     </div>
   )
 }
 
+interface ByPasskeyArgs {
+  /** For a person who signs in again: the email field is absent. */
+  readonly hasNoField?: boolean
+  readonly onDone?: () => void
+}
+
 /** The browser offers passkeys in the email field too, if it can. */
-function ByPasskey() {
+export function ByPasskey({ hasNoField = false, onDone }: ByPasskeyArgs) {
   const problem = useSignal("")
   const isOffered = useSignal(false)
   useEffect(() => {
     isOffered.value = hasPasskeys()
-    if (isOffered.value) inBackground(signInByPasskey("in a field").then(() => undefined))
+    if (isOffered.value && !hasNoField) inBackground(signInByPasskey("in a field").then(() => undefined))
   }, [])
   if (!isOffered.value) return null
   const enter = async () => {
     problem.value = await signInByPasskey("at once")
+    if (problem.value === "") onDone?.()
   }
   return (
     <>
@@ -61,38 +79,30 @@ function ByPasskey() {
   )
 }
 
-/** The name and the address of the first owner. With SMTP a mailed code follows. */
-function FirstOwner({ code }: { readonly code: string }) {
-  const name = useSignal("")
-  const isSent = useSignal(false)
-  const claim = async (email: string) => {
-    const problem = await signIn({ code, name: name.value, email })
-    isSent.value = problem.startsWith("A code is on its way")
-    return problem
-  }
-  return (
-    <>
-      <p>You are the first owner. Give your name and your email address.</p>
-      <label for="owner-name">Name</label>
-      <input id="owner-name" autocomplete="name" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
-      <Form name="First owner" label="Your email" field="owner_email" type="email" complete="email" button="Begin" send={claim} />
-      {isSent.value && <CodeForm />}
-    </>
-  )
+interface ByCodeArgs {
+  /** The only address, for a person who signs in again. */
+  readonly address?: string
+  readonly onDone?: () => void
 }
 
-function CodeForm() {
-  const send = (code: string) => signIn({ email_code: code })
-  return <Form name="Sign in by mail" label="Code" field="email_code" complete="one-time-code" button="Continue" send={send} isFirst />
-}
-
-function ByCode() {
+/** Mails a code, then asks for it. */
+export function ByCode({ address, onDone }: ByCodeArgs) {
   const sentTo = useSignal("")
+  const count = useSignal(0)
   const request = async (email: string) => {
     const problem = await requestCode(email, place.value.pathname)
-    if (problem === "") sentTo.value = email
+    if (problem !== "") return problem
+    sentTo.value = email
+    count.value++
+    return ""
+  }
+  const enter = async (code: string) => {
+    const problem = await signIn({ email_code: code })
+    if (problem === "") onDone?.()
     return problem
   }
+  if (sentTo.value === "" && address !== undefined)
+    return <Form name="Sign in by mail" field="email" button={`Mail a code to ${address}`} send={() => request(address)} isFirst />
   if (sentTo.value === "")
     return (
       <Form
@@ -108,11 +118,32 @@ function ByCode() {
     )
   return (
     <>
-      <p role="status">If {sentTo.value} has an account here, a code is on its way. It works in this browser for ten minutes.</p>
-      <CodeForm />
-      <button type="button" onClick={() => (sentTo.value = "")}>
-        Use another address
-      </button>
+      <p role="status">
+        {count.value > 1 && "A new code was requested. "}
+        {address === undefined
+          ? `If ${sentTo.value} has an account here, a mail with a code is on its way.`
+          : `${address} gets a mail with a code.`}{" "}
+        The code works in this browser for ten minutes.
+      </p>
+      <Form
+        key={count.value}
+        name="Sign in by mail"
+        label="Code"
+        field="email_code"
+        type="text"
+        complete="one-time-code"
+        button="Continue"
+        send={enter}
+        isFirst
+      />
+      <div class="verbs">
+        <Form name="New code" field="again" button="Mail a new code" send={() => request(sentTo.value)} isPlain />
+        {address === undefined && (
+          <button type="button" onClick={() => (sentTo.value = "")}>
+            Use another address
+          </button>
+        )}
+      </div>
     </>
   )
 }
@@ -120,38 +151,55 @@ function ByCode() {
 interface FormProps {
   readonly name: string
   readonly button: string
+  /** Without a label the form is a button. */
   readonly label?: string
   readonly field: string
   readonly type?: "email" | "password" | "text"
   readonly complete?: string
   readonly isFirst?: boolean
+  readonly isPlain?: boolean
   /** Returns the problem; empty on success. */
   readonly send: (value: string) => Promise<string>
 }
 
-function Form({ name, button, label, field, type = "text", complete = "off", isFirst, send }: FormProps) {
+export function Form({ name, button, label, field, type = "text", complete = "off", isFirst, isPlain, send }: FormProps) {
   const problem = useSignal("")
+  const isBusy = useSignal(false)
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {
     if (isFirst) input.current?.focus()
   }, [])
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
+    if (isBusy.value) return
     const value = String(new FormData(event.currentTarget as HTMLFormElement).get(field) ?? "").trim()
+    isBusy.value = true
     problem.value = label !== undefined && value === "" ? `Fill in: ${label}.` : await send(value)
+    isBusy.value = false
+    if (problem.value !== "") input.current?.select()
   }
   return (
     <form onSubmit={(event) => inBackground(submit(event))} aria-label={name} noValidate>
       {label !== undefined && (
         <>
           <label for={field}>{label}</label>
-          <input ref={input} id={field} name={field} type={type as "text"} autocomplete={complete} aria-describedby={`${field}-problem`} />
+          <input
+            ref={input}
+            id={field}
+            name={field}
+            type={type as "text"}
+            autocomplete={complete}
+            aria-invalid={problem.value !== ""}
+            aria-describedby={`${field}-problem`}
+          />
         </>
       )}
       <p id={`${field}-problem`} role="alert" class="problem">
         {withOwnTimes(problem.value)}
       </p>
-      <button type="submit">{button}</button>
+      <button type="submit" class={isPlain ? "" : "primary"} aria-disabled={isBusy.value}>
+        {button}
+      </button>
     </form>
   )
 }

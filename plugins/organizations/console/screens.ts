@@ -1,18 +1,31 @@
-// Keys, members and organizations, as the console makes them of their operations.
+// Organizations, members and keys: screens of people, and views of operations for the rest.
 import type { Contribution } from "#console"
 
 export default {
-  views: [
-    { area: "organization", navigation: { group: "Settings", order: 10 } },
+  screens: [
     {
-      area: "members",
+      path: "members",
+      title: "Members",
+      needs: ["members.list"],
       navigation: { group: "Settings", order: 20 },
-      called: ["email"],
-      columns: { members: ["email", "name", "role", "staff", "created_at"] },
+      load: () => import("./members.tsx"),
     },
     {
+      path: "organizations",
+      title: "Your organizations",
+      needs: ["organizations.list"],
+      navigation: { group: "Settings", order: 12 },
+      load: () => import("./organizations.tsx"),
+    },
+  ],
+  views: [
+    { area: "organization", navigation: { group: "Settings", order: 10 } },
+    { area: "members", called: ["email"], columns: { members: ["email", "name", "role", "staff", "created_at"] } },
+    { area: "member_invitations", navigation: "elsewhere" },
+    { area: "ownership", navigation: "elsewhere" },
+    {
       area: "api_keys",
-      title: "API keys and sessions",
+      title: "API keys",
       navigation: { group: "Settings", order: 30 },
       columns: { api_keys: ["name", "kind", "role", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at"] },
     },
@@ -22,6 +35,5 @@ export default {
       navigation: { group: "Settings", order: 40 },
       columns: { organizations: ["name", "slug", "role", "created_at"], invitations: ["note", "role", "created_at", "expires_at"] },
     },
-    { area: "me", title: "Signed in as", navigation: { group: "Settings", order: 90 } },
   ],
 } satisfies Contribution

@@ -1,0 +1,21 @@
+// Calls that need a fresh sign-in wait here for the dialog. Calls at the same time share one dialog.
+import { signal } from "@preact/signals"
+
+export interface SignInRequest {
+  readonly settle: (isDone: boolean) => void
+}
+
+/** What the dialog is open for. */
+export const signInRequest = signal<SignInRequest | undefined>(undefined)
+let pending: Promise<boolean> | undefined
+
+/** Asks the person to sign in again. Resolves with false if the person cancels. */
+export function signedInAgain(): Promise<boolean> {
+  pending ??= new Promise<boolean>((settle) => {
+    signInRequest.value = { settle }
+  }).finally(() => {
+    signInRequest.value = undefined
+    pending = undefined
+  })
+  return pending
+}

@@ -1,0 +1,72 @@
+// The page of an invitation's link. A person with an account signs in first; a new person gives a name.
+import { type Signal, useSignal } from "@preact/signals"
+import { me, postForAnswer, signedIn, signOut } from "./api.ts"
+import { Foreign } from "./foreign.tsx"
+import { inBackground } from "./in-background.ts"
+import { go } from "./place.ts"
+import { ByCode, Form } from "./sign-in.tsx"
+
+interface Joined {
+  readonly organization: { readonly name: string }
+}
+
+/** `code`: from the address of the page; used after a click, since mail scanners open links too. */
+export default function Join({ code }: { readonly code: Signal<string | null> }) {
+  const mustSignIn = useSignal(false)
+  const signInProblem = useSignal("")
+  const email = me.value?.user?.email
+  const join = async (name: string) => {
+    const answer = await postForAnswer<Joined>("/console-session/join", { code: code.value, ...(name !== "" && { name }) })
+    if ("problem" in answer) {
+      mustSignIn.value = answer.reason === "sign_in_first"
+      return mustSignIn.value ? "" : answer.problem
+    }
+    const problem = await signedIn()
+    if (problem === "") leave()
+    return problem
+  }
+  const leave = () => {
+    code.value = null
+    go("/console", { replace: true })
+  }
+  const joinSignedIn = async () => {
+    signInProblem.value = await join("")
+    mustSignIn.value = false
+  }
+  return (
+    <div class="sign-in">
+      <h1>Join an organization</h1>
+      {mustSignIn.value ? (
+        <>
+          <p>This invitation needs a sign-in with the invited address. You join right after it.</p>
+          <ByCode onDone={() => inBackground(joinSignedIn())} />
+        </>
+      ) : email === undefined ? (
+        <>
+          <p>You were invited to an organization on this service. How should others see your name?</p>
+          <Form name="Join" label="Your name" field="name" complete="name" button="Join" send={join} isFirst />
+        </>
+      ) : (
+        <>
+          <p>
+            You are signed in as <Foreign text={email} />. The invitation works for the invited address alone.
+          </p>
+          <Form name="Join" field="join" button="Join" send={() => join("")} />
+          {signInProblem.value !== "" && (
+            <p role="alert" class="problem">
+              {signInProblem.value}
+            </p>
+          )}
+          <div class="verbs">
+            <button type="button" onClick={() => inBackground(signOut())}>
+              Use another address
+            </button>
+            <button type="button" onClick={leave}>
+              Not now
+            </button>
+          </div>
+        </>
+      )}
+    </div>
+  )
+}

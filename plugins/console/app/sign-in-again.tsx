@@ -1,0 +1,30 @@
+// The dialog of a call that needs a fresh sign-in. The call runs again after the sign-in.
+import { useEffect, useRef } from "preact/hooks"
+import { me } from "./api.ts"
+import type { SignInRequest } from "./fresh-sign-in.ts"
+import { ByCode, ByPasskey } from "./sign-in.tsx"
+
+export default function SignInAgain({ settle }: SignInRequest) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const own = dialog.current
+    own?.showModal()
+    return () => own?.close()
+  }, [])
+  const { id: user, email } = me.value?.user ?? {}
+  // Another person of the browser does not finish the call.
+  const done = () => settle(me.value?.user?.id === user)
+  return (
+    <dialog ref={dialog} class="confirmation" aria-labelledby="sign-in-again" onClose={() => settle(false)}>
+      <h2 id="sign-in-again">Sign in again</h2>
+      <p>This change needs a sign-in within the last five minutes. It continues right after the sign-in.</p>
+      <ByPasskey hasNoField onDone={done} />
+      {email !== undefined && <ByCode address={email} onDone={done} />}
+      <p class="verbs">
+        <button type="button" onClick={() => settle(false)}>
+          Cancel
+        </button>
+      </p>
+    </dialog>
+  )
+}

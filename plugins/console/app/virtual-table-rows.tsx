@@ -1,0 +1,135 @@
+// A table of any number of rows, of which only those in sight are in the document.
+// biome-ignore-all lint/a11y/useSemanticElements: rows that are placed one by one are not laid out as a table's
+// biome-ignore-all lint/a11y/useFocusableInteractive: the table is what is focused, and scrolls
+// biome-ignore-all lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+import { useSignal } from "@preact/signals"
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer, type VirtualizerOptions } from "@tanstack/virtual-core"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
+import { Cell, type Column } from "./table.tsx"
+
+export interface VirtualTableArgs<T> {
+  readonly label: string
+  readonly columns: readonly Column<T>[]
+  /** How many there are, loaded or not. */
+  readonly count: number
+  /** Undefined: not loaded yet. */
+  readonly rowAt: (index: number) => T | undefined
+  /** Told which are in sight, to load them. */
+  readonly onRange?: (first: number, last: number) => void
+  readonly rowHeight?: number
+}
+
+/** The most that every browser scrolls. */
+const maxHeight = 8_000_000
+
+/** Where more rows stand than a browser scrolls, what it scrolls stands for all of them: long ways are taken by their share. */
+class Stretched {
+  /** Pixels between what the browser has scrolled and what that stands for. */
+  shift = 0
+  #hidden = 0
+  #last = 0
+
+  /** What an offset of the browser stands for. Short ways are as long as they seem. */
+  offset(of: number, { scrollHeight, clientHeight }: HTMLElement): number {
+    const range = scrollHeight - clientHeight
+    // Where it is scrolled to is a fraction, its heights are rounded.
+    const isFar = Math.abs(of - this.#last) > clientHeight || of < 1 || of > range - 1
+    if (isFar) this.shift = range > 0 ? Math.min(1, Math.max(0, of / range)) * this.#hidden : 0
+    this.#last = of
+    return of + this.shift
+  }
+
+  /** Keeps the same rows in sight when there are more of them. */
+  resize(total: number, element: HTMLElement | null): void {
+    const hidden = Math.max(0, total - maxHeight)
+    if (hidden === this.#hidden) return
+    this.#hidden = hidden
+    if (!element) return
+    const all = element.scrollTop + this.shift
+    const range = element.scrollHeight - element.clientHeight
+    element.scrollTop = all * (range / Math.max(1, range + hidden))
+    this.#last = element.scrollTop
+    this.shift = hidden === 0 ? 0 : all - this.#last
+  }
+}
+
+export default function VirtualTableRows<T>({ label, columns, count, rowAt, onRange, rowHeight = 30 }: VirtualTableArgs<T>) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const drawn = useSignal(0)
+  const virtual = useRef<Virtualizer<HTMLDivElement, HTMLDivElement> | undefined>(undefined)
+  const stretched = useRef(new Stretched()).current
+  const total = count * rowHeight
+  const options: VirtualizerOptions<HTMLDivElement, HTMLDivElement> = {
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset: (instance, tell) =>
+      observeElementOffset(instance, (offset, isScrolling) => {
+        const { scrollElement } = instance
+        const { shift } = stretched
+        tell(scrollElement ? stretched.offset(offset, scrollElement) : offset, isScrolling)
+        if (stretched.shift !== shift) drawn.value++
+      }),
+    onChange: () => void drawn.value++,
+  }
+  virtual.current ??= new Virtualizer<HTMLDivElement, HTMLDivElement>(options)
+  virtual.current.setOptions(options)
+  useEffect(() => virtual.current?._didMount(), [])
+  useEffect(() => virtual.current?._willUpdate())
+  useLayoutEffect(() => {
+    const { shift } = stretched
+    stretched.resize(total, scroller.current)
+    if (stretched.shift !== shift) drawn.value++
+  }, [total])
+  void drawn.value
+  const items = virtual.current.getVirtualItems()
+  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? -1]
+  useEffect(() => {
+    if (last >= first) onRange?.(first, last)
+  }, [first, last, count])
+  const template = columns.map(({ width = "10rem" }) => width).join(" ")
+  return (
+    <div
+      ref={scroller}
+      class="virtual"
+      style={{ height: `min(70vh, ${total + rowHeight + 18}px)` }}
+      tabIndex={0}
+      role="table"
+      aria-label={label}
+      aria-rowcount={count + 1}
+    >
+      <div role="rowgroup" class="virtual-head">
+        <div role="row" aria-rowindex={1} class="virtual-row" style={{ gridTemplateColumns: template }}>
+          {columns.map(({ name, title = name, isNumber }) => (
+            <div key={name} role="columnheader" class={isNumber ? "number" : ""}>
+              {title}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" class="virtual-body" style={{ height: `${Math.min(total, maxHeight)}px` }}>
+        {items.map(({ index, start }) => {
+          const row = rowAt(index)
+          return (
+            <div
+              key={index}
+              role="row"
+              aria-rowindex={index + 2}
+              class="virtual-row"
+              style={{ gridTemplateColumns: template, transform: `translateY(${start - stretched.shift}px)`, height: `${rowHeight}px` }}
+            >
+              {columns.map(({ name, show, isNumber }) => (
+                <div key={name} role="cell" class={isNumber ? "number" : ""}>
+                  {row === undefined ? "…" : <Cell of={show(row)} />}
+                </div>
+              ))}
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,124 @@
+// The person's passkeys: added in this browser, renamed and removed.
+import { useSignal } from "@preact/signals"
+import {
+  Ago,
+  Answered,
+  createPasskey,
+  hasPasskeys,
+  inBackground,
+  mayCall,
+  OperationButton,
+  Problem,
+  Table,
+  Time,
+  useAnswer,
+  useSubmit,
+} from "#console"
+
+interface Passkey {
+  readonly id: string
+  readonly name: string
+  readonly created_at: string
+  readonly last_used_at: string | null
+}
+
+export function Passkeys() {
+  const listed = useAnswer<{ passkeys: readonly Passkey[] }>("passkeys.list")
+  return (
+    <section aria-label="Passkeys">
+      <h2>Passkeys</h2>
+      <Answered of={listed}>
+        {({ passkeys }) =>
+          passkeys.length === 0 ? (
+            <p class="about">A passkey signs you in with this device, without a mail.</p>
+          ) : (
+            <Table<Passkey>
+              label="Your passkeys"
+              rows={passkeys}
+              keyOf={({ id }) => id}
+              columns={[
+                { name: "name", show: (passkey) => <Rename of={passkey} onDone={listed.reload} /> },
+                { name: "added", show: ({ created_at }) => <Time value={created_at} /> },
+                { name: "last use", show: ({ last_used_at }) => <Ago value={last_used_at} /> },
+                {
+                  name: "actions",
+                  title: <span class="skip">Actions</span>,
+                  show: ({ id, name }) => (
+                    <OperationButton
+                      operation="passkeys.remove"
+                      input={{ id }}
+                      isDangerous
+                      ask={`Remove the passkey ${name}?`}
+                      about="It signs you in no longer. Sessions that it opened continue."
+                      onDone={listed.reload}
+                    >
+                      Remove
+                    </OperationButton>
+                  ),
+                },
+              ]}
+            />
+          )
+        }
+      </Answered>
+      {mayCall("passkeys.add") && hasPasskeys() && <Add onDone={listed.reload} />}
+    </section>
+  )
+}
+
+function Rename({ of: { id, name }, onDone }: { readonly of: Passkey; readonly onDone: () => void }) {
+  const { submit, error } = useSubmit("passkeys.rename", { id, name })
+  const rename = async (wanted: string) => {
+    if (wanted !== name && (await submit({ id, name: wanted }))) onDone()
+  }
+  return (
+    <>
+      <input
+        aria-label={`Name of the passkey ${name}`}
+        defaultValue={name}
+        onChange={(event) => inBackground(rename(event.currentTarget.value))}
+      />
+      {error && <Problem text={error.message} />}
+    </>
+  )
+}
+
+function Add({ onDone }: { readonly onDone: () => void }) {
+  const name = useSignal("This device")
+  const problem = useSignal("")
+  const offer = useSubmit<{ readonly options: Parameters<typeof createPasskey>[0] }>("passkeys.offer")
+  const add = useSubmit("passkeys.add")
+  const create = async () => {
+    problem.value = ""
+    const offered = await offer.submit({})
+    if (!offered) return
+    const answer = await createPasskey(offered.options).catch(() => undefined)
+    if (!answer) problem.value = "The browser created no passkey. Try again."
+    else if (await add.submit({ name: name.value, answer })) onDone()
+  }
+  const refusal = problem.value || offer.error?.message || add.error?.message
+  return (
+    <form
+      aria-label="Add a passkey"
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        inBackground(create())
+      }}
+    >
+      <div>
+        <label for="passkey-name">Name</label>
+        <input
+          id="passkey-name"
+          autocomplete="off"
+          value={name.value}
+          onInput={(event) => {
+            name.value = event.currentTarget.value
+          }}
+        />
+      </div>
+      <button type="submit">Add a passkey</button>
+      {refusal && <Problem text={refusal} />}
+    </form>
+  )
+}

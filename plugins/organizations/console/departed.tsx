@@ -1,0 +1,51 @@
+// What a removed person leaves: paused resources, each with a button that takes the resource over.
+import { useSignal } from "@preact/signals"
+import { Foreign, OperationButton } from "#console"
+
+export interface Left {
+  readonly kind: string
+  readonly id: string
+  readonly name: string
+  readonly operation: string
+}
+
+export interface Departure {
+  readonly name: string
+  readonly ended_keys: number
+  readonly left: readonly Left[]
+}
+
+export function Departed({ of: { name, ended_keys, left } }: { readonly of: Departure }) {
+  return (
+    <section aria-label="Removed" class="chosen">
+      <h2>
+        <Foreign text={name} /> was removed
+      </h2>
+      <p role="status">
+        {ended_keys === 0 ? "The person had no keys here." : `${ended_keys} ${ended_keys === 1 ? "key" : "keys"} ended.`}{" "}
+        {left.length === 0 ? "Nothing paused." : "These paused. Take over what should continue."}
+      </p>
+      <ul class="lines">
+        {left.map((one) => (
+          <TakeOver key={one.id} of={one} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function TakeOver({ of: { kind, id, name, operation } }: { readonly of: Left }) {
+  const isDone = useSignal(false)
+  return (
+    <li>
+      {kind} <Foreign text={name} />{" "}
+      {isDone.value ? (
+        "is yours now."
+      ) : (
+        <OperationButton operation={operation} input={{ id }} onDone={() => (isDone.value = true)}>
+          Take over
+        </OperationButton>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,184 @@
+// Open invitations of members, and the form that invites.
+import { useSignal } from "@preact/signals"
+import {
+  Ago,
+  Answered,
+  Badge,
+  Copy,
+  Foreign,
+  inBackground,
+  NextPage,
+  Nothing,
+  OperationButton,
+  Problem,
+  query,
+  SameAs,
+  Table,
+  useAnswer,
+  useSubmit,
+} from "#console"
+import { grantable, type Member, nameOf } from "./people.ts"
+
+interface Invitation {
+  readonly id: string
+  readonly email: string
+  readonly role: string
+  readonly invited_by: string | null
+  readonly sent_at: string
+  readonly expires_at: string
+}
+
+interface Sent extends Invitation {
+  readonly link: string | null
+}
+
+export function Invitations({ members }: { readonly members: readonly Member[] }) {
+  const { cursor = "" } = query()
+  const listed = useAnswer<{ invitations: readonly Invitation[]; next_cursor: string }>(
+    "member_invitations.list",
+    cursor === "" ? {} : { cursor },
+  )
+  const sent = useSignal<Sent | undefined>(undefined)
+  const show = (invitation: Sent) => {
+    sent.value = invitation
+    listed.reload()
+  }
+  return (
+    <>
+      {grantable().length > 0 && <Invite onDone={show} />}
+      {sent.value && <Link of={sent.value} />}
+      <Answered of={listed}>
+        {({ invitations, next_cursor }) => (
+          <>
+            <h2>Open invitations</h2>
+            {invitations.length === 0 ? (
+              <Nothing>There is no open invitation.</Nothing>
+            ) : (
+              <Table<Invitation>
+                label="Open invitations"
+                rows={invitations}
+                keyOf={({ id }) => id}
+                columns={[
+                  { name: "email", show: ({ email }) => email },
+                  { name: "role", show: ({ role }) => <Badge>{role}</Badge> },
+                  { name: "invited by", show: ({ invited_by }) => nameOf(invited_by, members) },
+                  { name: "sent", show: ({ sent_at }) => <Ago value={sent_at} /> },
+                  { name: "expires", show: ({ expires_at }) => <Ago value={expires_at} /> },
+                  {
+                    name: "actions",
+                    title: <span class="skip">Actions</span>,
+                    show: (invitation) => <Actions of={invitation} onSent={show} onRevoked={listed.reload} />,
+                  },
+                ]}
+              />
+            )}
+            <NextPage cursor={next_cursor} />
+          </>
+        )}
+      </Answered>
+      <SameAs name="member_invitations.list" input={{}} />
+    </>
+  )
+}
+
+interface ActionsArgs {
+  readonly of: Invitation
+  readonly onSent: (invitation: Sent) => void
+  readonly onRevoked: () => void
+}
+
+function Actions({ of: { id, email, role }, onSent, onRevoked }: ActionsArgs) {
+  if (!grantable().includes(role)) return null
+  return (
+    <>
+      <OperationButton
+        operation="member_invitations.resend"
+        input={{ id }}
+        ask={`Send a new link to ${email}?`}
+        about="The old link ends."
+        onDone={(answer) => onSent(answer as unknown as Sent)}
+      >
+        Resend
+      </OperationButton>{" "}
+      <OperationButton
+        operation="member_invitations.revoke"
+        input={{ id }}
+        isDangerous
+        ask={`Revoke the invitation of ${email}?`}
+        onDone={onRevoked}
+      >
+        Revoke
+      </OperationButton>
+    </>
+  )
+}
+
+function Invite({ onDone }: { readonly onDone: (invitation: Sent) => void }) {
+  const email = useSignal("")
+  const role = useSignal("member")
+  const { submit, isBusy, error } = useSubmit<Sent>("members.invite", { email: email.value || "ada@example.com", role: role.value })
+  const invite = async () => {
+    const sent = await submit({ email: email.value, role: role.value })
+    if (!sent) return
+    email.value = ""
+    onDone(sent)
+  }
+  return (
+    <form
+      aria-label="Invite"
+      class="filters whole"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        inBackground(invite())
+      }}
+    >
+      <div>
+        <label for="invite-email">Email</label>
+        <input
+          id="invite-email"
+          type="email"
+          autocomplete="off"
+          value={email.value}
+          onInput={(event) => {
+            email.value = event.currentTarget.value
+          }}
+        />
+      </div>
+      <div>
+        <label for="invite-role">Role</label>
+        <select id="invite-role" value={role.value} onChange={(event) => (role.value = event.currentTarget.value)}>
+          {grantable().map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" class="primary" aria-disabled={isBusy}>
+        Invite
+      </button>
+      {error && <Problem text={error.message} />}
+    </form>
+  )
+}
+
+/** The link, if mail goes to the outbox folder of the service. */
+function Link({ of: { email, link } }: { readonly of: Sent }) {
+  return (
+    <section aria-label="Sent invitation" class="chosen">
+      <p role="status">
+        {link === null ? "A mail with the link is on its way to " : "The service sends no mail. Pass this link to "}
+        <Foreign text={email} />.{" "}
+        {link === null ? "The link works once, for seven days." : "The link is shown once. It works for seven days."}
+      </p>
+      {link !== null && (
+        <div class="copied">
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+          <pre tabIndex={0}>{link}</pre>
+          <Copy text={link} name="link" />
+        </div>
+      )}
+    </section>
+  )
+}

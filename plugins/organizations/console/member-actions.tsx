@@ -1,0 +1,116 @@
+// What can be done with one member: another role, the ownership, new sign-ins, the removal. Or leaving, as oneself.
+import { useSignal } from "@preact/signals"
+import { Foreign, hrefWith, inBackground, load, mayCall, me, OperationButton, Problem, useSubmit } from "#console"
+import type { Departure, Left } from "./departed.tsx"
+import { grantable, type Member } from "./people.ts"
+
+interface MemberActionsArgs {
+  readonly member: Member
+  readonly onChange: () => void
+  readonly onLeft: (departure: Departure) => void
+}
+
+const ends =
+  "Keys, sessions and open connections of the person here end at once. Heartbeats and private connections of the person pause. Pipelines, pages and shared connections continue."
+
+export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
+  const { user_id, role, email } = member
+  const name = member.name || email
+  const organization = me.value?.organization.name ?? ""
+  const mayChange = grantable().includes(role)
+  const gone = (answer: object) => onLeft({ name, ...(answer as { ended_keys: number; left: readonly Left[] }) })
+  return (
+    <section aria-label="Member" class="chosen">
+      <h2>
+        <Foreign text={name} />
+      </h2>
+      {user_id === me.value?.user?.id ? (
+        <OperationButton
+          operation="members.leave"
+          input={{}}
+          isDangerous
+          ask={`Leave ${organization}?`}
+          about="Your keys and sessions here end at once. Your heartbeats and private connections here pause."
+          onDone={() => inBackground(load())}
+        >
+          Leave
+        </OperationButton>
+      ) : mayChange ? (
+        <>
+          <Role member={member} onChange={onChange} />
+          <div class="verbs">
+            {role !== "owner" && (
+              <OperationButton
+                operation="ownership.offer"
+                input={{ user_id }}
+                ask={`Offer the ownership to ${name}?`}
+                about={`${name} becomes the owner by accepting within seven days. You become an admin then.`}
+                onDone={onChange}
+              >
+                Offer the ownership
+              </OperationButton>
+            )}
+            {mayCall("members.recover") && (
+              <OperationButton
+                operation="members.recover"
+                input={{ user_id }}
+                ask={`Reset the sign-ins of ${name}?`}
+                about="For a stolen device or a lost passkey. Sessions end, passkeys are removed, and a mail asks the person to sign in again. Keys continue."
+                onDone={onChange}
+              >
+                Reset sign-ins
+              </OperationButton>
+            )}
+            <OperationButton
+              operation="members.remove"
+              input={{ user_id }}
+              isDangerous
+              ask={`Remove ${name} from ${organization}?`}
+              about={ends}
+              onDone={gone}
+            >
+              Remove
+            </OperationButton>
+          </div>
+        </>
+      ) : (
+        <p>Your role may not change this member.</p>
+      )}
+      <a href={hrefWith({ member: "" })}>Close</a>
+    </section>
+  )
+}
+
+function Role({ member: { user_id, role }, onChange }: { readonly member: Member; readonly onChange: () => void }) {
+  const wanted = useSignal(role)
+  const { submit, isBusy, error } = useSubmit("members.change_role", { user_id, role: wanted.value })
+  if (!mayCall("members.change_role")) return null
+  const change = async () => {
+    if (await submit({ user_id, role: wanted.value })) onChange()
+  }
+  return (
+    <form
+      aria-label="Change role"
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        inBackground(change())
+      }}
+    >
+      <div>
+        <label for="member-role">Role</label>
+        <select id="member-role" value={wanted.value} onChange={(event) => (wanted.value = event.currentTarget.value)}>
+          {grantable().map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" aria-disabled={isBusy || wanted.value === role}>
+        Change role
+      </button>
+      {error && <Problem text={error.message} />}
+    </form>
+  )
+}

@@ -1,0 +1,86 @@
+// Members with their roles, open invitations, and offers of ownership.
+import { useSignal } from "@preact/signals"
+import { Answered, Badge, Foreign, hrefWith, mayCall, me, NextPage, query, SameAs, setQuery, Table, Tabs, Time, useAnswer } from "#console"
+import { Departed, type Departure } from "./departed.tsx"
+import { Invitations } from "./invitations.tsx"
+import { MemberActions } from "./member-actions.tsx"
+import { Offers } from "./offers.tsx"
+import type { Member } from "./people.ts"
+
+interface Listed {
+  readonly members: readonly Member[]
+  readonly next_cursor: string
+}
+
+export default function Members() {
+  const { cursor = "", list = "" } = query()
+  const input = { limit: 200, ...(cursor !== "" && { cursor }) }
+  const listed = useAnswer<Listed>("members.list", input, { everyMs: 10_000 })
+  const mayInvite = mayCall("member_invitations.list")
+  return (
+    <>
+      <h1>Members</h1>
+      {mayInvite && (
+        <Tabs
+          name="list"
+          tabs={[
+            ["members", "Members"],
+            ["invitations", "Invitations"],
+          ]}
+          drops={["cursor", "member"]}
+        />
+      )}
+      <Answered of={listed}>
+        {({ members, next_cursor }) =>
+          mayInvite && list === "invitations" ? (
+            <Invitations members={members} />
+          ) : (
+            <>
+              <Offers members={members} onDone={listed.reload} />
+              <People members={members} reload={listed.reload} />
+              <NextPage cursor={next_cursor} />
+              <SameAs name="members.list" input={{}} />
+            </>
+          )
+        }
+      </Answered>
+    </>
+  )
+}
+
+function People({ members, reload }: { readonly members: readonly Member[]; readonly reload: () => void }) {
+  const departure = useSignal<Departure | undefined>(undefined)
+  const chosen = members.find(({ user_id }) => user_id === query()["member"])
+  const left = (one: Departure) => {
+    departure.value = one
+    setQuery({ member: "" })
+    reload()
+  }
+  return (
+    <>
+      {departure.value && <Departed of={departure.value} />}
+      {chosen && <MemberActions key={`${chosen.user_id} ${chosen.role}`} member={chosen} onChange={reload} onLeft={left} />}
+      <Table<Member>
+        label="Members"
+        rows={members}
+        keyOf={({ user_id }) => user_id}
+        columns={[
+          {
+            name: "name",
+            show: ({ user_id, name, email }) => (
+              <>
+                <a href={hrefWith({ member: user_id })} aria-current={user_id === chosen?.user_id ? "true" : undefined}>
+                  <Foreign text={name || email} />
+                </a>{" "}
+                {user_id === me.value?.user?.id && <Badge>you</Badge>}
+              </>
+            ),
+          },
+          { name: "email", show: ({ email }) => email },
+          { name: "role", show: ({ role }) => <Badge>{role}</Badge> },
+          { name: "joined", show: ({ created_at }) => <Time value={created_at} /> },
+        ]}
+      />
+    </>
+  )
+}

@@ -1,0 +1,61 @@
+// Open offers of ownership: accepted or declined by the member, withdrawn by an owner.
+import { Ago, Foreign, inBackground, load, me, OperationButton, useAnswer } from "#console"
+import { type Member, nameOf } from "./people.ts"
+
+interface Offer {
+  readonly from_user_id: string
+  readonly to_user_id: string
+  readonly expires_at: string
+}
+
+export function Offers({ members, onDone }: { readonly members: readonly Member[]; readonly onDone: () => void }) {
+  // Read again with the members, since an offer is made beside them.
+  const { answer, reload } = useAnswer<{ offers: readonly Offer[] }>("ownership.list_offers", {}, { everyMs: 10_000 })
+  const done = () => {
+    reload()
+    onDone()
+  }
+  return (
+    <>
+      {(answer?.offers ?? []).map((offer) => (
+        <One key={offer.to_user_id} offer={offer} members={members} onDone={done} />
+      ))}
+    </>
+  )
+}
+
+interface OneArgs {
+  readonly offer: Offer
+  readonly members: readonly Member[]
+  readonly onDone: () => void
+}
+
+function One({ offer: { from_user_id, to_user_id, expires_at }, members, onDone }: OneArgs) {
+  const isOwn = to_user_id === me.value?.user?.id
+  const organization = me.value?.organization.name ?? ""
+  const withdraw = { operation: "ownership.withdraw", input: { user_id: to_user_id }, onDone } as const
+  return (
+    <section aria-label="Offer of ownership" class="chosen">
+      <p>
+        <Foreign text={nameOf(from_user_id, members)} /> offers {isOwn ? "you" : <Foreign text={nameOf(to_user_id, members)} />} the
+        ownership. The offer ends <Ago value={expires_at} />.
+      </p>
+      <div class="verbs">
+        {isOwn && (
+          <OperationButton
+            operation="ownership.accept"
+            input={{}}
+            ask={`Become the owner of ${organization}?`}
+            onDone={() => {
+              onDone()
+              inBackground(load())
+            }}
+          >
+            Accept
+          </OperationButton>
+        )}
+        <OperationButton {...withdraw}>{isOwn ? "Decline" : "Withdraw"}</OperationButton>
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,139 @@
+// The person's organizations: switched to, and created.
+import { useSignal } from "@preact/signals"
+import type { ClientError } from "#client"
+import {
+  Answered,
+  Badge,
+  Foreign,
+  inBackground,
+  load,
+  mayCall,
+  me,
+  NextPage,
+  Problem,
+  query,
+  SameAs,
+  switchOrganization,
+  Table,
+  Time,
+  useAnswer,
+  useSubmit,
+} from "#console"
+
+interface Organization {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly role: string
+  readonly created_at: string
+}
+
+export default function Organizations() {
+  const { cursor = "" } = query()
+  const listed = useAnswer<{ organizations: readonly Organization[]; next_cursor: string }>(
+    "organizations.list",
+    cursor === "" ? {} : { cursor },
+  )
+  return (
+    <>
+      <h1>Your organizations</h1>
+      <Answered of={listed}>
+        {({ organizations, next_cursor }) => (
+          <>
+            <Table<Organization>
+              label="Your organizations"
+              rows={organizations}
+              keyOf={({ id }) => id}
+              columns={[
+                { name: "name", show: ({ name }) => name },
+                { name: "slug", show: ({ slug }) => slug },
+                { name: "role", show: ({ role }) => <Badge>{role}</Badge> },
+                { name: "created", show: ({ created_at }) => <Time value={created_at} /> },
+                {
+                  name: "actions",
+                  title: <span class="skip">Actions</span>,
+                  show: ({ id, slug, name }) =>
+                    id === me.value?.organization.id ? <Badge tone="good">open</Badge> : <Open slug={slug} name={name} />,
+                },
+              ]}
+            />
+            <NextPage cursor={next_cursor} />
+          </>
+        )}
+      </Answered>
+      {mayCall("organizations.create") && <Create onDone={listed.reload} />}
+      <SameAs name="organizations.list" input={{}} />
+    </>
+  )
+}
+
+/** A key acts in its own organization alone, so its session cannot switch. */
+function Open({ slug, name }: { readonly slug: string; readonly name: string }) {
+  const problem = useSignal("")
+  if (!me.value?.sign_in) return null
+  const open = async () => {
+    problem.value = await switchOrganization(slug).then(
+      () => "",
+      (error: ClientError) => error.message,
+    )
+  }
+  return (
+    <>
+      <button type="button" aria-label={`Open ${name}`} onClick={() => inBackground(open())}>
+        Open
+      </button>
+      {problem.value !== "" && <Problem text={problem.value} />}
+    </>
+  )
+}
+
+function Create({ onDone }: { readonly onDone: () => void }) {
+  const given = useSignal({ name: "", time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone })
+  const { submit, isBusy, error, answer } = useSubmit<Organization>("organizations.create", given.value)
+  const create = async () => {
+    if (!(await submit(given.value))) return
+    given.value = { ...given.value, name: "" }
+    onDone()
+    // The header lists the new organization.
+    await load()
+  }
+  const field = (name: "name" | "time_zone", label: string) => (
+    <div>
+      <label for={`organization-${name}`}>{label}</label>
+      <input
+        id={`organization-${name}`}
+        autocomplete="off"
+        value={given.value[name]}
+        onInput={(event) => {
+          given.value = { ...given.value, [name]: event.currentTarget.value }
+        }}
+      />
+    </div>
+  )
+  return (
+    <section aria-label="Create an organization">
+      <h2>Create an organization</h2>
+      <p class="about">You become its owner. It shares nothing with your other organizations.</p>
+      <form
+        aria-label="Create an organization"
+        class="filters whole"
+        onSubmit={(event) => {
+          event.preventDefault()
+          inBackground(create())
+        }}
+      >
+        {field("name", "Name")}
+        {field("time_zone", "Time zone")}
+        <button type="submit" class="primary" aria-disabled={isBusy}>
+          Create
+        </button>
+      </form>
+      {error && <Problem text={error.message} />}
+      {answer && (
+        <p role="status">
+          <Foreign text={answer.name} /> was created. <Open slug={answer.slug} name={answer.name} />
+        </p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,25 @@
+// Members as the screens show them, and what the signed-in person may do with them.
+import { me } from "#console"
+
+const roles: readonly string[] = ["guest", "member", "admin", "owner"]
+
+export interface Member {
+  readonly user_id: string
+  readonly email: string
+  readonly name: string
+  readonly role: string
+  readonly created_at: string
+}
+
+/** Name of a member, or the address. Someone who left has neither. */
+export function nameOf(user: string | null, members: readonly Member[]): string {
+  if (user === null) return "a service key"
+  const found = members.find(({ user_id }) => user_id === user)
+  return found ? found.name || found.email : "a former member"
+}
+
+/** Roles up to the person's own. A manager's credential changes no members. */
+export function grantable(): readonly string[] {
+  const { role = "guest", credential } = me.value ?? {}
+  return credential?.manager ? [] : roles.slice(0, roles.indexOf(role) + 1)
+}
