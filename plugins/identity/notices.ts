@@ -22,8 +22,9 @@ export interface NoticeDeps {
   readonly clock: Clock
 }
 
-/** Stages the mail. */
+/** Stages the mail. The first owner has no address at first, and gets no mail. */
 export function stageNotice(work: UnitOfWork, { queue, clock }: NoticeDeps, notice: Omit<z.infer<typeof Notice>, "at">): void {
+  if (notice.to === "") return
   queue.enqueue(work, reference, { ...notice, at: timestamp(clock.now()) })
 }
 
