@@ -289,7 +289,10 @@ describe("core", () => {
     // The console shows areas that it does not know; who has signed in is all that it asks for by name.
     const app = plugins.filter(({ path }) => path.startsWith("plugins/console/app/"))
     expect(app.some(({ path }) => path.endsWith("/main.tsx"))).to.equal(true)
-    expect(namedIn(app)).to.deep.equal(["plugins/console/app/api.ts names me.get"])
+    expect(namedIn(app)).to.deep.equal([
+      "plugins/console/app/api.ts names me.get",
+      "plugins/console/app/api.ts names me.switch_organization",
+    ])
   })
 
   it("is searched in all of its texts", () => {

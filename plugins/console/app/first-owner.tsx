@@ -1,7 +1,7 @@
 // The name and the address of the first owner. With SMTP a mailed code follows.
 import { useSignal } from "@preact/signals"
 import { signIn } from "./api.ts"
-import { Form } from "./sign-in.tsx"
+import { Form } from "./sign-in-form.tsx"
 
 export function FirstOwner({ code }: { readonly code: string }) {
   const name = useSignal("")

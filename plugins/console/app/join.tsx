@@ -4,7 +4,8 @@ import { me, postForAnswer, signedIn, signOut } from "./api.ts"
 import { Foreign } from "./foreign.tsx"
 import { inBackground } from "./in-background.ts"
 import { go } from "./place.ts"
-import { ByCode, Form } from "./sign-in.tsx"
+import { ByCode } from "./sign-in.tsx"
+import { Form } from "./sign-in-form.tsx"
 
 interface Joined {
   readonly organization: { readonly name: string }
