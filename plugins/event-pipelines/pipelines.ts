@@ -245,7 +245,7 @@ export class EventPipelines extends PipelineRecords {
     if (need === "provided" && options.secret === undefined) {
       throw invalid("secret", 'this provider issues the secret itself; send it as { "secret": … }.')
     }
-    if (options.secret !== undefined) mode.checkSecret?.(options.secret, config)
+    if (options.secret !== undefined) checkGiven(options.secret, (secret) => mode.checkSecret?.(secret, config))
     const plain = options.secret ?? generateSecret()
     const now = this.#deps.clock.now()
     const ends = options.overlap === undefined ? undefined : timestamp(now + overlaps[options.overlap])
@@ -302,3 +302,14 @@ export class EventPipelines extends PipelineRecords {
 }
 
 export const EventPipelinesService = token<EventPipelines>("EventPipelines")
+
+/** Checks a secret that the call gives as its field `secret`; modes name the place in a document. */
+function checkGiven(secret: string, check: (secret: string) => void): void {
+  try {
+    check(secret)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const { code, message, details } = error
+    throw AppError.from({ code, message, details: { ...details, fields: [{ path: "secret", message }] } })
+  }
+}

@@ -21,7 +21,7 @@ export interface CommandContext {
   /** The service of this folder. */
   readonly own?: () => Promise<OwnService | undefined>
   /** Calls an operation as the operator of the service of this folder. */
-  readonly asOperator?: (operation: AnyOperation, input: Fields) => Promise<unknown>
+  readonly asOperator: (operation: AnyOperation, input: Fields) => Promise<unknown>
 }
 
 interface OwnOptions {
@@ -102,7 +102,7 @@ function addFlags(command: Command, area: string, operation: AnyOperation, conte
       const { json = false, all = false, output } = own
       const shown = { name: operation.name, route, columns: operation.columns, input, terminal: context.terminal, json, all, output }
       if (own.operator || operation.access.operator?.fields?.some((field) => input[field] !== undefined)) {
-        const call = (_name: string, given: Fields = {}) => context.asOperator?.(operation, given) ?? Promise.resolve()
+        const call = (_name: string, given: Fields = {}) => context.asOperator(operation, given)
         return await runOperation({ ...shown, call, target: { url: "", key: "" } })
       }
       const target = targetOf(context.terminal.env, { ...own, own: await context.own?.() })

@@ -6,7 +6,7 @@ import { UserSessions } from "../user-sessions.ts"
 import { userOf } from "./own.ts"
 
 const path = "/v1/me/sessions"
-const mcp = { absent: "A person ends the own sessions." }
+const mcp = { absent: "A person lists and ends the own sessions." }
 
 const SessionResource = z.object({
   id: Uuid,
@@ -28,6 +28,7 @@ export const listSessions = defineOperation({
   access: { scope: "sessions:read", role: "guest", whilePaused: true },
   hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["device", "address", "last_used_at", "current", "id"],
+  mcp,
   input: z.strictObject(pageInput),
   output: z.object({ sessions: z.array(SessionResource), next_cursor: z.string() }),
   errors: ["invalid_argument", "permission_denied"],

@@ -62,7 +62,7 @@ export const switchOrganization = defineOperation({
     const session = caller.signIn && (await sessions.get(caller.credential.id))
     if (!session) {
       if (organization?.id === caller.organization.id) return { organization: named(organization), role: caller.role }
-      const message = `organization: "${input.organization}" is not the key's own. A person who signed in switches; a key does not.`
+      const message = "organization: a key stays in its own organization. Sign in to switch."
       throw new AppError("permission_denied", message, { reason: "not_a_person" })
     }
     const standing = organization && (await personalReach(organizations, session.user_id, organization))
