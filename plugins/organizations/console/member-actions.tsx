@@ -15,7 +15,7 @@ const ends =
 
 export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
   const { user_id, role, email } = member
-  const name = member.name || email
+  const name = member.name || email || "the first owner"
   const organization = me.value?.organization.name ?? ""
   const mayChange = grantable().includes(role)
   const gone = (answer: object) => onLeft({ name, ...(answer as { ended_keys: number; left: readonly Left[] }) })

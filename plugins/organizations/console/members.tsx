@@ -70,7 +70,7 @@ function People({ members, reload }: { readonly members: readonly Member[]; read
             show: ({ user_id, name, email }) => (
               <>
                 <a href={hrefWith({ member: user_id })} aria-current={user_id === chosen?.user_id ? "true" : undefined}>
-                  <Foreign text={name || email} />
+                  <Foreign text={name || email || "First owner, not named yet"} />
                 </a>{" "}
                 {user_id === me.value?.user?.id && <Badge>you</Badge>}
               </>

@@ -15,7 +15,7 @@ export interface Member {
 export function nameOf(user: string | null, members: readonly Member[]): string {
   if (user === null) return "a service key"
   const found = members.find(({ user_id }) => user_id === user)
-  return found ? found.name || found.email : "a former member"
+  return found ? found.name || found.email || "the first owner" : "a former member"
 }
 
 /** Roles up to the person's own. A manager's credential changes no members. */
