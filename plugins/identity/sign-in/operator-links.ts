@@ -15,7 +15,7 @@ const Content = z.object({
 })
 export type OperatorLink = z.infer<typeof Content>
 
-export const linkMs = 600_000
+const linkMs = 600_000
 
 export function createOperatorLink(vault: Pick<Vault, "keyFor">, now: number, target: LinkTarget): string {
   const content = Buffer.from(JSON.stringify({ id: randomUUID(), expires: now + linkMs, target })).toString("base64url")
