@@ -17,6 +17,7 @@ export const offerPasskey = defineRoute({
   summary: "Begin a sign-in with a passkey: options for the browser.",
   method: "POST",
   path: `${path}/options`,
+  whilePaused: "Acts for no organization.",
   inject: { passkeys: PasskeySignIns, publicUrl: PublicUrl },
   async handle({ request, deps: { passkeys, publicUrl } }) {
     refuseForeignPage(request)
@@ -33,6 +34,7 @@ export const signInByPasskey = defineRoute({
   summary: "Open a session for a browser with the answer of a passkey.",
   method: "POST",
   path,
+  whilePaused: "Acts for no organization.",
   maxBodyBytes: 16_384,
   inject: { passkeys: PasskeySignIns, sessions: Sessions, userSessions: UserSessions, signIns: SignIns, publicUrl: PublicUrl },
   async handle({ request, deps: { passkeys, sessions, userSessions, signIns, publicUrl } }) {
