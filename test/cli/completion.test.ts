@@ -15,7 +15,7 @@ describe("shell completion", () => {
     const complete = (line: string) => {
       const words = line.split(" ")
       const asked = `${text}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _millrace; printf '%s\\n' "\${COMPREPLY[@]}"`
-      const { stdout, stderr, status } = spawnSync("bash", ["--norc", "-c", asked], { encoding: "utf8" })
+      const { stdout, stderr, status } = spawnSync("bash", ["--norc"], { encoding: "utf8", input: asked })
       expect([status, stderr]).to.deep.equal([0, ""])
       return stdout.split("\n").filter(Boolean)
     }
@@ -28,9 +28,9 @@ describe("shell completion", () => {
     expect(complete("millrace nonsense zzz")).to.deep.equal([])
   })
 
-  /** What a shell says; skips the test where that shell is not installed. */
-  const ran = (context: Mocha.Context, shell: string, args: string[]): string[] => {
-    const { stdout, stderr, status, error } = spawnSync(shell, args, { encoding: "utf8" })
+  /** The output of a script on standard input, since an argument has a limit of 128 KiB. Skips the test if the shell is missing. */
+  const ran = (context: Mocha.Context, shell: string, option: string, input: string): string[] => {
+    const { stdout, stderr, status, error } = spawnSync(shell, [option], { encoding: "utf8", input })
     if ((error as NodeJS.ErrnoException | undefined)?.code === "ENOENT") context.skip()
     expect(error).to.equal(undefined)
     expect([status, stderr]).to.deep.equal([0, ""])
@@ -42,11 +42,12 @@ describe("shell completion", () => {
     const complete = (line: string) => {
       const words = line.split(" ")
       const said = `words=(${words.map((word) => `'${word}'`).join(" ")}) CURRENT=${words.length}; _millrace`
-      const offered = ran(this, "zsh", [
+      const offered = ran(
+        this,
+        "zsh",
         "-f",
-        "-c",
         `compdef() {}; _files() { print FILES }; compadd() { print -l -- "\${@:2}" }; ${text}\n${said}`,
-      ])
+      )
       return offered.filter((word) => word.startsWith(words.at(-1) ?? "") || word === "FILES")
     }
     expect(complete("millrace data")).to.deep.equal(["datasets"])
@@ -59,7 +60,7 @@ describe("shell completion", () => {
   it("completes in fish", async function () {
     const text = await script("fish")
     const complete = (line: string) =>
-      ran(this, "fish", ["--no-config", "-c", `${text}\ncomplete -C '${line}'`]).map((said) => said.split("\t")[0] ?? "")
+      ran(this, "fish", "--no-config", `${text}\ncomplete -C '${line}'`).map((said) => said.split("\t")[0] ?? "")
     expect(complete("millrace datas")).to.deep.equal(["datasets"])
     expect(complete("millrace datasets li")).to.have.members(["list", "list-rows"])
     expect(complete("millrace datasets list-rows leads --l")).to.deep.equal(["--limit"])

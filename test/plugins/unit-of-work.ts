@@ -15,7 +15,9 @@ import { PublicUrl } from "../../core/contract/inbound.ts"
 import { JobQueue } from "../../core/contract/job.ts"
 import { Listening } from "../../core/contract/listening.ts"
 import { type AnyOperation, Operations } from "../../core/contract/operation.ts"
+import { Outgoing } from "../../core/contract/outgoing.ts"
 import { Pager } from "../../core/contract/page.ts"
+import { createPauses, Pauses } from "../../core/contract/pauses.ts"
 import { RateLimiter } from "../../core/contract/rate-limiter.ts"
 import { type AnyPlugin, registrarFor } from "../../core/contract/registrar.ts"
 import { Store } from "../../core/contract/store.ts"
@@ -83,6 +85,8 @@ export class ServiceUnderTest {
     container.value(Log, log)
     container.value(Clock, clock)
     container.value(Vault, vault)
+    container.value(Pauses, createPauses())
+    container.value(Outgoing, { capture: undefined })
     container.value(Declarations, this.#registry)
     // It has no HTTP server, so it never listens.
     container.value(Listening, { onListening: () => undefined })

@@ -9,7 +9,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { outputUntil } from "../../processes.ts"
-import { until } from "../../waiting.ts"
+import { patiently, until } from "../../waiting.ts"
 import { modelServer } from "../models/model-server.ts"
 import { agentServer } from "./agent-server.ts"
 import { bySight, type Run } from "./bench.ts"
@@ -46,7 +46,7 @@ async function killed(storage: Record<string, string>): Promise<void> {
     const { admin_key } = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }
     const call = async <T>(path: string, body: object): Promise<T> => {
       const headers = { authorization: `Bearer ${admin_key}`, "content-type": "application/json" }
-      const answer = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })
+      const answer = await patiently(() => fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) }))
       expect(answer.status, path).to.equal(200)
       return (await answer.json()) as T
     }
