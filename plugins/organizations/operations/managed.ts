@@ -23,7 +23,8 @@ import { IncludeArchived } from "../tenants/organizations.ts"
 const path = "/v1/managed-organizations"
 const invitations = "/v1/managed-organization-invitations"
 const reading = { scope: "managed_organizations:read", role: "guest" } as const
-const scope = "managed_organizations:write"
+const writing = { scope: "managed_organizations:write", closedToAgents: true } as const
+const mcp = { absent: "A person decides which organization manages another." }
 const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
 const Role = z.enum(["guest", "member", "admin"]).describe("The most that the manager's keys may do in the managed organization.")
 const Link = OrganizationName.extend({ role: z.string(), created_at: z.string() })
@@ -76,8 +77,9 @@ export const inviteManaged = defineOperation({
   summary: "Offer to manage an organization; the code is shown once, and any owner of one can accept it.",
   description: "Hand the code to the owner of the organization. It is valid once, for 14 days.",
   http: { method: "POST", path: invitations },
-  access: { scope, role: "admin" },
+  access: { ...writing, role: "admin" },
   hints: { readOnly: false, destructive: false, idempotent: false },
+  mcp,
   input: z.strictObject({ role: Role, note: z.string().trim().max(200).default("").describe("For yourself: whom it is for.") }),
   output: InvitationResource.extend({ code: z.string().describe("Shown once.") }),
   errors: ["invalid_argument", "permission_denied"],
@@ -120,8 +122,9 @@ export const revokeInvitation = defineOperation({
   name: "managed_organizations.revoke_invitation",
   summary: "Revoke an invitation that nobody has accepted.",
   http: { method: "DELETE", path: `${invitations}/{id}` },
-  access: { scope, role: "admin" },
+  access: { ...writing, role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: true },
+  mcp,
   input: z.strictObject({ id: Uuid }),
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found", "permission_denied", "aborted"],
@@ -142,8 +145,9 @@ export const acceptManager = defineOperation({
   name: "managed_organizations.accept",
   summary: "Accept an invitation: the organization that made it manages this one, or another of the caller's, from now on.",
   http: { method: "POST", path: `${path}-accept` },
-  access: { scope, role: "owner" },
+  access: { ...writing, role: "owner" },
   hints: { readOnly: false, destructive: true, idempotent: false },
+  mcp,
   input: z.strictObject({
     code: z.string().min(1).max(200),
     organization: SlugOrId.optional().describe("Slug or UUID of an organization that the caller's user owns; this one where absent."),
@@ -171,8 +175,9 @@ export const adoptManaged = defineOperation({
   name: "managed_organizations.adopt",
   summary: "Have this organization manage another one that the caller's user owns too.",
   http: { method: "POST", path: `${path}-adopt` },
-  access: { scope, role: "owner" },
+  access: { ...writing, role: "owner" },
   hints: { readOnly: false, destructive: true, idempotent: false },
+  mcp,
   input: z.strictObject({ organization: SlugOrId.describe("Slug or UUID; one of `adoptable_organizations`."), role: Role }),
   output: Link,
   errors: ["invalid_argument", "not_found", "permission_denied", "failed_precondition", "aborted"],
@@ -194,8 +199,9 @@ export const endManaged = defineOperation({
   description:
     "Once it is answered, no node takes the manager's keys in the managed organization, and the keys that they made there are revoked.",
   http: { method: "DELETE", path: `${path}/{organization}` },
-  access: { scope, role: "admin" },
+  access: { ...writing, role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: true },
+  mcp,
   input: z.strictObject({
     organization: SlugOrId.describe("Slug or UUID of the managed organization; or of the manager, to be managed no more."),
   }),

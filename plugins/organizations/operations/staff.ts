@@ -10,8 +10,9 @@ export const setStaff = defineOperation({
   description:
     "Needs an owner of the service's own organization, who can name any user. Others can give up their own mark. Users named by plugins.settings.organizations.staff stay staff in any case.",
   http: { method: "PUT", path: "/v1/members/{user_id}/staff" },
-  access: { scope: "members:write", role: "owner" },
+  access: { scope: "members:write", role: "owner", closedToAgents: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
+  mcp: { absent: "A person decides who is staff." },
   input: z.strictObject({ user_id: Uuid, staff: z.boolean() }),
   output: z.object({ user_id: Uuid, staff: z.boolean().describe("As it holds now, by mark or by configuration.") }),
   errors: ["not_found", "permission_denied"],

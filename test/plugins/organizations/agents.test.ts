@@ -1,6 +1,7 @@
 // Agents in each area: tokens of the kind agent over REST, and the key of a user over MCP. No call of theirs counts as a person's.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
+import { Operations } from "../../../core/contract/operation.ts"
 
 interface Refusal {
   readonly code?: string
@@ -14,6 +15,8 @@ describe("agents", () => {
   before(async () => {
     host = await testHost()
     const areas = [
+      "api_keys",
+      "managed_organizations",
       "experiments",
       "integrations",
       "members",
@@ -113,10 +116,28 @@ describe("agents", () => {
       ["PATCH", `/v1/members/${some}`, { role: "owner" }],
       ["DELETE", `/v1/members/${some}`, undefined],
       ["POST", "/v1/members-leave", {}],
+      ["PUT", `/v1/members/${some}/staff`, { staff: true }],
+      ["POST", "/v1/members-recover", { user_id: some }],
+      ["POST", `/v1/api-keys/${some}/revoke`, {}],
+      ["POST", "/v1/managed-organization-invitations", { role: "admin" }],
+      ["DELETE", `/v1/managed-organization-invitations/${some}`, undefined],
+      ["POST", "/v1/managed-organizations-accept", { code: "mr_invite_1" }],
+      ["POST", "/v1/managed-organizations-adopt", { organization: "other", role: "admin" }],
+      ["DELETE", "/v1/managed-organizations/other", undefined],
       ["POST", `/v1/integrations/${some}/hand-over`, {}],
     ] as const) {
       const { status, body } = await host.api<Refusal>(method, path, input, { key: agent })
       expect([status, body.code, body.details?.reason], path).to.deep.equal([403, "permission_denied", "closed_to_agents"])
     }
+  })
+
+  it("have no tool for a change of members, keys or managed organizations", async () => {
+    const areas = ["api_keys", "managed_organizations", "member_invitations", "members", "organizations", "ownership"]
+    const changing = host.runtime.registry
+      .items(Operations)
+      .filter(({ name, hints }) => areas.includes(name.replace(/\..*/, "")) && !hints.readOnly)
+      .map(({ name }) => name)
+    expect(changing).to.include.members(["api_keys.revoke", "managed_organizations.end", "members.set_staff", "ownership.offer"])
+    for (const name of changing) expect(await byMcp(name.replaceAll(".", "_"), {}), name).to.include("Unknown tool")
   })
 })

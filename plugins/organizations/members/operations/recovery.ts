@@ -13,7 +13,7 @@ export const recoverMember = defineOperation({
   description:
     "The operator resets the sign-ins of any person by `--operator`. For a stolen device or a lost passkey. It concerns every organization of the person. Nobody gets a session by it: the person signs in by mail. The person's keys continue; api_keys.revoke ends them.",
   http: { method: "POST", path: "/v1/members-recover" },
-  access: { scope: "members:write", role: "owner", freshSignIn: true, operator: {} },
+  access: { scope: "members:write", role: "owner", closedToAgents: true, freshSignIn: true, operator: {} },
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: "by_job" },
   mcp: { absent: "A person decides about the sign-ins of others." },
   input: z.strictObject({
