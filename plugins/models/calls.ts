@@ -3,9 +3,10 @@
 import { createHash } from "node:crypto"
 import { AppError, type Clock, derivedUuid, type Ids, type Json, type Store, timestamp, type UnitsOfWork } from "#core"
 import type { FairLimiter } from "#core/engine"
-import type { Account, Budget, Usage } from "./budget.ts"
+import type { Budget, Usage } from "./budget.ts"
 import { AnswerCollection } from "./collections.ts"
 import { failureOf } from "./failures.ts"
+import type { Account } from "./holds.ts"
 import type { ModelMeters } from "./meters.ts"
 import type { ModelSettings } from "./settings.ts"
 

@@ -1,6 +1,7 @@
 // Estimates of model calls in progress. The store reserves an estimate before its call starts, so that all nodes together stay
 // within the limits. A killed node may have paid for its lost calls. Each budget books the estimate of a lost call once: when the
 // repeat of the call starts, or after the time limit of the call. A call that ends later replaces its booked estimate.
+import { z } from "zod"
 import {
   type Clock,
   type Document,
@@ -12,7 +13,13 @@ import {
   type UnitOfWork,
   type UnitsOfWork,
 } from "#core"
-import { bookLostRef } from "./job-refs.ts"
+import type { Usage } from "./budget.ts"
+
+export const bookLostRef = {
+  type: "models.book_lost",
+  payload: z.strictObject({ budget: z.string() }),
+  retry: { max_attempts: 10_000, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
+} as const
 
 interface HeldCalls extends Document {
   /** Counts reservations, each of which must be made from the last one's state. */
@@ -32,13 +39,13 @@ export const HeldCallsCollection = defineCollection<HeldCalls>()({
   audit: "none",
 })
 
-/** What a call is charged to. */
-export interface Limited {
+/** A budget that pays for calls. */
+export interface Account {
   readonly id: string
-  /** Throws AppError where so many millicents are not left. */
+  /** Throws AppError if fewer millicents are left. */
   check(millicents: number): Promise<void>
-  /** Stages the estimates of lost calls as spent. */
-  book(work: UnitOfWork, estimates: readonly number[]): void
+  /** Stages the cost of a call, or the estimate of a lost call. `booked` is an earlier estimate of the same call: the cost replaces it. */
+  pay(work: UnitOfWork, millicents: number, booked?: number, usage?: Usage): void
 }
 
 export interface HeldCall {
@@ -74,8 +81,8 @@ export class Holds {
   }
 
   /** Reserves what the call may cost with each. Throws what refuses it. */
-  async take(organization: string, call: HeldCall, limits: readonly Limited[]): Promise<void> {
-    const turn = (this.#last.get(organization) ?? Promise.resolve()).then(() => this.#take(organization, call, limits))
+  async take(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<void> {
+    const turn = (this.#last.get(organization) ?? Promise.resolve()).then(() => this.#take(organization, call, accounts))
     const ended = turn.catch(() => undefined)
     this.#last.set(organization, ended)
     try {
@@ -86,20 +93,20 @@ export class Holds {
   }
 
   /** Stages the end of the call. Returns false if the budget has booked the call as lost. */
-  async release(work: UnitOfWork, organization: string, { id, attempt }: HeldCall, limit: Pick<Limited, "id">): Promise<boolean> {
-    const held = await this.#deps.store.open(HeldCallsCollection, organization).get(limit.id)
+  async release(work: UnitOfWork, organization: string, { id, attempt }: HeldCall, account: Pick<Account, "id">): Promise<boolean> {
+    const held = await this.#deps.store.open(HeldCallsCollection, organization).get(account.id)
     if (held?.calls[id]?.attempt !== attempt) return false
     const where = { [`calls.${id}.attempt`]: attempt }
-    work.in(HeldCallsCollection, organization).update(limit.id, { $unset: { [`calls.${id}`]: true } }, { where })
+    work.in(HeldCallsCollection, organization).update(account.id, { $unset: { [`calls.${id}`]: true } }, { where })
     return true
   }
 
   /** Books the calls that did not end within their time limit. */
-  async bookLost(organization: string, limit: Limited): Promise<void> {
+  async bookLost(organization: string, account: Account): Promise<void> {
     await this.#deps.works.retryConflicts(async (work) => {
-      const held = await this.#deps.store.open(HeldCallsCollection, organization).get(limit.id)
-      const lost = held ? this.#lost(held) : []
-      if (held && lost.length > 0) this.#change(work, organization, limit, held, lost)
+      const held = await this.#deps.store.open(HeldCallsCollection, organization).get(account.id)
+      const lost = lostIn(held, timestamp(this.#deps.clock.now()))
+      if (held && lost.length > 0) this.#change(work, organization, account, held, lost)
     })
   }
 
@@ -108,36 +115,36 @@ export class Holds {
     return this.#sum(await this.#deps.store.open(HeldCallsCollection, organization).get(id))
   }
 
-  async #take(organization: string, call: HeldCall, limits: readonly Limited[]): Promise<void> {
+  async #take(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<void> {
     await this.#deps.works.retryConflicts(async (work) => {
-      const found = await this.#checked(organization, call, limits)
+      const found = await this.#checked(organization, call, accounts)
       // What costs nothing needs no place.
       if (call.millicents === 0) return
-      for (const [at, limit] of limits.entries()) this.#put(work, organization, limit, found[at], call)
+      for (const [at, account] of accounts.entries()) this.#put(work, organization, account, found[at], call)
     })
   }
 
   /** Reads the calls in progress and throws if no limit has room. Reads again if a call has ended meanwhile. */
-  async #checked(organization: string, call: HeldCall, limits: readonly Limited[]): Promise<(HeldCalls | undefined)[]> {
+  async #checked(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<(HeldCalls | undefined)[]> {
     for (let tries = 1; ; tries++) {
       // Before what was spent is read: a call that is paid in between counts twice here, and not at all the other way around.
-      const found = await this.#read(organization, limits)
+      const found = await this.#read(organization, accounts)
       try {
-        for (const [at, limit] of limits.entries()) await limit.check(this.#sum(found[at]) + call.millicents)
+        for (const [at, account] of accounts.entries()) await account.check(this.#sum(found[at]) + call.millicents)
         return found
       } catch (error) {
-        if (tries >= maxTries || !(await this.#hasChanged(organization, limits, found))) throw error
+        if (tries >= maxTries || !(await this.#hasChanged(organization, accounts, found))) throw error
       }
     }
   }
 
-  #read(organization: string, limits: readonly Limited[]): Promise<(HeldCalls | undefined)[]> {
+  #read(organization: string, accounts: readonly Account[]): Promise<(HeldCalls | undefined)[]> {
     const held = this.#deps.store.open(HeldCallsCollection, organization)
-    return Promise.all(limits.map(({ id }) => held.get(id)))
+    return Promise.all(accounts.map(({ id }) => held.get(id)))
   }
 
-  async #hasChanged(organization: string, limits: readonly Limited[], before: readonly (HeldCalls | undefined)[]): Promise<boolean> {
-    return JSON.stringify(await this.#read(organization, limits)) !== JSON.stringify(before)
+  async #hasChanged(organization: string, accounts: readonly Account[], before: readonly (HeldCalls | undefined)[]): Promise<boolean> {
+    return JSON.stringify(await this.#read(organization, accounts)) !== JSON.stringify(before)
   }
 
   /** With lost calls that are not booked yet. */
@@ -145,35 +152,30 @@ export class Holds {
     return Object.values(held?.calls ?? {}).reduce((sum, { millicents }) => sum + millicents, 0)
   }
 
-  #put(work: UnitOfWork, organization: string, limit: Limited, held: HeldCalls | undefined, call: HeldCall): void {
+  #put(work: UnitOfWork, organization: string, account: Account, held: HeldCalls | undefined, call: HeldCall): void {
     const now = this.#deps.clock.now()
     const entry = { millicents: call.millicents, until: timestamp(now + call.forMs), attempt: call.attempt }
-    if (held) this.#change(work, organization, limit, held, this.#lost(held, call.id), { [`calls.${call.id}`]: entry })
+    if (held) this.#change(work, organization, account, held, lostIn(held, timestamp(now), call.id), { [`calls.${call.id}`]: entry })
     else {
       const expires_at = timestamp(now + keptMs)
-      work.in(HeldCallsCollection, organization).insert({ id: limit.id, version: 1, calls: { [call.id]: entry }, expires_at })
+      work.in(HeldCallsCollection, organization).insert({ id: account.id, version: 1, calls: { [call.id]: entry }, expires_at })
     }
     const runAt = Math.ceil((now + call.forMs) / bookingMs) * bookingMs
-    const id = derivedUuid("lost model calls", organization, limit.id, String(runAt))
-    this.#deps.queue.enqueue(work, bookLostRef, { budget: limit.id }, { id, organization, runAt })
-  }
-
-  #lost({ calls }: HeldCalls, repeated?: string): string[] {
-    const now = timestamp(this.#deps.clock.now())
-    return Object.keys(calls).filter((id) => id === repeated || (calls[id]?.until ?? "") <= now)
+    const id = derivedUuid("lost model calls", organization, account.id, String(runAt))
+    this.#deps.queue.enqueue(work, bookLostRef, { budget: account.id }, { id, organization, runAt })
   }
 
   /** Stages the booking of the lost calls and the entry of a new call. The commit fails if one of the lost calls has ended. */
   #change(
     work: UnitOfWork,
     organization: string,
-    limit: Limited,
+    account: Account,
     { version, calls }: HeldCalls,
     lost: readonly string[],
     entry: { readonly [path: string]: HeldCalls["calls"][string] } = {},
   ): void {
-    const estimates = lost.flatMap((id) => calls[id]?.millicents ?? [])
-    if (estimates.length > 0) limit.book(work, estimates)
+    // An account may round each amount.
+    for (const id of lost) account.pay(work, calls[id]?.millicents ?? 0)
     const places = lost.map((id) => [`calls.${id}.until`, calls[id]?.until ?? ""] as const)
     const removed = lost.map((id) => `calls.${id}`).filter((path) => !(path in entry))
     const update = {
@@ -181,12 +183,16 @@ export class Holds {
       $unset: Object.fromEntries(removed.map((path) => [path, true as const])),
     }
     const where = { version, ...Object.fromEntries(places) }
-    work.in(HeldCallsCollection, organization).update(limit.id, update, { where })
+    work.in(HeldCallsCollection, organization).update(account.id, update, { where })
   }
 }
 
-/** Millicents and number of calls that did not end within their time limit and that are not booked yet. */
-export function lostCalls(held: HeldCalls | undefined, now: string): { readonly millicents: number; readonly calls: number } {
-  const lost = Object.values(held?.calls ?? {}).filter(({ until }) => until <= now)
-  return { millicents: lost.reduce((sum, one) => sum + one.millicents, 0), calls: lost.length }
+/** Estimates of lost calls that are not booked yet, in millicents. */
+export function lostEstimates(held: HeldCalls | undefined, now: string): number[] {
+  return lostIn(held, now).map((id) => held?.calls[id]?.millicents ?? 0)
+}
+
+/** Ids of the repeated call and of the calls that did not end within their time limit. */
+function lostIn(held: HeldCalls | undefined, now: string, repeated?: string): string[] {
+  return Object.entries(held?.calls ?? {}).flatMap(([id, { until }]) => (id === repeated || until <= now ? [id] : []))
 }

@@ -13,8 +13,8 @@ import { reasons } from "./reasons.ts"
 import { ModelSettings } from "./settings.ts"
 import { listModels, ModelsConfigured } from "./usage.ts"
 
-export type { Account } from "./budget.ts"
 export type { Answered } from "./calls.ts"
+export type { Account } from "./holds.ts"
 export { Models, type Prompt, type Question } from "./models.ts"
 export type { PastTurn } from "./turn.ts"
 

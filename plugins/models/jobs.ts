@@ -1,6 +1,6 @@
 // Books calls whose node was killed, once their time limit has passed.
 import { defineJob } from "#core"
-import { bookLostRef } from "./job-refs.ts"
+import { bookLostRef } from "./holds.ts"
 import { Models } from "./models.ts"
 
 export const bookLostJob = defineJob({

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { Clock, defineOperation, Store, timestamp, token } from "#core"
 import { type DayCost, DayCostCollection } from "./collections.ts"
-import { HeldCallsCollection, lostCalls } from "./holds.ts"
+import { HeldCallsCollection, lostEstimates } from "./holds.ts"
 import { type ModelSettings, type Purpose, purposes } from "./settings.ts"
 
 export const ModelsConfigured = token<ModelSettings>("models configured")
@@ -71,10 +71,10 @@ async function daysOf(store: Store, organization: string, now: number): Promise<
     if (tries < maxTries && JSON.stringify(await read()) !== JSON.stringify(held)) continue
     const byDay = new Map(days.map((one) => [one.day, one]))
     for (const [at, day] of recent.entries()) {
-      const lost = lostCalls(held[at], timestamp(now))
-      if (lost.calls === 0) continue
+      const lost = lostEstimates(held[at], timestamp(now))
+      if (lost.length === 0) continue
       const one = byDay.get(day) ?? { id: day, day, input_tokens: 0, output_tokens: 0, millicents: 0, calls: 0 }
-      byDay.set(day, { ...one, millicents: one.millicents + lost.millicents, calls: one.calls + lost.calls })
+      byDay.set(day, { ...one, millicents: lost.reduce((sum, estimate) => sum + estimate, one.millicents), calls: one.calls + lost.length })
     }
     return [...byDay.values()].sort((a, b) => (a.day < b.day ? 1 : -1))
   }
