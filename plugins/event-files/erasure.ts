@@ -2,7 +2,7 @@
 import { isConflict, type Store, token, type UnitsOfWork } from "#core"
 import type { Buckets } from "../buckets/index.ts"
 import { EventFilesCollection, type StoredEventFiles } from "./collections.ts"
-import { releaseBytes } from "./usage.ts"
+import { removeDocument } from "./usage.ts"
 
 /** Removes the objects at once, and then what refers to them. */
 export type EventFileErasure = (organization: string, rowIds: readonly string[]) => Promise<void>
@@ -29,14 +29,11 @@ export function eventFileErasure({ store, works, buckets }: ErasureDeps): EventF
     }
   }
 
-  async function remove(organization: string, { id, files, bytes, pipeline_id }: StoredEventFiles): Promise<void> {
-    for (const { key } of files) await buckets.open(organization).remove(key)
+  async function remove(organization: string, stored: StoredEventFiles): Promise<void> {
+    for (const { key } of stored.files) await buckets.open(organization).remove(key)
     try {
       // A commit of its own: if the job of the files comes first, the bytes are counted once.
-      await works.run((work) => {
-        work.in(EventFilesCollection, organization).remove(id)
-        releaseBytes(work, { organization, pipelineId: pipeline_id, bytes })
-      })
+      await works.run((work) => removeDocument(work, organization, stored))
     } catch (error) {
       if (!isConflict(error)) throw error
     }

@@ -2,7 +2,7 @@
 import { isConflict, type Store, type UnitsOfWork } from "#core"
 import type { Buckets } from "../buckets/index.ts"
 import { EventFilesCollection } from "./collections.ts"
-import { releaseBytes } from "./usage.ts"
+import { removeDocument } from "./usage.ts"
 
 interface ReleaseDeps {
   readonly store: Store
@@ -22,10 +22,7 @@ export async function releaseReserved(
   if (reserved) {
     if (reserved.state !== "reserved") return false
     try {
-      await works.run((work) => {
-        work.in(EventFilesCollection, organization).remove(executionId, { where: { state: "reserved" } })
-        releaseBytes(work, { organization, pipelineId: reserved.pipeline_id, bytes: reserved.bytes })
-      })
+      await works.run((work) => removeDocument(work, organization, reserved, { where: { state: "reserved" } }))
     } catch (error) {
       // Another release or the event itself was first.
       if (!isConflict(error)) throw error

@@ -4,7 +4,7 @@ import { Clock, defineJob, Postponed, Store, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { EventFilesCollection } from "./collections.ts"
 import { releaseReserved } from "./release.ts"
-import { releaseBytes } from "./usage.ts"
+import { removeDocument } from "./usage.ts"
 
 export const removeRef = {
   type: "event_files.remove",
@@ -28,8 +28,6 @@ export const removeJob = defineJob({
     const bucket = buckets.open(organization)
     for (const key of keys) await bucket.remove(key)
     const stored = await store.open(EventFilesCollection, organization).get(execution_id)
-    if (!stored) return
-    work.in(EventFilesCollection, organization).remove(execution_id)
-    releaseBytes(work, { organization, pipelineId: stored.pipeline_id, bytes: stored.bytes })
+    if (stored) removeDocument(work, organization, stored)
   },
 })

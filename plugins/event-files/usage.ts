@@ -1,9 +1,9 @@
 // Counts the bytes of stored files, for the quotas of pipelines and organizations.
 import { AppError, type Store, type UnitOfWork } from "#core"
-import { FileUsageCollection } from "./collections.ts"
+import { EventFilesCollection, FileUsageCollection, type StoredEventFiles } from "./collections.ts"
 import type { EventFileSettings } from "./settings.ts"
 
-export interface Usage {
+interface Usage {
   readonly organization: string
   readonly pipelineId: string
   readonly bytes: number
@@ -11,10 +11,16 @@ export interface Usage {
 
 type Quotas = Pick<EventFileSettings, "max_organization_bytes" | "max_pipeline_bytes">
 
-/** Stages the end of the use. */
-export function releaseBytes(work: UnitOfWork, { organization, pipelineId, bytes }: Usage): void {
-  for (const id of [pipelineId, organization]) {
-    work.in(FileUsageCollection, organization).update(id, { $inc: { bytes: -bytes } }, { upsert: true })
+/** Stages the removal of a document and of its bytes in use. */
+export function removeDocument(
+  work: UnitOfWork,
+  organization: string,
+  { id, pipeline_id, bytes }: StoredEventFiles,
+  options: { readonly where?: { readonly state: "reserved" } } = {},
+): void {
+  work.in(EventFilesCollection, organization).remove(id, options)
+  for (const used of [pipeline_id, organization]) {
+    work.in(FileUsageCollection, organization).update(used, { $inc: { bytes: -bytes } }, { upsert: true })
   }
 }
 
