@@ -1,6 +1,6 @@
 // Fetches one file of a message with the credentials of the number's connection, within bounds of size and type.
-import { createHash } from "node:crypto"
-import { AppError, giveWay, type OutgoingResponse } from "#core"
+import { subtle } from "node:crypto"
+import { AppError, type OutgoingResponse } from "#core"
 import type { Integrations } from "../../integrations/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
 import type { Channel } from "../channels.ts"
@@ -22,8 +22,6 @@ export interface FetchArgs {
 export type Fetched =
   | { readonly bytes: Uint8Array; readonly ending: string; readonly media_type: string }
   | { readonly state: "refused" | "failed"; readonly problem: string }
-
-const hashedAtOnce = 4_194_304
 
 /** Where a file is, and what is said of it. */
 interface Place {
@@ -60,14 +58,9 @@ export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
   }
 }
 
-/** Hexadecimal. Hashes a file of megabytes in pieces, so that other work runs in between. */
+/** Hexadecimal. Runs outside the main thread: files are large. */
 async function sha256(bytes: Uint8Array): Promise<string> {
-  const hash = createHash("sha256")
-  for (let from = 0; from < bytes.length; from += hashedAtOnce) {
-    await giveWay()
-    hash.update(bytes.subarray(from, from + hashedAtOnce))
-  }
-  return hash.digest("hex")
+  return Buffer.from(await subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)).toString("hex")
 }
 
 /** Meta tells an id, by which the place is asked for; it is good for five minutes. */
