@@ -11,7 +11,7 @@ import { endOtherSessions, endSession, listSessions } from "./operations/session
 import { registerPasskeys } from "./passkeys/register.ts"
 import { reasons } from "./reasons.ts"
 import { createSignInCodes, SignInCodes } from "./sign-in/codes.ts"
-import { SignInAttemptsCollection } from "./sign-in/collections.ts"
+import { SignInAttemptsCollection, UsedLinksCollection } from "./sign-in/collections.ts"
 import { CodeCountsCollection } from "./sign-in/limits.ts"
 import { signInLinkCommand } from "./sign-in/link-command.ts"
 import { signInMail } from "./sign-in/mail.ts"
@@ -23,6 +23,7 @@ export { Recovery } from "./account/recovery.ts"
 export type { User, UserSession } from "./collections.ts"
 export { generateKey, hashKey, type KeyKind, type KeyText, keyFormat, parseKey, prefixOf, textKind } from "./key-format.ts"
 export { createLastUse, type LastUse } from "./last-use.ts"
+export { SixDigits } from "./mailed-code.ts"
 export { PasskeyAnswer } from "./passkeys/answers.ts"
 export { PasskeySignIns } from "./passkeys/sign-in.ts"
 export { type CodeSent, type Proof, SignInCodes } from "./sign-in/codes.ts"
@@ -55,7 +56,7 @@ export default definePlugin({
   config: IdentitySettings,
   commands: [signInLinkCommand],
   register(reg, settings) {
-    reg.collections(UsersCollection, UserSessionsCollection, SignInAttemptsCollection, CodeCountsCollection)
+    reg.collections(UsersCollection, UserSessionsCollection, SignInAttemptsCollection, UsedLinksCollection, CodeCountsCollection)
     reg.jobs(signInMail)
     reg.operations(updateMe, listSessions, endSession, endOtherSessions)
     registerAccount(reg, settings)

@@ -46,7 +46,7 @@ export function textKind(kind: KeyKind): TextKind {
   return kind === "agent" ? "token" : kind
 }
 
-/** What is kept of a key, in hex. A plain hash does: the secret has 190 random bits, there is nothing to guess. */
+/** Returns the stored form of a key or a link, in hex. A plain hash is enough: a secret of 190 random bits resists guesses. */
 export function hashKey(text: string): string {
   return createHash("sha256").update(text).digest("hex")
 }

@@ -11,6 +11,7 @@ import {
   parseKey,
   SignInCodes,
   SignIns,
+  SixDigits,
   type UserSession,
   UserSessions,
 } from "../../identity/index.ts"
@@ -62,12 +63,7 @@ export const requestCode = defineRoute({
 const Given = z.union([
   z.strictObject({ key: z.string().min(1) }),
   z.strictObject({ code: z.string().min(1), name: Name.optional(), email: Address.optional() }),
-  z.strictObject({
-    email_code: z
-      .string()
-      .transform((text) => text.replace(/[\s-]/g, ""))
-      .pipe(z.string().regex(/^\d{6}$/)),
-  }),
+  z.strictObject({ email_code: SixDigits }),
   z.strictObject({ link: z.string().min(1).max(2_000) }),
 ])
 

@@ -1,19 +1,8 @@
 // Changes of a person's address. The new address proves itself with a code; until then the old address holds. A taken
 // address gets no code, and the answers are the same.
-import { createHmac, randomInt } from "node:crypto"
-import {
-  AppError,
-  type Clock,
-  type JobQueue,
-  type Store,
-  sameBytes,
-  timestamp,
-  token,
-  type UnitOfWork,
-  type UnitsOfWork,
-  type Vault,
-} from "#core"
+import { AppError, type Clock, type JobQueue, type Store, token, type UnitOfWork, type UnitsOfWork, type Vault } from "#core"
 import type { User } from "../collections.ts"
+import { countWrongTry, createMailedCodes, wrongCode } from "../mailed-code.ts"
 import { stageNotice } from "../notices.ts"
 import { type CodeLimits, countCode } from "../sign-in/limits.ts"
 import type { UserSessions } from "../user-sessions.ts"
@@ -42,30 +31,17 @@ interface AddressChangesDeps {
   readonly sessions: UserSessions
 }
 
-const validMs = 600_000
-const maxWrongTries = 5
-
 export function createAddressChanges(deps: AddressChangesDeps, { perEmail }: Pick<CodeLimits, "perEmail">): AddressChanges {
-  const { store, works, clock, vault, users, sessions } = deps
-  const key = vault.keyFor("address changes")
-  const hashOf = (id: string, code: string) => createHmac("sha256", key).update(`${id} ${code}`).digest("hex")
-
-  async function find(user: string): Promise<AddressChange | undefined> {
-    const found = await store.open(AddressChangesCollection).get(changeId(user))
-    const isValid = found && Date.parse(found.expires_at) > clock.now() && found.wrong_tries < maxWrongTries
-    return isValid ? found : undefined
-  }
+  const { store, works, users, sessions } = deps
+  const codes = createMailedCodes(deps, "address changes")
 
   /** Counts a wrong code in a commit of its own. Returns the change of a right code. */
   async function check(user: string, code: string): Promise<AddressChange> {
     const outcome = await works.retryConflicts(async (work) => {
-      const change = await find(user)
-      if (!change) return 0
+      const change = await store.open(AddressChangesCollection).get(changeId(user))
+      if (!change || !codes.isValid(change)) return 0
       const isTaken = (await users.byEmail(change.email)) !== undefined
-      if (sameBytes(change.code_hash, hashOf(change.id, code)) && !isTaken) return change
-      const { id, wrong_tries } = change
-      work.in(AddressChangesCollection).update(id, { $set: { wrong_tries: wrong_tries + 1 } }, { where: { wrong_tries } })
-      return maxWrongTries - wrong_tries - 1
+      return codes.holds(change, code) && !isTaken ? change : countWrongTry(work.in(AddressChangesCollection), change)
     })
     if (outcome === 0) throw ended()
     if (typeof outcome === "number") throw wrong(outcome)
@@ -85,10 +61,8 @@ export function createAddressChanges(deps: AddressChangesDeps, { perEmail }: Pic
     async request(work, user, email) {
       await count(user.id, email)
       const id = changeId(user.id)
-      const now = clock.now()
-      const code = String(randomInt(1_000_000)).padStart(6, "0")
-      const times = { created_at: timestamp(now), expires_at: timestamp(now + validMs) }
-      const change = { email, code_hash: hashOf(id, code), wrong_tries: 0, ...times }
+      const { code, fields } = codes.draw(id)
+      const change = { email, ...fields }
       work.in(AddressChangesCollection).update(id, { $set: change }, { upsert: true })
       stageAddressCode(work, deps, { id, ...change }, code)
       stageNotice(work, deps, {
@@ -117,8 +91,7 @@ export function createAddressChanges(deps: AddressChangesDeps, { perEmail }: Pic
 }
 
 function wrong(left: number): AppError {
-  const message = `code: it is wrong; ${left} ${left === 1 ? "try is" : "tries are"} left. Copy the code of the latest mail.`
-  return new AppError("invalid_argument", message, { reason: "address_code_wrong", tries_left: left })
+  return new AppError("invalid_argument", `code: it ${wrongCode(left)}`, { reason: "address_code_wrong", tries_left: left })
 }
 
 function ended(): AppError {

@@ -1,14 +1,10 @@
 // The stored form of changes of an address.
-import { type Document, defineCollection, derivedUuid } from "#core"
+import { defineCollection, derivedUuid } from "#core"
+import type { MailedCode } from "../mailed-code.ts"
 
 /** A pending change; its id follows from the user's. */
-export interface AddressChange extends Document {
+export interface AddressChange extends MailedCode {
   email: string
-  /** HMAC of the code. */
-  code_hash: string
-  wrong_tries: number
-  created_at: string
-  expires_at: string
 }
 
 export const AddressChangesCollection = defineCollection<AddressChange>()({

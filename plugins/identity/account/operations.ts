@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { Clock, defineOperation, JobQueue, resultOf, Timestamp, Uuid } from "#core"
 import { isMailAddress, normalAddress } from "../../email/index.ts"
+import { SixDigits } from "../mailed-code.ts"
 import { stageNotice } from "../notices.ts"
 import { requirePerson } from "../person.ts"
 import { Users } from "../users.ts"
@@ -9,11 +10,6 @@ import { AddressChanges } from "./address-changes.ts"
 
 const mcp = { absent: "A person changes the own account." }
 const Address = z.string().trim().max(254).refine(isMailAddress, "is not an email address").transform(normalAddress)
-const Code = z
-  .string()
-  .max(20)
-  .transform((text) => text.replace(/[\s-]/g, ""))
-  .pipe(z.string().regex(/^\d{6}$/, "is not six digits"))
 
 export const changeAddress = defineOperation({
   name: "me.change_address",
@@ -45,7 +41,7 @@ export const confirmAddress = defineOperation({
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   mcp,
   auditSize: ["code"],
-  input: z.strictObject({ code: Code.describe("Six digits.") }),
+  input: z.strictObject({ code: SixDigits.describe("Six digits.") }),
   output: z.object({ email: z.string() }),
   errors: ["invalid_argument", "permission_denied", "already_exists", "aborted"],
   examples: [{ input: { code: resultOf("address.code") } }],

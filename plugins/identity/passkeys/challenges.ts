@@ -1,7 +1,8 @@
 // Challenges of passkeys: stored, valid for five minutes and for one answer. The holder is a session, or the nonce in the
 // cookie of a browser without a session.
-import { createHash, randomBytes } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { type Clock, derivedUuid, type Store, timestamp, type UnitOfWork } from "#core"
+import { hashKey } from "../key-format.ts"
 import { PasskeyChallengesCollection } from "./collections.ts"
 
 export interface Challenged {
@@ -33,5 +34,5 @@ export async function useChallenge(
 }
 
 function challengeId({ purpose, holder }: Challenged): string {
-  return derivedUuid("passkey challenge", purpose, createHash("sha256").update(holder).digest("hex"))
+  return derivedUuid("passkey challenge", purpose, hashKey(holder))
 }

@@ -1,6 +1,6 @@
 // Sign-in by mail: a code of six digits and a link, both bound to the browser that asked for them, both for one use.
 // An operator's link is bound to no browser. The first owner proves a new address by a code before the link is used up.
-import { createHash, createHmac, randomBytes, randomInt } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import {
   AppError,
   type Clock,
@@ -8,7 +8,6 @@ import {
   type JobQueue,
   type Store,
   sameBytes,
-  timestamp,
   token,
   type UnitOfWork,
   type UnitsOfWork,
@@ -16,6 +15,8 @@ import {
 } from "#core"
 import type { Mailer } from "../../email/index.ts"
 import type { User, UserSession } from "../collections.ts"
+import { hashKey } from "../key-format.ts"
+import { countWrongTry, createMailedCodes, wrongCode } from "../mailed-code.ts"
 import type { OpenedSession } from "../user-sessions.ts"
 import type { Users } from "../users.ts"
 import { type SignInAttempt, SignInAttemptsCollection } from "./collections.ts"
@@ -62,26 +63,19 @@ interface SignInCodesDeps {
   readonly mailer: Pick<Mailer, "writesOutbox">
 }
 
-const validMs = 600_000
-const maxWrongTries = 5
-
 export function createSignInCodes(deps: SignInCodesDeps, limits: CodeLimits): SignInCodes {
   const { store, works, clock, vault, users, signIns, mailer } = deps
-  const key = vault.keyFor("sign-in codes")
-  const codeHash = (id: string, code: string) => createHmac("sha256", key).update(`${id} ${code}`).digest("hex")
+  const mailedCodes = createMailedCodes(deps, "sign-in codes")
 
   /** Stores an attempt and its mail. */
   function send(given: Pick<SignInAttempt, "email" | "method" | "claim">, browser: Browser, next: string): Promise<CodeSent> {
     const [nonce, link] = [randomText(), randomText()]
-    const code = String(randomInt(1_000_000)).padStart(6, "0")
     const id = attemptId(nonce)
+    const { code, fields } = mailedCodes.draw(id)
     const { device, address } = browser
     return works.retryConflicts(async (work) => {
       await countRequest(work, deps, limits, { email: given.email, address })
-      const now = clock.now()
-      const hashes = { code_hash: codeHash(id, code), link_hash: digestOf(link), wrong_tries: 0 }
-      const times = { created_at: timestamp(now), expires_at: timestamp(now + validMs) }
-      const attempt = { id, ...given, ...hashes, device, address, ...times }
+      const attempt = { id, ...given, ...fields, link_hash: hashKey(link), device, address }
       work.in(SignInAttemptsCollection).insert(attempt)
       stageSignInMail(work, deps, attempt, { code, link, next })
       return { nonce, expires_at: attempt.expires_at }
@@ -91,8 +85,7 @@ export function createSignInCodes(deps: SignInCodesDeps, limits: CodeLimits): Si
   /** The attempt of this browser. */
   async function find(proof: Proof): Promise<SignInAttempt | undefined> {
     const found = proof.nonce === undefined ? undefined : await store.open(SignInAttemptsCollection).get(attemptId(proof.nonce))
-    const isValid = found && Date.parse(found.expires_at) > clock.now() && found.wrong_tries < maxWrongTries
-    return isValid ? found : undefined
+    return found && mailedCodes.isValid(found) ? found : undefined
   }
 
   /** The user of an attempt. The first owner gets name and address here. */
@@ -115,11 +108,6 @@ export function createSignInCodes(deps: SignInCodesDeps, limits: CodeLimits): Si
     })
   }
 
-  function holds({ id, code_hash, link_hash }: SignInAttempt, proof: Proof): boolean {
-    if ("link" in proof) return sameBytes(link_hash, digestOf(proof.link))
-    return code_hash !== null && sameBytes(code_hash, codeHash(id, proof.code))
-  }
-
   return {
     request: (email, browser, next) => send({ email, method: "email_code", claim: null }, browser, next),
     async enter(proof, browser, replaced) {
@@ -128,18 +116,14 @@ export function createSignInCodes(deps: SignInCodesDeps, limits: CodeLimits): Si
       const outcome = await works.retryConflicts(async (work) => {
         const attempt = await find(proof)
         if (!attempt) return undefined
-        const { id, wrong_tries, method } = attempt
-        // Concurrent tries conflict here: each is counted, and one alone succeeds.
-        const where = { wrong_tries }
-        if (!holds(attempt, proof)) {
-          // A link has too many values to guess.
-          if ("link" in proof) return undefined
-          work.in(SignInAttemptsCollection).update(id, { $set: { wrong_tries: wrong_tries + 1 } }, { where })
-          return maxWrongTries - wrong_tries - 1
-        }
+        const { id, link_hash, wrong_tries, method } = attempt
+        // A link has too many values to guess.
+        if ("link" in proof && !sameBytes(link_hash, hashKey(proof.link))) return undefined
+        if ("code" in proof && !mailedCodes.holds(attempt, proof.code)) return countWrongTry(work.in(SignInAttemptsCollection), attempt)
         const user = await userOf(work, attempt)
         if (!user) return undefined
-        work.in(SignInAttemptsCollection).remove(id, { where })
+        // Concurrent tries conflict, so one of them succeeds.
+        work.in(SignInAttemptsCollection).remove(id, { where: { wrong_tries } })
         return await signIns.open(work, user, method, browser, replaced)
       })
       if (outcome === undefined || outcome === 0) throw ended()
@@ -172,8 +156,7 @@ function refuse(error: AppError): never {
 }
 
 function wrong(left: number): AppError {
-  const message = `The code is wrong; ${left} ${left === 1 ? "try is" : "tries are"} left. Copy the code of the latest mail.`
-  return new AppError("unauthenticated", message, { reason: "sign_in_code_wrong", tries_left: left })
+  return new AppError("unauthenticated", `The code ${wrongCode(left)}`, { reason: "sign_in_code_wrong", tries_left: left })
 }
 
 function unknownLink(): AppError {
@@ -188,11 +171,7 @@ function ended(): AppError {
 }
 
 function attemptId(nonce: string): string {
-  return derivedUuid("sign-in attempt", digestOf(nonce))
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex")
+  return derivedUuid("sign-in attempt", hashKey(nonce))
 }
 
 function randomText(): string {

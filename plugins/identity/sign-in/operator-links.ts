@@ -3,7 +3,7 @@
 import { createHmac, randomUUID } from "node:crypto"
 import { z } from "zod"
 import { type Clock, derivedUuid, type Store, sameBytes, timestamp, type UnitOfWork, type Vault } from "#core"
-import { SignInAttemptsCollection } from "./collections.ts"
+import { UsedLinksCollection } from "./collections.ts"
 
 /** `owner`: the first user, before they have an address. */
 export type LinkTarget = { readonly owner: true } | { readonly email: string }
@@ -31,26 +31,13 @@ export function readOperatorLink(vault: Pick<Vault, "keyFor">, now: number, link
 }
 
 export async function isSpent(store: Store, id: string): Promise<boolean> {
-  return (await store.open(SignInAttemptsCollection).get(spentId(id))) !== undefined
+  return (await store.open(UsedLinksCollection).get(spentId(id))) !== undefined
 }
 
 /** Stages the one use of a link. A second use fails the commit. */
 export function spend(work: UnitOfWork, clock: Clock, id: string): void {
-  const now = clock.now()
-  work.in(SignInAttemptsCollection).insert({
-    id: spentId(id),
-    email: "",
-    method: "bootstrap",
-    code_hash: null,
-    link_hash: "",
-    wrong_tries: Number.MAX_SAFE_INTEGER,
-    device: "",
-    address: "",
-    claim: null,
-    created_at: timestamp(now),
-    // Twice, for nodes whose clocks differ.
-    expires_at: timestamp(now + 2 * linkMs),
-  })
+  // The record outlives the link, because clocks of nodes may differ.
+  work.in(UsedLinksCollection).insert({ id: spentId(id), expires_at: timestamp(clock.now() + 2 * linkMs) })
 }
 
 function spentId(id: string): string {

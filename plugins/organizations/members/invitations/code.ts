@@ -1,6 +1,7 @@
 // The code of an invitation: it names the organization and the invitation, and ends with a secret.
-import { createHash, randomBytes } from "node:crypto"
-import { derivedUuid, sameBytes } from "#core"
+import { randomBytes } from "node:crypto"
+import { derivedUuid } from "#core"
+import { hashKey } from "../../../identity/index.ts"
 
 const prefix = "mr_join_"
 const idBytes = 16
@@ -21,7 +22,7 @@ export function invitationId(organization: string, email: string): string {
 export function drawCode(organization: string, invitation: string): { readonly code: string; readonly hash: string } {
   const bytes = Buffer.concat([bytesOf(organization), bytesOf(invitation), randomBytes(secretBytes)])
   const code = `${prefix}${bytes.toString("base64url")}`
-  return { code, hash: hashOf(code) }
+  return { code, hash: hashKey(code) }
 }
 
 /** Returns undefined for a text of another form. */
@@ -30,15 +31,7 @@ export function parseCode(text: string): ParsedCode | undefined {
   if (body === undefined) return undefined
   const bytes = Buffer.from(body, "base64url")
   const [organization, invitation] = [uuidOf(bytes.subarray(0, idBytes)), uuidOf(bytes.subarray(idBytes, 2 * idBytes))]
-  return { organization, invitation, hash: hashOf(text.trim()) }
-}
-
-export function isSameCode(hash: string, other: string): boolean {
-  return sameBytes(hash, other)
-}
-
-function hashOf(code: string): string {
-  return createHash("sha256").update(code).digest("hex")
+  return { organization, invitation, hash: hashKey(text.trim()) }
 }
 
 function bytesOf(uuid: string): Buffer {

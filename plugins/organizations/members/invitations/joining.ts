@@ -7,6 +7,7 @@ import {
   type Ids,
   type RateLimiter,
   type Store,
+  sameBytes,
   timestamp,
   token,
   type UnitOfWork,
@@ -16,7 +17,7 @@ import type { User, Users } from "../../../identity/index.ts"
 import { MembershipsCollection, type Organization } from "../../collections.ts"
 import { membershipId, type Organizations, organizationsTopic } from "../../directory.ts"
 import type { Members } from "../members.ts"
-import { isSameCode, parseCode } from "./code.ts"
+import { parseCode } from "./code.ts"
 import { type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
 
 export interface JoiningDeps {
@@ -119,7 +120,7 @@ export class Joining {
     if (!parsed) return undefined
     const organization = await this.#deps.organizations.byId(parsed.organization)
     const invitation = organization && (await this.#deps.store.open(MemberInvitationsCollection, organization.id).get(parsed.invitation))
-    const isValid = invitation && isSameCode(invitation.hash, parsed.hash) && Date.parse(invitation.expires_at) > this.#deps.clock.now()
+    const isValid = invitation && sameBytes(invitation.hash, parsed.hash) && Date.parse(invitation.expires_at) > this.#deps.clock.now()
     return isValid ? { invitation, organization } : undefined
   }
 
