@@ -33,7 +33,7 @@ export interface UserSession extends Document {
   acts_in: string | null
   method: SignIn["method"]
   signed_in_at: string
-  /** From `User-Agent`, such as "Firefox on Linux". */
+  /** From `User-Agent`, such as "firefox, desktop". */
   device: string
   address: string
   created_at: string

@@ -45,8 +45,9 @@ export interface UserSessions {
   get(id: string): Promise<UserSession | undefined>
   /** Selects the valid sessions of a user. */
   validFilter(user: string): Filter
-  /** Valid sessions of a user, newest first, at most 1,000. */
-  list(user: string): Promise<UserSession[]>
+  latest(user: string): Promise<UserSession | undefined>
+  /** Valid sessions of a user, newest first. */
+  valid(user: string): AsyncIterable<UserSession>
   /** Stages a later sign-in within the session, with a new text. The old text ends. */
   refresh(work: UnitOfWork, session: UserSession, method: SignIn["method"]): OpenedSession
   /** Stages the default organization of the session. */
@@ -75,7 +76,6 @@ const freshMs = 300_000
 /** Approvals and keys name the session that made them. */
 const keptMs = 90 * 86_400_000
 const maxUnknown = 10_000
-const maxSessions = 1_000
 
 export function createUserSessions({ store, invalidation, clock, ids, use, idleMs, maxMs }: UserSessionsDeps): UserSessions {
   const known = new GenerationCache<UserSession>(10_000)
@@ -161,7 +161,8 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
     }),
     get: (id) => stored().get(id),
     validFilter,
-    list: (user) => stored().find(validFilter(user), { sort: { id: -1 }, limit: maxSessions }),
+    latest: (user) => stored().first(validFilter(user), { sort: { id: -1 } }),
+    valid: (user) => stored().stream(validFilter(user), { sort: { id: -1 } }),
     refresh(work, session, method) {
       // The same public part: an end that reads the session before this names it too.
       const { text } = generateKey("session", session.key_id)
@@ -178,10 +179,13 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
     },
     end,
     async endAllOf(work, user, { except } = {}) {
-      const sessions = await stored().find({ user_id: user, revoked_at: null }, { limit: maxSessions })
-      const others = sessions.filter(({ id }) => id !== except)
-      for (const session of others) end(work, session, "ended")
-      return others.length
+      let count = 0
+      for await (const session of stored().stream({ user_id: user, revoked_at: null })) {
+        if (session.id === except) continue
+        end(work, session, "ended")
+        count++
+      }
+      return count
     },
     async forget(work, user) {
       for await (const session of stored().stream({ user_id: user })) {

@@ -86,9 +86,12 @@ export function createPasskeys({ store, clock, publicUrl }: PasskeysDeps): Passk
     rename: (work, { id }, name) => work.in(PasskeysCollection).update(id, { $set: { name } }),
     remove: (work, { id }) => work.in(PasskeysCollection).remove(id),
     async removeAllOf(work, user) {
-      const passkeys = await list(user)
-      for (const { id } of passkeys) work.in(PasskeysCollection).remove(id, { optional: true })
-      return passkeys.length
+      let count = 0
+      for await (const { id } of store.open(PasskeysCollection).stream({ user_id: user })) {
+        work.in(PasskeysCollection).remove(id, { optional: true })
+        count++
+      }
+      return count
     },
   }
 }

@@ -6,7 +6,7 @@ import type { User, UserSession } from "../collections.ts"
 import type { OpenedSession, UserSessions } from "../user-sessions.ts"
 
 export interface Browser {
-  /** Such as "firefox, desktop". */
+  /** From `User-Agent`, such as "firefox, desktop". */
   readonly device: string
   readonly address: string
   readonly requestId: string
@@ -34,7 +34,7 @@ const dayMs = 86_400_000
 export function createSignIns({ sessions, clock, ids, userAgents, auditDays }: SignInsDeps): SignIns {
   /** The organization of the latest session, while the user belongs to it. */
   async function organizationOf(user: User): Promise<string | null> {
-    const [latest] = await sessions.list(user.id)
+    const latest = await sessions.latest(user.id)
     const isMember = latest?.acts_in && user.organization_ids.includes(latest.acts_in)
     return isMember ? latest.acts_in : (user.organization_ids[0] ?? null)
   }

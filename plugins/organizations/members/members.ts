@@ -80,7 +80,7 @@ export class Members {
       ended++
     }
     const person = await users.get(user_id)
-    for (const session of await sessions.list(user_id)) {
+    for await (const session of sessions.valid(user_id)) {
       // A session of another organization no longer reaches this one.
       const actsIn = session.acts_in ?? person?.organization_ids[0]
       if (actsIn === organization) sessions.end(work, session, "ended")

@@ -36,7 +36,7 @@ describe("approved calls", () => {
     keys.revoke(work, host.organization.id, await keys.get(host.organization.id, id))
   }
   const endSessions = async (work: UnitOfWork, user: string, how: "ended" | "signed_out") => {
-    for (const session of await host.get(UserSessions).list(user)) host.get(UserSessions).end(work, session, how)
+    for await (const session of host.get(UserSessions).valid(user)) host.get(UserSessions).end(work, session, how)
   }
   const remove = async (work: UnitOfWork, user: string) => {
     const members = host.get(MembersToken)

@@ -144,6 +144,16 @@ describe("interactive sessions", () => {
     expect((await me(third.text)).status).to.equal(200)
   })
 
+  it("end all, also more than a thousand", async () => {
+    const user = await host.get(UnitsOfWork).run((work) => host.get(Users).add(work, { email: "many@example.com" }))
+    const sessions = host.get(UserSessions)
+    const given = { user: user.id, organization: null, method: "email_code", device: "", address: "" } as const
+    const opened = await host.get(UnitsOfWork).run((work) => Array.from({ length: 1_002 }, () => sessions.open(work, given)))
+    const [first, last] = [opened[0], opened.at(-1)]
+    expect(await host.get(UnitsOfWork).run((work) => sessions.endAllOf(work, user.id, { except: first?.session.id ?? "" }))).to.equal(1_001)
+    expect((await me(last?.text ?? "")).seen).to.deep.equal([401, "session_ended"])
+  })
+
   it("get a new text when their user signs in again", async () => {
     const { text, session } = await open()
     host.clock.move(hour)
