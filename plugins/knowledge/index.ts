@@ -45,6 +45,7 @@ export default definePlugin({
     registrar.provide(SegmentsToken, {
       inject: { store: Store },
       create: ({ store }) => new Segments(store, settings.index_memory_mb * 2 ** 20),
+      stop: (segments) => segments.stop(),
     })
     registrar.provide(IndexWorkerToken, { create: () => new IndexWorker(), stop: (thread) => thread.stop() })
     registrar.provide(IndexerToken, {

@@ -1,16 +1,17 @@
 // A segment as text in parts: the index thread builds them, and documents of the store hold one each.
-import { Segment } from "./segment.ts"
+import { deserialize } from "node:v8"
+import { type Packed, Segment } from "./segment.ts"
 
-/** A multiple of four: each part can be decoded by itself. */
-const partCharacters = 1_048_576
+/** Bounds the work of one turn of the main thread. A multiple of four: each part can be decoded by itself. */
+const partCharacters = 262_144
 
-/** A segment as it is stored. */
+/** A segment that the index thread has built. */
 export interface BuiltSegment {
   readonly count: number
-  /** Base64. */
-  readonly parts: readonly string[]
+  readonly parts: number
 }
 
+/** Base64. */
 export function partsOf(segment: Segment): string[] {
   const text = segment.stored().toString("base64")
   const parts: string[] = []
@@ -18,6 +19,10 @@ export function partsOf(segment: Segment): string[] {
   return parts
 }
 
+export function packedOf(parts: readonly Buffer[]): Packed {
+  return deserialize(Buffer.concat(parts)) as Packed
+}
+
 export function segmentOf(parts: readonly Buffer[]): Segment {
-  return Segment.read(Buffer.concat(parts))
+  return new Segment(packedOf(parts))
 }

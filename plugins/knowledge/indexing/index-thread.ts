@@ -1,8 +1,8 @@
-// The thread that splits texts into words and builds segments of them: it takes seconds for a long text.
+// The thread that splits texts into words, builds segments of them and opens stored segments: long texts take seconds.
 import { parentPort } from "node:worker_threads"
-import { type BuiltSegment, partsOf, segmentOf } from "./built-segment.ts"
+import { packedOf, partsOf } from "./built-segment.ts"
 import type { IndexAnswer, IndexTask, ItemToIndex } from "./index-worker.ts"
-import { type IndexedItem, Segment } from "./segment.ts"
+import { type IndexedItem, type Packed, Segment } from "./segment.ts"
 import { words } from "./tokens.ts"
 
 /** A word of the title counts as so many. */
@@ -19,7 +19,7 @@ function indexed({ title, description, text, ...item }: ItemToIndex): IndexedIte
   return { ...item, words: counts }
 }
 
-/** Items of segments that are kept. An item that was indexed again is in the latest of its segments alone. */
+/** Items that are kept. An item that was indexed again is in the latest of its segments alone. */
 function kept(segments: readonly Segment[], removed: ReadonlySet<string>): IndexedItem[] {
   const items = new Map<string, IndexedItem>()
   for (const segment of segments)
@@ -27,23 +27,57 @@ function kept(segments: readonly Segment[], removed: ReadonlySet<string>): Index
   return [...items.values()]
 }
 
-function built(items: readonly IndexedItem[]): BuiltSegment | undefined {
-  return items.length === 0 ? undefined : { count: items.length, parts: partsOf(Segment.make(items)) }
+/** A segment in the making. */
+class Draft {
+  readonly items: IndexedItem[] = []
+  readonly #segments: Segment[] = []
+  #incoming: Buffer[] = []
+  parts: readonly string[] = []
+
+  take(part: string): void {
+    this.#incoming.push(Buffer.from(part, "base64"))
+  }
+
+  opened(): Packed {
+    const packed = packedOf(this.#incoming)
+    this.#incoming = []
+    return packed
+  }
+
+  endSegment(): void {
+    this.#segments.push(new Segment(this.opened()))
+  }
+
+  build(removed: ReadonlySet<string>): { count: number; parts: number } | undefined {
+    const items = [...kept(this.#segments.splice(0), removed), ...this.items.splice(0)]
+    this.parts = items.length === 0 ? [] : partsOf(Segment.make(items))
+    return items.length === 0 ? undefined : { count: items.length, parts: this.parts.length }
+  }
 }
 
-/** Segments that came for a merge, by its number. */
-const incoming = new Map<number, Segment[]>()
+const drafts = new Map<number, Draft>()
+
+function done(draft: Draft, task: IndexTask): IndexAnswer["value"] {
+  if ("item" in task) draft.items.push(indexed(task.item))
+  else if ("part" in task) draft.take(task.part)
+  else if ("endsSegment" in task) draft.endSegment()
+  else if ("removed" in task) return draft.build(new Set(task.removed))
+  else if ("read" in task) return draft.parts[task.read]
+  else if ("opens" in task) return draft.opened()
+  else drafts.delete(task.draft)
+  return undefined
+}
+
+/** Memory that passes to the main thread without a copy. Small buffers may be of Node's pool, which stays. */
+function buffersOf(value: IndexAnswer["value"]): ArrayBuffer[] {
+  if (typeof value !== "object" || !("words" in value)) return []
+  const buffers = Object.values(value).flatMap((each) => (ArrayBuffer.isView(each) ? [each.buffer as ArrayBuffer] : []))
+  return [...new Set(buffers)].filter(({ byteLength }) => byteLength > Buffer.poolSize)
+}
 
 parentPort?.on("message", (task: IndexTask) => {
-  const { number } = task
-  const answer = (segment: BuiltSegment | undefined) => parentPort?.postMessage({ number, segment } satisfies IndexAnswer)
-  if ("fresh" in task) answer(built(task.fresh.map(indexed)))
-  else if ("parts" in task) {
-    const segment = segmentOf(task.parts.map((part) => Buffer.from(part, "base64")))
-    incoming.set(number, [...(incoming.get(number) ?? []), segment])
-  } else {
-    const segments = incoming.get(number) ?? []
-    incoming.delete(number)
-    answer(built(kept(segments, new Set(task.removed))))
-  }
+  const draft = drafts.get(task.draft) ?? new Draft()
+  drafts.set(task.draft, draft)
+  const value = done(draft, task)
+  parentPort?.postMessage({ seq: task.seq, value } satisfies IndexAnswer, buffersOf(value))
 })

@@ -1,9 +1,10 @@
 // The main thread's end of the index thread. The thread starts when it is first needed. One that runs out of memory fails
-// the tasks that it has, and the next task starts another.
+// the tasks that it has, and the next draft starts another. Texts and segments pass in pieces, one at a time: a message of
+// a whole segment would hold the main thread.
 import { Worker } from "node:worker_threads"
-import { AppError, giveWay, token } from "#core"
+import { AppError, token } from "#core"
 import type { BuiltSegment } from "./built-segment.ts"
-import type { IndexedItem } from "./segment.ts"
+import { type IndexedItem, type Packed, Segment } from "./segment.ts"
 
 export interface ItemToIndex extends Omit<IndexedItem, "words"> {
   readonly title: string
@@ -11,19 +12,26 @@ export interface ItemToIndex extends Omit<IndexedItem, "words"> {
   readonly text: string
 }
 
-/** A segment to build: of new items, or of the stored segments that came before under the same number. */
-export type IndexTask = { readonly number: number } & Work
+/** Each task has one answer, with its `seq`. */
+export type IndexTask = { readonly seq: number; readonly draft: number } & Work
 
 type Work =
-  | { readonly fresh: readonly ItemToIndex[] }
-  /** One segment of a merge. */
-  | { readonly parts: readonly string[] }
+  | { readonly item: ItemToIndex }
+  /** Of a stored segment. */
+  | { readonly part: string }
+  /** All parts of a stored segment came. */
+  | { readonly endsSegment: true }
+  /** Builds one segment, without these items. */
   | { readonly removed: readonly string[] }
+  /** The number of a part of the built segment. */
+  | { readonly read: number }
+  /** Opens the segment whose parts came. */
+  | { readonly opens: true }
+  | { readonly ends: true }
 
 export interface IndexAnswer {
-  readonly number: number
-  /** Absent if no item is left. */
-  readonly segment: BuiltSegment | undefined
+  readonly seq: number
+  readonly value: BuiltSegment | Packed | string | undefined
 }
 
 const memory = { maxOldGenerationSizeMb: 2_048 }
@@ -31,25 +39,27 @@ const memory = { maxOldGenerationSizeMb: 2_048 }
 export const IndexWorkerToken = token<IndexWorker>("KnowledgeIndexWorker")
 
 export class IndexWorker {
-  readonly #waiting = new Map<number, PromiseWithResolvers<BuiltSegment | undefined>>()
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   #thread: Worker | undefined
   #last = 0
 
-  /** Builds a segment of new items. */
-  index(fresh: readonly ItemToIndex[]): Promise<BuiltSegment | undefined> {
-    return this.#run(++this.#last, { fresh })
-  }
-
-  /** Builds one segment of the parts of several, without the removed items. Returns undefined if no item is left. */
-  async merge(segments: readonly (readonly string[])[], removed: readonly string[]): Promise<BuiltSegment | undefined> {
-    const number = ++this.#last
+  /** Runs `use` with a new draft in the thread, and drops the draft at its end. */
+  async draft<T>(use: (draft: Draft) => Promise<T>): Promise<T> {
     const thread = this.#started()
-    for (const parts of segments) {
-      await giveWay()
-      thread.postMessage({ number, parts } satisfies IndexTask)
+    const number = ++this.#last
+    const ask = (work: Work): Promise<unknown> => {
+      if (thread !== this.#thread) return Promise.reject(new Error("The index thread failed."))
+      const seq = ++this.#last
+      const answer = Promise.withResolvers<unknown>()
+      this.#waiting.set(seq, answer)
+      thread.postMessage({ seq, draft: number, ...work } satisfies IndexTask)
+      return answer.promise
     }
-    if (thread !== this.#thread) throw new Error("The index thread failed.")
-    return await this.#run(number, { removed })
+    try {
+      return await use(new Draft(ask))
+    } finally {
+      if (thread === this.#thread) thread.postMessage({ seq: 0, draft: number, ends: true } satisfies IndexTask)
+    }
   }
 
   async stop(): Promise<void> {
@@ -58,21 +68,14 @@ export class IndexWorker {
     await thread?.terminate()
   }
 
-  #run(number: number, work: Work): Promise<BuiltSegment | undefined> {
-    const made = Promise.withResolvers<BuiltSegment | undefined>()
-    this.#waiting.set(number, made)
-    this.#started().postMessage({ ...work, number })
-    return made.promise
-  }
-
   #started(): Worker {
     if (this.#thread) return this.#thread
     const url = new URL("./index-thread.ts", import.meta.url)
     const thread = new Worker(url, { name: "millrace-knowledge", resourceLimits: memory, env: {} })
     thread.unref()
-    thread.on("message", ({ number, segment }: IndexAnswer) => {
-      this.#waiting.get(number)?.resolve(segment)
-      this.#waiting.delete(number)
+    thread.on("message", ({ seq, value }: IndexAnswer) => {
+      this.#waiting.get(seq)?.resolve(value)
+      this.#waiting.delete(seq)
     })
     thread.on("error", (cause) => {
       if (thread === this.#thread) this.#fail(new Error("The index thread failed.", { cause }))
@@ -85,5 +88,42 @@ export class IndexWorker {
     this.#thread = undefined
     for (const { reject } of this.#waiting.values()) reject(reason)
     this.#waiting.clear()
+  }
+}
+
+/** A segment that the thread makes of items and of stored segments. */
+export class Draft {
+  readonly #ask: (work: Work) => Promise<unknown>
+
+  constructor(ask: (work: Work) => Promise<unknown>) {
+    this.#ask = ask
+  }
+
+  async add(item: ItemToIndex): Promise<void> {
+    await this.#ask({ item })
+  }
+
+  async addPart(part: string): Promise<void> {
+    await this.#ask({ part })
+  }
+
+  /** Ends the parts of one stored segment. */
+  async endSegment(): Promise<void> {
+    await this.#ask({ endsSegment: true })
+  }
+
+  /** Returns undefined if no item is left. */
+  async build(removed: Iterable<string> = []): Promise<BuiltSegment | undefined> {
+    return (await this.#ask({ removed: [...removed] })) as BuiltSegment | undefined
+  }
+
+  /** A part of the built segment. */
+  async part(number: number): Promise<string> {
+    return (await this.#ask({ read: number })) as string
+  }
+
+  /** The segment whose parts were added. */
+  async open(): Promise<Segment> {
+    return new Segment((await this.#ask({ opens: true })) as Packed)
   }
 }

@@ -1,11 +1,9 @@
 // Keeps an organization's index up to date: what is due becomes a segment, small segments are merged by eights, and those that
-// hold deleted items are written again without them. One commit replaces segments and says which items it holds; where two
-// nodes are at it at once, the second begins again.
+// hold deleted items are written again without them. One commit replaces segments and marks its items as indexed. If two nodes
+// change an index at once, the second begins again.
 import {
   AppError,
   type Clock,
-  changesOf,
-  type FieldsOf,
   giveWay,
   type Ids,
   type JobQueue,
@@ -16,17 +14,9 @@ import {
   type UnitsOfWork,
 } from "#core"
 import type { Models } from "../../models/index.ts"
-import {
-  IndexCollection,
-  ItemCollection,
-  RemovalCollection,
-  type StoredIndex,
-  type StoredItem,
-  VersionCollection,
-  versionId,
-} from "../collections.ts"
+import { ItemCollection, RemovalCollection, type StoredItem, VersionCollection, versionId } from "../collections.ts"
 import { indexRef } from "../job-refs.ts"
-import type { BuiltSegment } from "./built-segment.ts"
+import { IndexChange, type Listed, removeUnfinished } from "./index-change.ts"
 import type { IndexWorker, ItemToIndex } from "./index-worker.ts"
 import type { Segment } from "./segment.ts"
 import type { Segments } from "./segments.ts"
@@ -54,20 +44,12 @@ const mergedAtOnce = 8
 /** One of this many items is not merged further. */
 const maxMerged = 4_096
 const embeddedCharacters = 6_000
+/** Items that are compared before other work may run. */
+const itemsAtOnce = 1_000
 const embeddedAtOnce = 64
 const vectorRetryMs = 300_000
 
 export const IndexerToken = token<Indexer>("KnowledgeIndexer")
-
-/** Parts that one commit takes. Those of a larger segment are committed one by one. */
-const maxPartsAtOnce = 4
-
-type Listed = StoredIndex["segments"][number]
-
-interface Made {
-  readonly listed: Listed
-  readonly segment: BuiltSegment
-}
 
 export class Indexer {
   readonly #deps: IndexerDeps
@@ -87,7 +69,7 @@ export class Indexer {
       // First, so that an item that is deleted after it was found due is taken out of the index the next time.
       const removed = await this.#deps.store.open(RemovalCollection, organization).find({}, { limit: maxItems })
       const due = await this.#due(organization)
-      if (due.length === 0 && removed.length === 0) return
+      if (due.length === 0 && removed.length === 0) return await removeUnfinished(this.#deps, organization)
       await this.#step(organization, due, new Set(removed.map(({ id }) => id)), log)
     }
   }
@@ -101,42 +83,36 @@ export class Indexer {
   }
 
   async #step(organization: string, due: readonly StoredItem[], removed: ReadonlySet<string>, log: Logger): Promise<void> {
-    const { ids, works, segments, queue, clock, thread } = this.#deps
+    const { works, segments, queue, clock, thread } = this.#deps
     const index = await segments.index(organization)
-    const made: Made[] = []
-    // Parts of an earlier step that ended early.
-    const gone: { readonly id: string; readonly parts: number }[] = [...(index.unfinished ?? [])]
+    const change = new IndexChange(this.#deps, organization, index)
     const fresh = await this.#texts(organization, due, index.revision + 1)
     const embedded = await this.#embedded(organization, fresh, log)
-    let kept = [...index.segments]
     const replace = async (which: readonly Listed[]) => {
-      const merged = await thread.merge(await Promise.all(which.map((one) => segments.parts(organization, one))), [...removed])
-      kept = kept.filter((one) => !which.includes(one))
-      gone.push(...which)
-      if (merged) add(merged)
-    }
-    const add = (segment: BuiltSegment) => {
-      const listed = { id: ids.uuid(), count: segment.count, parts: segment.parts.length }
-      made.push({ listed, segment })
+      change.remove(which)
+      await thread.draft(async (draft) => {
+        for (const one of which) {
+          for await (const part of segments.parts(organization, one)) await draft.addPart(part)
+          await draft.endSegment()
+        }
+        await change.add(draft, removed)
+      })
     }
     if (removed.size > 0) {
       const open = await segments.open(organization, index)
-      for (const listed of index.segments) if (holds(open.get(listed.id), removed)) await replace([listed])
+      for (const listed of index.segments) if (await holds(open.get(listed.id), removed)) await replace([listed])
     }
-    const indexed = embedded.length > 0 ? await thread.index(embedded.map(({ item }) => item)) : undefined
-    if (indexed) add(indexed)
-    const merged = mergeable([...kept, ...made.map(({ listed }) => listed)])
-    const mergedStored = merged.filter((one) => kept.includes(one))
+    if (embedded.length > 0) {
+      await thread.draft(async (draft) => {
+        for (const { item } of embedded) await draft.add(item)
+        await change.add(draft)
+      })
+    }
     // Those that were made just now are merged the next time.
-    if (mergedStored.length === mergedAtOnce) await replace(mergedStored)
-    const large = made.filter(({ listed }) => listed.parts > maxPartsAtOnce)
-    const revision = large.length > 0 ? await this.#storeParts(organization, index, large) : index.revision
+    const merged = mergeable([...change.kept, ...change.added])
+    if (merged.length === mergedAtOnce && merged.every((one) => change.kept.includes(one))) await replace(merged)
     await works.run((work) => {
-      for (const { listed, segment } of made) {
-        if (listed.parts > maxPartsAtOnce) continue
-        for (let part = 0; part < listed.parts; part++) segments.stage(work, organization, listed.id, segment, part)
-      }
-      for (const one of gone) segments.remove(work, organization, one)
+      change.stage(work)
       const items = work.in(ItemCollection, organization)
       for (const { stored, hasVector, item } of embedded) {
         const isVectorDue = !hasVector && this.#deps.models.embedding() !== undefined
@@ -147,27 +123,7 @@ export class Indexer {
         if (isVectorDue) queue.enqueue(work, indexRef, { vectors: true }, { organization, runAt: clock.now() + vectorRetryMs })
       }
       for (const id of removed) work.in(RemovalCollection, organization).remove(id, { optional: true })
-      const listed = [...kept, ...made.map(({ listed: one }) => one)]
-      setIndex(work, organization, revision, { segments: listed, unfinished: [], revision: revision + 1 })
     })
-  }
-
-  /** Stores segments that are too large for one commit, and returns the revision of the index. The index names them first, and each commit fails if another node has changed the index. */
-  async #storeParts(organization: string, index: StoredIndex, large: readonly Made[]): Promise<number> {
-    const { works, segments } = this.#deps
-    const revision = index.revision + 1
-    const unfinished = [...(index.unfinished ?? []), ...large.map(({ listed: { id, parts } }) => ({ id, parts }))]
-    await works.run((work) => setIndex(work, organization, index.revision, { segments: index.segments, unfinished, revision }))
-    for (const { listed, segment } of large) {
-      for (let part = 0; part < listed.parts; part++) {
-        await giveWay()
-        await works.run((work) => {
-          segments.stage(work, organization, listed.id, segment, part)
-          setIndex(work, organization, revision, { segments: index.segments, unfinished, revision })
-        })
-      }
-    }
-    return revision
   }
 
   async #due(organization: string): Promise<StoredItem[]> {
@@ -198,7 +154,9 @@ export class Indexer {
     if (models.embedding()) {
       for (let at = 0; at < fresh.length; at += embeddedAtOnce) {
         const part = fresh.slice(at, at + embeddedAtOnce)
-        const texts = part.map(({ item }) => `${item.title}\n${item.description}\n${item.text}`.slice(0, embeddedCharacters))
+        const texts = part.map(({ item }) =>
+          `${item.title}\n${item.description}\n${item.text.slice(0, embeddedCharacters)}`.slice(0, embeddedCharacters),
+        )
         try {
           const { value } = await models.embed(organization, texts, { kept: false })
           vectors.push(...value.map(unit))
@@ -211,13 +169,6 @@ export class Indexer {
     }
     return fresh.map(({ stored, item }, at) => ({ stored, item: { ...item, vector: vectors[at] }, hasVector: vectors[at] !== undefined }))
   }
-}
-
-/** Stages the index. The commit fails as `aborted` if the index has another revision than `before`. */
-function setIndex(work: UnitOfWork, organization: string, before: number, next: FieldsOf<StoredIndex>): void {
-  const indexes = work.in(IndexCollection, organization)
-  if (before === 0) indexes.insert({ id: organization, ...next })
-  else indexes.update(organization, { $set: changesOf(next) }, { where: { revision: before } })
 }
 
 /** Of length one; undefined for zeros. */
@@ -237,7 +188,10 @@ function mergeable(segments: readonly Listed[]): Listed[] {
   return [...bySize.values()].find((same) => same.length >= mergedAtOnce)?.slice(0, mergedAtOnce) ?? []
 }
 
-function holds(segment: Segment | undefined, removed: ReadonlySet<string>): boolean {
-  for (let at = 0; at < (segment?.count ?? 0); at++) if (segment && removed.has(segment.idAt(at))) return true
+async function holds(segment: Segment | undefined, removed: ReadonlySet<string>): Promise<boolean> {
+  for (let at = 0; at < (segment?.count ?? 0); at++) {
+    if (at % itemsAtOnce === 0) await giveWay()
+    if (segment && removed.has(segment.idAt(at))) return true
+  }
   return false
 }

@@ -1,6 +1,6 @@
 // A segment: an inverted index of up to a few thousand items, made once and only read after that. The words lie sorted in one
 // buffer and are found by halving; the postings of each are gaps between items and frequencies, as variable-length numbers.
-import { deserialize, serialize } from "node:v8"
+import { serialize } from "node:v8"
 
 export interface IndexedItem {
   /** The item's UUID. */
@@ -16,7 +16,7 @@ export interface IndexedItem {
 }
 
 /** As it is stored. */
-interface Packed {
+export interface Packed {
   readonly version: 1
   readonly count: number
   /** Sixteen bytes each. */
@@ -48,10 +48,6 @@ export class Segment {
   constructor(packed: Packed) {
     this.#packed = packed
     this.totalLength = packed.lengths.reduce((sum, length) => sum + length, 0)
-  }
-
-  static read(bytes: Uint8Array): Segment {
-    return new Segment(deserialize(bytes) as Packed)
   }
 
   /** Takes long for long texts: runs in the index thread. */

@@ -1,8 +1,9 @@
 // The segments of each organization: kept in the store, and in memory on each node that searches them, up to a bound. The list
 // of them is read for every search, so that a node never searches what another has replaced.
-import { giveWay, type Store, type UnitOfWork } from "#core"
+import type { Store, UnitOfWork } from "#core"
 import { IndexCollection, PartCollection, partId, type StoredIndex } from "../collections.ts"
-import { type BuiltSegment, segmentOf } from "./built-segment.ts"
+import { segmentOf } from "./built-segment.ts"
+import { IndexWorker } from "./index-worker.ts"
 import type { Segment } from "./segment.ts"
 
 class MissingPart extends Error {}
@@ -10,13 +11,20 @@ class MissingPart extends Error {}
 export class Segments {
   readonly #store: Store
   readonly #maxBytes: number
+  /** Opens large segments. The indexer builds segments in another thread: a search does not wait for a long text. */
+  readonly #thread: IndexWorker
   /** By organization, least recently used first. */
   readonly #held = new Map<string, Map<string, Promise<Segment>>>()
   readonly #sizes = new Map<string, number>()
 
-  constructor(store: Store, maxBytes: number) {
+  constructor(store: Store, maxBytes: number, thread = new IndexWorker()) {
     this.#store = store
     this.#maxBytes = maxBytes
+    this.#thread = thread
+  }
+
+  stop(): Promise<void> {
+    return this.#thread.stop()
   }
 
   async index(organization: string): Promise<StoredIndex> {
@@ -39,14 +47,13 @@ export class Segments {
   }
 
   /** The parts of one segment, as they are stored. */
-  async parts(organization: string, { id, parts }: { readonly id: string; readonly parts: number }): Promise<string[]> {
-    const texts: string[] = []
+  async *parts(organization: string, { id, parts }: { readonly id: string; readonly parts: number }): AsyncGenerator<string> {
+    const stored = this.#store.open(PartCollection, organization)
     for (let part = 0; part < parts; part++) {
-      const found = await this.#store.open(PartCollection, organization).get(partId(id, part))
+      const found = await stored.get(partId(id, part))
       if (!found) throw new MissingPart(`A part of the segment ${id} is not stored.`)
-      texts.push(found.base64)
+      yield found.base64
     }
-    return texts
   }
 
   /** Those of the index, by id. */
@@ -72,24 +79,23 @@ export class Segments {
     }
   }
 
-  /** Stages one part of a segment. */
-  stage(work: UnitOfWork, organization: string, id: string, { parts }: BuiltSegment, part: number): void {
-    work.in(PartCollection, organization).insert({ id: partId(id, part), base64: parts[part] ?? "" })
+  /** Stages parts of a segment, from the number `from` on. */
+  stage(work: UnitOfWork, organization: string, id: string, texts: readonly string[], from = 0): void {
+    for (const [at, base64] of texts.entries()) work.in(PartCollection, organization).insert({ id: partId(id, from + at), base64 })
   }
 
-  /** Stages that a segment goes. */
-  remove(work: UnitOfWork, organization: string, { id, parts }: { readonly id: string; readonly parts: number }): void {
-    for (let part = 0; part < parts; part++) work.in(PartCollection, organization).remove(partId(id, part), { optional: true })
+  /** Stages the removal of parts. */
+  remove(work: UnitOfWork, organization: string, id: string, from: number, end: number): void {
+    for (let part = from; part < end; part++) work.in(PartCollection, organization).remove(partId(id, part), { optional: true })
   }
 
   async #read(organization: string, id: string, parts: number): Promise<Segment> {
-    const decoded: Buffer[] = []
-    for (const text of await this.parts(organization, { id, parts })) {
-      await giveWay()
-      decoded.push(Buffer.from(text, "base64"))
-    }
-    await giveWay()
-    return segmentOf(decoded)
+    const texts = this.parts(organization, { id, parts })
+    if (parts === 1) for await (const text of texts) return segmentOf([Buffer.from(text, "base64")])
+    return await this.#thread.draft(async (draft) => {
+      for await (const text of texts) await draft.addPart(text)
+      return await draft.open()
+    })
   }
 
   #keepFew(used: string): void {

@@ -1,6 +1,6 @@
 // Knowledge as callers have it, on both stores: read in, found by words of any language, changed, and gone without a trace.
 import { expect } from "chai"
-import { Store, UnitsOfWork } from "#core"
+import { AppError, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import {
   IndexCollection,
@@ -14,6 +14,7 @@ import {
 } from "../../../plugins/knowledge/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
+import { rivalOf } from "../../rival-commits.ts"
 import { until } from "../../waiting.ts"
 import { KnowledgeBench, type Refused } from "./bench.ts"
 
@@ -233,5 +234,57 @@ onBothStores("knowledge", ({ start }) => {
     const index = await store.open(IndexCollection, organization).get(organization)
     expect(index?.unfinished).to.deep.equal([])
     expect((await bench.read(first.id)).content).to.equal("A whimbrel.")
+  })
+
+  it("removes the parts of a segment of many parts in several commits", async () => {
+    const organization = host.organization.id
+    const store = host.get(Store)
+    const parts = [0, 255, 256, 599].map((part) => partId("large", part))
+    const removals: number[] = []
+    const commits = rivalOf(host, PartCollection.name, 100, {
+      only: ({ kind }) => kind === "remove",
+      faster: async () => {
+        const index = await store.open(IndexCollection, organization).get(organization)
+        removals.push((index?.unfinished ?? []).reduce((sum, one) => sum + one.parts, 0))
+      },
+    })
+    await host.get(UnitsOfWork).run((work) => {
+      for (const id of parts) work.in(PartCollection, organization).insert({ id, base64: "AAAA" })
+      work.in(IndexCollection, organization).update(organization, { $set: { unfinished: [{ id: "large", parts: 600 }] } })
+    })
+    await bench.made({ title: "Third", content: "A curlew." })
+    await bench.found("curlew", 1)
+    const index = async () => await store.open(IndexCollection, organization).get(organization)
+    await until("the removal", async () => (await index())?.unfinished?.length === 0)
+    commits.stop()
+    expect(removals[0]).to.be.at.least(600)
+    const removed = removals.map((left, at) => left - (removals[at + 1] ?? 0))
+    expect(Math.max(...removed)).to.equal(256)
+    expect(await store.open(PartCollection, organization).find({ id: { $in: parts } })).to.deep.equal([])
+  })
+
+  it("stores a large segment in several commits, and searches the earlier index until the last", async () => {
+    const organization = host.organization.id
+    const store = host.get(Store)
+    await bench.made({ title: "Fourth", content: "A dunlin." })
+    await bench.found("dunlin", 1)
+    const meanwhile: unknown[] = []
+    const refused = rivalOf(host, PartCollection.name, 1, {
+      only: (write) => write.kind === "insert" && write.doc.id.endsWith(":4"),
+      faster: async () => {
+        const index = await store.open(IndexCollection, organization).get(organization)
+        meanwhile.push(index?.unfinished?.length, (await bench.search("dunlin")).length, (await bench.search("w3a7")).length)
+        throw new AppError("unavailable", "The disk is full.", { reason: "storage_full" })
+      },
+    })
+    const content = Array.from({ length: 60_000 }, (_, n) => `w${n.toString(36)}`).join(" ")
+    await bench.made({ title: "Fifth", content })
+    await bench.found("w3a7", 1)
+    refused.stop()
+    expect(meanwhile).to.deep.equal([1, 1, 0])
+    const index = await store.open(IndexCollection, organization).get(organization)
+    expect(index?.unfinished).to.deep.equal([])
+    const listed = index?.segments.reduce((sum, { parts }) => sum + parts, 0)
+    expect(await store.open(PartCollection, organization).count({})).to.equal(listed)
   })
 })
