@@ -2,9 +2,10 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
-import { Store } from "#core"
+import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { IndexCollection } from "../../../plugins/knowledge/collections.ts"
+import { IndexCollection, PartCollection, partId, RemovalCollection } from "../../../plugins/knowledge/collections.ts"
+import { Segment } from "../../../plugins/knowledge/indexing/segment.ts"
 import { expectShortTurn, longestTurn, printLongestTurns, repeatedLongestTurn } from "../../longest-turn.ts"
 import { SendingThread } from "../../sending-thread.ts"
 import { until } from "../../waiting.ts"
@@ -117,19 +118,52 @@ describe("long documents", () => {
       await uploaded(shared(wordsOf(document++)), { title })
       await bench.found(name, 1)
     }
-    // A repetition takes the next document; the last two have no repetition, so that there are eight.
-    while (document < 8) await measured(`document ${document} of a merge`, next, document < 6 ? repeatedLongestTurn : longestTurn)
-    // Printed and not judged: segments are merged only once, so the merge cannot be repeated.
-    const { milliseconds, value: merged } = await longestTurn(async () => {
-      await uploaded(shared("the ninth"), { title: "the ninth" })
-      return await until("the merge", async () => {
-        const found = await index()
-        return found?.segments.every(({ id }) => !before.has(id)) && found.segments.find(({ count }) => count === 8)
-      })
-    })
-    turns.push({ what: "the merge", milliseconds })
+    while (document < 8) await measured(`document ${document} of a merge`, next, longestTurn)
+    // Segments are merged with the next item, and only once: a repetition would find them merged.
+    const merged = await measured(
+      "the merge",
+      async () => {
+        await uploaded(shared("the ninth"), { title: "the ninth" })
+        return await until("the merge", async () => {
+          const found = await index()
+          return found?.segments.every(({ id }) => !before.has(id)) && found.segments.find(({ count }) => count === 8)
+        })
+      },
+      longestTurn,
+    )
     expect(merged.parts).to.be.greaterThan(8)
     await measured("a search of the merged segment", async () => expect(await bench.found("d3w2b", 1)).to.have.length(1))
+  })
+
+  it("leave the main thread to others while a segment of 40 MB is opened, and written again without an item", async () => {
+    const organization = host.organization.id
+    const [store, works] = [host.get(Store), host.get(UnitsOfWork)]
+    await uploaded(shared("a whimbrel"))
+    await bench.found("whimbrel", 1)
+    const id = "large"
+    const items = Array.from({ length: 10_000 }, (_, n) => idOf(n))
+    const parts = textsOf(segmentOf(items))
+    for (const [part, base64] of parts.entries())
+      await works.run((work) => work.in(PartCollection, organization).insert({ id: partId(id, part), base64 }))
+    await works.retryConflicts(async (work) => {
+      const index = await store.open(IndexCollection, organization).get(organization)
+      const segments = [...(index?.segments ?? []), { id, count: items.length, parts: parts.length }]
+      work.in(IndexCollection, organization).update(organization, { $set: { segments, revision: (index?.revision ?? 0) + 1 } })
+    })
+    await measured("a search of a large segment", async () => expect(await bench.search("heron")).to.have.length(0), longestTurn)
+    await works.run((work) => {
+      for (const removed of items.slice(-3)) work.in(RemovalCollection, organization).insert({ id: removed })
+    })
+    await measured(
+      "a large segment without an item",
+      async () => {
+        await uploaded(shared("another"))
+        await until("no part of the earlier segment", async () => !(await store.open(PartCollection, organization).get(partId(id, 0))))
+      },
+      longestTurn,
+    )
+    const index = await store.open(IndexCollection, organization).get(organization)
+    expect(index?.segments.map(({ count }) => count)).to.include(items.length - 3)
   })
 
   it("of another charset are decoded apart from the main thread", async () => {
@@ -138,6 +172,23 @@ describe("long documents", () => {
     expect([content_state, content.length, content.slice(0, 4)]).to.deep.equal(["ready", million / 2, "あいあい"])
   })
 })
+
+function idOf(n: number): string {
+  return `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`
+}
+
+/** With long vectors, which take most of its memory. */
+function segmentOf(ids: readonly string[]): Segment {
+  const vector = new Float32Array(3_072).fill(1 / Math.sqrt(3_072))
+  const words = new Map([["heron", 1]])
+  return Segment.make(ids.map((id, n) => ({ id, entry: n, category: "", type: "text", words, vector })))
+}
+
+/** In parts of a megabyte, as earlier versions stored them. */
+function textsOf(segment: Segment): string[] {
+  const text = segment.stored().toString("base64")
+  return Array.from({ length: Math.ceil(text.length / 2 ** 20) }, (_, n) => text.slice(n * 2 ** 20, (n + 1) * 2 ** 20))
+}
 
 /** In memory that the sending thread reads without a copy. */
 function shared(text: string): Uint8Array {
