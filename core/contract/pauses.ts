@@ -15,15 +15,13 @@ export interface Pause {
 
 /** The paused organizations, as this node knows them. */
 export interface Pauses {
-  has(organization: string | null | undefined): boolean
+  has(organization: string | null): boolean
   /** Throws the error of the pause. */
   refuse(organization: string): void
   /** Throws the error of the pause, if the call is not one that goes on during it. */
   refuseCall(operation: PausedOperation, caller: Pick<Caller, "organization" | "role" | "manager">): void
   /** Begins or ends (undefined) a pause. Resolves after every hook. */
   set(organization: string, pause: Pause | undefined): Promise<void>
-  /** Organizations that are paused. */
-  all(): Iterable<string>
   /** Runs after a pause began or ended on this node. To be called while services are created. */
   onChange(hook: PauseHook): void
 }
@@ -45,7 +43,7 @@ export function createPauses(): Pauses {
     if (pause && !(readOnly && roleAtLeast(role, pause.readers))) throw pause.error
   }
   return {
-    has: (organization) => paused.size > 0 && typeof organization === "string" && paused.has(organization),
+    has: (organization) => organization !== null && paused.has(organization),
     refuse(organization) {
       const pause = paused.get(organization)
       if (pause) throw pause.error
@@ -61,7 +59,6 @@ export function createPauses(): Pauses {
       else if (!paused.delete(organization)) return
       for (const hook of hooks) await hook(organization)
     },
-    all: () => [...paused.keys()],
     onChange: (hook) => void hooks.push(hook),
   }
 }

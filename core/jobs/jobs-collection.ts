@@ -33,7 +33,7 @@ export interface JobDocument extends Document {
   requester?: Requester
   /** It was hastened while a node held it. */
   hastened?: boolean
-  /** The paused organization that it waits for; `run_at` is `parkedAt` meanwhile. */
+  /** The paused organization of a parked job. */
   parked_for?: string
   /** Of a job that waits or waited for a person. */
   approval_id?: string
@@ -57,9 +57,6 @@ export const JobCollection = defineCollection<JobDocument>()({
     return held === undefined ? [] : [{ path: "payload.sealed", sealed: held as unknown as Sealed, context: sealContext(id) }]
   },
 })
-
-/** When a job is due whose organization is paused: never, until it is taken out. */
-export const parkedAt = "9999-12-31T23:59:59.000Z"
 
 /** Lanes of one type, and of one organization in it, lie next to each other. */
 export function laneOf(type: string, organization: string | null, key = ""): string {

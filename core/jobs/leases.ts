@@ -4,7 +4,7 @@ import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
-import { JobCollection, type JobDocument, parkedAt } from "./jobs-collection.ts"
+import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 
 export interface LeasesArgs {
   readonly store: Store
@@ -63,47 +63,6 @@ export class Leases {
       if (work.writes.length > 0) await work.commitTo(store)
     }
     return ended
-  }
-
-  /** Puts jobs aside until the pause of their organization ends. */
-  async park(jobs: readonly JobDocument[]): Promise<void> {
-    const { clock, node, store } = this.#args
-    const work = new StagedWork(`${node}:park:${clock.monotonic()}`)
-    for (const { id, organization, run_at, held_by } of jobs) {
-      const $set = { run_at: parkedAt, held_by: "", parked_for: organization }
-      work.in(JobCollection).update(id, { $set }, { where: { held_by, ...(held_by === node ? {} : { run_at }) }, optional: true })
-    }
-    if (work.writes.length > 0) await work.commitTo(store)
-  }
-
-  /** Makes the parked jobs of an organization due. Returns how many. */
-  async unpark(organization: string): Promise<number> {
-    const { clock, node, store } = this.#args
-    const jobs = store.open(JobCollection)
-    let count = 0
-    for (;;) {
-      const parked = await jobs.find({ parked_for: organization }, { limit: perCommit })
-      if (parked.length === 0) return count
-      const work = new StagedWork(`${node}:unpark:${organization}:${clock.monotonic()}`)
-      for (const { id, run_at, held_by } of parked) {
-        // A job that was hastened meanwhile has a time of its own.
-        const due = run_at === parkedAt ? { $set: { run_at: timestamp(clock.now()) } } : {}
-        work.in(JobCollection).update(id, { ...due, $unset: { parked_for: true } }, { where: { run_at, held_by }, optional: true })
-      }
-      await work.commitTo(store)
-      count += parked.length
-    }
-  }
-
-  /** Organizations that jobs are parked for. */
-  async *parkedFor(): AsyncIterable<string> {
-    const jobs = this.#args.store.open(JobCollection)
-    for (let after = ""; ; ) {
-      const next = await jobs.first({ parked_for: { $gt: after } }, { sort: { parked_for: 1 } })
-      if (next?.parked_for === undefined) return
-      yield next.parked_for
-      after = next.parked_for
-    }
   }
 
   async renew(ids: Iterable<string>): Promise<void> {

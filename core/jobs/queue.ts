@@ -4,7 +4,6 @@
 import type { z } from "zod"
 import type { Json } from "../contract/collection.ts"
 import { defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
-import type { Pauses } from "../contract/pauses.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { allDone } from "../kernel/all-done.ts"
 import { BoundedLog } from "../kernel/bounded-log.ts"
@@ -19,14 +18,13 @@ import { withoutOrganization } from "./gated-job.ts"
 import { HeldJobs } from "./held-jobs.ts"
 import { JobCollection, type JobDocument, laneOf } from "./jobs-collection.ts"
 import { Leases } from "./leases.ts"
+import { PausedJobs, type PausedJobsArgs } from "./paused-jobs.ts"
 import { Poll } from "./poll.ts"
 
-export interface QueueArgs extends AttemptArgs {
+export interface QueueArgs extends AttemptArgs, PausedJobsArgs {
   readonly concurrency: number
   readonly leaseMs: number
   readonly pollMs: number
-  /** Organizations whose jobs wait. */
-  readonly pauses?: Pauses
   /** Called for each job that this node takes over after its lease expired. */
   readonly onTakeover?: (type: string) => void
 }
@@ -37,6 +35,7 @@ const maxSleepMs = 60_000
 export class DurableQueue implements JobQueue {
   readonly #args: QueueArgs
   readonly #leases: Leases
+  readonly #paused: PausedJobs
   readonly #claims: Claims
   readonly #held: HeldJobs
   readonly #log: BoundedLog
@@ -57,6 +56,7 @@ export class DurableQueue implements JobQueue {
   constructor(args: QueueArgs) {
     this.#args = args
     this.#leases = new Leases(args)
+    this.#paused = new PausedJobs(args)
     this.#claims = new Claims(args.store, args.clock)
     this.#held = new HeldJobs(
       (type) => {
@@ -66,7 +66,7 @@ export class DurableQueue implements JobQueue {
       () => args.clock.monotonic(),
     )
     this.#log = new BoundedLog(args.log, args.clock)
-    args.pauses?.onChange((organization) => this.#pauseChanged(organization))
+    args.pauses.onChange((organization) => this.#unpark(organization))
     this.#poll = new Poll({ clock: args.clock, everyMs: args.pollMs, log: this.#log, look: () => this.#claimDue() })
   }
 
@@ -87,7 +87,7 @@ export class DurableQueue implements JobQueue {
     const organization = options.organization ?? null
     if (organization === null && this.#args.jobs.get(job.type)?.job.gate) throw new Error(withoutOrganization(job.type))
     const lane = laneOf(job.type, organization, options.key)
-    const mayRun = due <= now && !this.#stopped && !this.#args.pauses?.has(organization)
+    const mayRun = due <= now && !this.#stopped && !this.#paused.has({ organization })
     const holds = mayRun && this.#held.hasRoom({ type: job.type, organization, lane })
     const doc: JobDocument = {
       id: options.id ?? ids.uuid(),
@@ -140,7 +140,7 @@ export class DurableQueue implements JobQueue {
 
   start(): void {
     this.#stopped = false
-    this.#unparkActive().catch((error: unknown) => this.#log.warn("unpark", { err: error }, "parked jobs could not be read"))
+    this.#unparkAll().catch((error: unknown) => this.#log.warn("unpark", { err: error }, "parked jobs could not be read"))
     this.#poll.start()
     this.#renewLater()
   }
@@ -224,7 +224,7 @@ export class DurableQueue implements JobQueue {
     const known = this.#args.jobs.has(doc.type) ? doc.type : "unknown"
     const work = { operation: `job ${known}`, organization: doc.organization ?? "" }
     const args = { ...this.#args, remembered, keeps: (milliseconds: number) => this.#keeps(milliseconds) }
-    const run = () => (this.#args.pauses?.has(doc.organization) ? this.#park(doc) : attempt(args, doc, stop))
+    const run = () => (this.#paused.has(doc) ? this.#park(doc) : attempt(args, doc, stop))
     const done = runOutsideRequests(run, work).then((next) => {
       this.#running.delete(doc.id)
       turn.done()
@@ -239,22 +239,20 @@ export class DurableQueue implements JobQueue {
     this.#running.set(doc.id, { stop, done })
   }
 
-  /** A job of a paused organization waits in the store. Never rejects: an unstored park ends with the lease. */
+  /** Never rejects. After a failed commit the lease expires. */
   async #park(doc: JobDocument): Promise<undefined> {
-    await this.#leases
+    await this.#paused
       .park([doc])
       .catch((error: unknown) => this.#log.warn("park", { err: error }, "a job of a paused organization could not be parked"))
   }
 
-  async #pauseChanged(organization: string): Promise<void> {
-    if (this.#args.pauses?.has(organization) || this.#stopped) return
-    const jobs = await this.#leases.unpark(organization)
-    if (jobs > 0) this.#poll.soon(0)
+  async #unpark(organization: string): Promise<void> {
+    if (!this.#stopped && (await this.#paused.unpark(organization)) > 0) this.#poll.soon(0)
   }
 
-  /** Jobs of organizations that were resumed while no node heard of it. */
-  async #unparkActive(): Promise<void> {
-    for await (const organization of this.#leases.parkedFor()) await this.#pauseChanged(organization)
+  /** Finds the ends of pauses during a stop of the service. */
+  async #unparkAll(): Promise<void> {
+    for await (const organization of this.#paused.organizations()) await this.#unpark(organization)
   }
 
   #keeps(milliseconds: number): boolean {
@@ -314,8 +312,11 @@ export class DurableQueue implements JobQueue {
       }
       this.#backlog.delete(type)
       const { jobs, more } = await this.#claims.due(type, capacity)
-      const [paused, free] = this.#split(jobs.filter(({ id }) => !this.#held.has(id)))
-      await this.#leases.park(paused)
+      const { paused = [], free = [] } = Object.groupBy(
+        jobs.filter(({ id }) => !this.#held.has(id)),
+        (doc) => (this.#paused.has(doc) ? "paused" : "free"),
+      )
+      await this.#paused.park(paused)
       const fitting = this.#held.fitting(free)
       // What an organization or a key has beyond its share waits until something of its own ends.
       this.#held.noteLook(type, fitting.length === 0 && free.length > 0)
@@ -323,12 +324,6 @@ export class DurableQueue implements JobQueue {
       await allDone(fitting.map((doc) => this.#claim(doc)))
     }
     return this.#wantsMore()
-  }
-
-  /** Jobs of paused organizations, and the others. */
-  #split(jobs: readonly JobDocument[]): [JobDocument[], JobDocument[]] {
-    const isPaused = ({ organization }: JobDocument) => this.#args.pauses?.has(organization) === true
-    return [jobs.filter(isPaused), jobs.filter((doc) => !isPaused(doc))]
   }
 
   #wantsMore(): boolean {

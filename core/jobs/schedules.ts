@@ -43,8 +43,8 @@ export interface SchedulerArgs {
   readonly log: Logger
   readonly jobs: ReadonlyMap<string, AnyJob>
   readonly declared: readonly AnySchedule[]
-  /** Organizations whose schedules make one job in all, for after the pause. */
-  readonly pauses?: Pauses
+  /** A schedule of a paused organization makes a single late job. */
+  readonly pauses: Pauses
 }
 
 /** A schedule that another node made is found within this time after that node has died. */
@@ -199,7 +199,7 @@ export class DurableScheduler implements Scheduler {
     if (next) schedules.update(id, { $set: { next_at: timestamp(next.getTime()) } }, { where: { next_at } })
     else schedules.remove(id, { where: { next_at } })
     const job = jobs.get(type)
-    const isPaused = this.#args.pauses?.has(organization) === true
+    const isPaused = this.#args.pauses.has(organization)
     const jobId = derivedUuid(id, isPaused ? "paused" : next_at)
     // One late job is enough.
     const waits = isPaused && (await store.open(JobCollection).get(jobId)) !== undefined

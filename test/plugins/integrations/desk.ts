@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Caller, Role, Surface } from "../../../core/contract/caller.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { createPauses } from "../../../core/contract/pauses.ts"
 import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { DurableScheduler, ScheduleCollection } from "../../../core/jobs/schedules.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
@@ -69,6 +70,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     log: createLog("silent"),
     jobs: new Map(),
     declared: [],
+    pauses: createPauses(),
   })
   const schedule = new HealthSchedule({ scheduler, vault, interval: "off" })
   const pager = createPager({ key: vault.keyFor("cursor") })
