@@ -69,7 +69,7 @@ export interface InvokerDeps {
   readonly rateLimiter: RateLimiter
   readonly rateLimits: { readonly key_per_minute: number; readonly organization_per_minute: number }
   /** Organizations whose calls are refused. */
-  readonly pauses?: Pauses
+  readonly pauses: Pauses
   /** Counts refused credentials by where they come from. */
   readonly addresses?: AddressLimits
   /** How long audit records are kept; a year unless given. */
@@ -131,7 +131,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   async function perform(operation: AnyOperation, given: unknown, caller: Caller, options: InvokeOptions): Promise<CallAnswer> {
     nameWork({ operation: operation.name, organization: caller.organization.id })
     if (options.authorised !== true) authorise(operation.access, caller, operation.name)
-    deps.pauses?.refuseCall(operation, caller)
+    deps.pauses.refuseCall(operation, caller)
     const raw = cleared(operation, given, caller)
     const input: unknown = await parseInput(operation.input, raw)
     refuseOperatorFields(operation.access, caller, raw)
@@ -206,7 +206,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
 
   async function performApproved(operation: AnyOperation, given: unknown, caller: Caller, job: ApprovedCall): Promise<Json> {
     authorise(operation.access, caller, operation.name)
-    deps.pauses?.refuseCall(operation, caller)
+    deps.pauses.refuseCall(operation, caller)
     const input: unknown = await parseInput(operation.input, given)
     const target = await targetOf(operation, input, { organization: caller.organization.id, deps: depsOf(operation) })
     if (!isDeepStrictEqual(target, job.target)) throw targetChanged(job.callId, job.target)

@@ -59,14 +59,14 @@ export interface LiveSocketsDeps {
   /** Origins whose pages may use the polling transport; a WebSocket has no such check, and carries no cookie. */
   readonly corsOrigins: readonly string[]
   /** Organizations without live connections. */
-  readonly pauses?: Pauses
+  readonly pauses: Pauses
   readonly rateLimiter: RateLimiter
   /** Of calls: connections and requests of sockets count as calls. */
   readonly rateLimits: RateLimits
   readonly addresses?: AddressLimits
   readonly addressOf: (request: AddressedRequest) => string
   /** Name of the session's cookie. */
-  readonly sessionCookie?: string
+  readonly sessionCookie: string
   /** Carries messages between nodes; this process alone when absent. */
   readonly adapter?: (() => NonNullable<ServerOptions["adapter"]>) | undefined
   /** Set where this is one of several workers that share a port. */
@@ -125,7 +125,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   })
   io.on("connection", (socket) => {
     const { guest, seen } = socket.data
-    if (changes.since(seen, guest) || deps.pauses?.has(organizationOf(guest))) return void socket.disconnect(true)
+    if (changes.since(seen, guest) || deps.pauses.has(organizationOf(guest))) return void socket.disconnect(true)
     endsWithCredential(deps, socket)
     serve(deps, requests, socket)
   })
@@ -267,7 +267,7 @@ function refusal(cause: unknown, log: Logger): Error {
 }
 
 /** What the handshake carries; without any of it, the session of a browser that has signed in. */
-async function handshakeOf({ handshake, request }: LiveSocket, cookie: string | undefined): Promise<Readonly<Record<string, unknown>>> {
+async function handshakeOf({ handshake, request }: LiveSocket, cookie: string): Promise<Readonly<Record<string, unknown>>> {
   const { token, endpoint_id } = handshake.auth as Readonly<Record<string, unknown>>
   const session = token === undefined && endpoint_id === undefined ? sessionOf(request, cookie) : undefined
   if (session === undefined) return handshake.auth

@@ -37,7 +37,7 @@ export interface RestDeps {
   readonly addresses: AddressLimits
   readonly addressOf: (request: IncomingMessage) => string
   /** Name of the session's cookie. */
-  readonly sessionCookie?: string
+  readonly sessionCookie: string
   /** Documents served without a credential, by path: the OpenAPI document, say. */
   readonly documents?: Readonly<Record<string, ServedDocument>>
   /** Handlers of other surfaces under a path of their own (`/mcp`), given the request as it came, with `res.locals.requestId` set. */

@@ -139,6 +139,7 @@ export class ServiceUnderTest {
       ids: this.get(Ids),
       rateLimiter: new LocalRateLimiter(this.get(Clock)),
       rateLimits: { key_per_minute: 1_000_000, organization_per_minute: 1_000_000 },
+      pauses: this.get(Pauses),
       digestKey: this.get(Vault).keyFor("idempotency"),
       resolve: (inject) => this.container.all(inject),
     })

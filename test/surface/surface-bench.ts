@@ -6,10 +6,11 @@ import { join } from "node:path"
 import { Registry } from "prom-client"
 import { LocalRateLimiter } from "../../core/cluster/local-rate-limiter.ts"
 import type { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
-import { credentialsTopic } from "../../core/contract/caller.ts"
+import { credentialsTopic, sessionCookie } from "../../core/contract/caller.ts"
 import type { Channel } from "../../core/contract/channel.ts"
 import type { InboundHandler } from "../../core/contract/inbound.ts"
 import { Pager } from "../../core/contract/page.ts"
+import { createPauses } from "../../core/contract/pauses.ts"
 import { Store } from "../../core/contract/store.ts"
 import { clientAddressReader } from "../../core/kernel/client-address.ts"
 import type { Clock } from "../../core/kernel/clock.ts"
@@ -81,6 +82,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
   const addressOf = clientAddressReader(options.trustProxy ?? [])
   const endpoints = { active: true }
   const corsOrigins = options.corsOrigins ?? []
+  const pauses = createPauses()
   const makeInvoker = () =>
     createInvoker({
       authenticator: keys,
@@ -90,6 +92,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
       clock,
       ids,
       rateLimits,
+      pauses,
       digestKey: Buffer.alloc(32, 7),
       resolve: (inject) => container.all(inject),
     })
@@ -123,6 +126,8 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
       anonymousPerAddress: options.anonymousPerAddress ?? 100,
       socketsPerKey: options.socketsPerKey ?? 500,
       corsOrigins,
+      pauses,
+      sessionCookie,
       addresses,
       rateLimiter,
       rateLimits: new RateLimits(rateLimiter, rateLimits),
@@ -137,9 +142,9 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
     },
   }
   const invoker = makeInvoker()
-  const mcp = createMcpHttp({ operations, invoker, log, corsOrigins, publicUrl: () => "http://localhost", addressOf })
+  const mcp = createMcpHttp({ operations, invoker, log, corsOrigins, publicUrl: () => "http://localhost", addressOf, sessionCookie })
   const mounts = { "/mcp": { methods: mcpMethods, handle: mcp.handle } }
-  const rest = createRest({ operations, invoker, ids, log, metrics, corsOrigins, documents, mounts, addresses, addressOf })
+  const rest = createRest({ operations, invoker, ids, log, metrics, corsOrigins, documents, mounts, addresses, addressOf, sessionCookie })
   const connected = new Registry()
   const makeServer = (port: number) =>
     createHttpServer({

@@ -8,7 +8,7 @@ import { requireSameOrigin, sessionOf } from "./session.ts"
 export function credentialsOf(
   request: Request,
   response: Response,
-  { surface, log, address, cookie }: { surface: Surface; log: Logger; address: string; cookie: string | undefined },
+  { surface, log, address, cookie }: { surface: Surface; log: Logger; address: string; cookie: string },
 ): Credentials {
   const requestId = String(response.locals["requestId"])
   return {
@@ -22,7 +22,7 @@ export function credentialsOf(
 }
 
 /** The token of `Authorization: Bearer <token>`, or the session's cookie without that header; undefined for anything else, which the authenticator refuses. Throws `invalid_argument` where there are several: node:http would take the first. */
-function bearerOf(request: Request, cookie: string | undefined): string | undefined {
+function bearerOf(request: Request, cookie: string): string | undefined {
   const { rawHeaders } = request
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === "authorization") count++

@@ -2,11 +2,10 @@
 // browser send it along, so that what changes something, and a socket, is taken from the service's own pages only.
 import type { IncomingMessage } from "node:http"
 import { parseCookie } from "cookie"
-import { sessionCookie } from "../../contract/caller.ts"
 import { AppError } from "../../kernel/errors.ts"
 
 /** The credential in the cookie; undefined where there is none. */
-export function sessionOf({ headers }: IncomingMessage, name = sessionCookie): string | undefined {
+export function sessionOf({ headers }: IncomingMessage, name: string): string | undefined {
   return headers.cookie === undefined ? undefined : parseCookie(headers.cookie)[name] || undefined
 }
 

@@ -24,7 +24,7 @@ export interface AdmissionDeps {
   readonly ids: Ids
   readonly log: Logger
   /** Organizations without live connections. */
-  readonly pauses?: Pauses
+  readonly pauses: Pauses
   /** Counts handshakes without a credential that holds. */
   readonly addresses?: AddressLimits
   /** Whose inbound endpoint this is; undefined for an unknown one, and for that of a pipeline that is not active. */
@@ -53,7 +53,7 @@ export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, u
   await deps.addresses?.take(address)
   const owner = await deps.ownerOfEndpoint(endpoint)
   if (owner === undefined) throw new AppError("not_found", `No active endpoint has the id "${endpoint}".`, { reason: "unknown_endpoint" })
-  deps.pauses?.refuse(owner.organization)
+  deps.pauses.refuse(owner.organization)
   if (typeof token === "string" && token !== "") await checkViewer(deps, token, owner.organization)
   return { kind: "viewer", endpoint, ...owner }
 }
@@ -86,7 +86,7 @@ export async function authenticate(
   const prove = () => deps.authenticator.authenticate({ bearer, organization, surface: "live", address, requestId, log })
   const caller = await (deps.addresses?.guard(address, prove) ?? prove())
   authorise({ scope: "live:subscribe", role: "guest" }, caller, "a live connection")
-  deps.pauses?.refuse(caller.organization.id)
+  deps.pauses.refuse(caller.organization.id)
   return caller
 }
 

@@ -43,9 +43,10 @@ export function watchEndpoints(deps: RevocationDeps, io: LiveServer): void {
 
 /** Disconnects the sockets of an organization whose pause begins. */
 export function watchPauses(deps: RevocationDeps, io: LiveServer): void {
-  deps.pauses?.onChange((organization) => {
+  deps.pauses.onChange((organization) => {
+    if (!deps.pauses.has(organization)) return
     for (const socket of io.of("/").sockets.values()) {
-      if (deps.pauses?.has(organization) && organizationOf(socket.data.guest) === organization) socket.disconnect(true)
+      if (organizationOf(socket.data.guest) === organization) socket.disconnect(true)
     }
   })
 }

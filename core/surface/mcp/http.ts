@@ -37,7 +37,7 @@ export interface McpHttpDeps {
   readonly publicUrl: () => string
   readonly addressOf: (request: HttpRequest) => string
   /** Name of the session's cookie. */
-  readonly sessionCookie?: string
+  readonly sessionCookie: string
 }
 
 export interface McpHttp {
