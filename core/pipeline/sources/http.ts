@@ -243,15 +243,14 @@ export class HttpSource implements InboundHandler {
 
   /** A paused organization keeps its data as it is, so the refusal leaves no entry. */
   #refusePaused(exchange: Exchange, { stored }: LoadedPipeline): boolean {
-    const { pauses } = this.#services
-    if (!pauses.has(stored.organization.id)) return false
-    exchange.request.resume()
     try {
-      pauses.refuse(stored.organization.id)
+      this.#services.pauses.refuse(stored.organization.id)
+      return false
     } catch (error) {
+      exchange.request.resume()
       this.#end(exchange, answerError(asAppError(error)))
+      return true
     }
-    return true
   }
 
   #unknown(exchange: Exchange): void {
