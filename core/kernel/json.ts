@@ -24,7 +24,7 @@ export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 
 type Of<Value> = undefined | null | boolean | number | string | Value[] | { [name: string]: Value }
 
-/** undefined where the text is not JSON. */
+/** Returns undefined if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -39,6 +39,23 @@ export interface InternalEvent {
   readonly force?: boolean
 }
 
+/** An event for a dry run. */
+export interface DryEvent {
+  /** JSON text. */
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  /** A journalled event. Ids of its first execution make each dry run equal. */
+  readonly origin?: {
+    readonly id: string
+    readonly receivedAt: number
+    readonly eventId?: string
+    readonly eventType?: string
+    readonly envelope?: Json
+    readonly isTest?: boolean
+  }
+}
+
 /** What became of an event from inside the service. */
 export interface EventResult {
   readonly execution_id: string
@@ -93,16 +110,7 @@ export interface PipelineEngine {
   /** An event for an endpoint that arrived by another route (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
   receive(endpointId: string, request: InboundRequest): Promise<ReceivedResponse>
   submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventResult>
-  dryRun(
-    pipeline: StoredPipeline,
-    event: {
-      payload: Json
-      headers?: Record<string, string>
-      query?: Record<string, string>
-      /** Of an event that came before. */
-      origin?: { id: string; receivedAt: number; eventId?: string; eventType?: string; envelope?: Json; isTest?: boolean }
-    },
-  ): Promise<DryRun>
+  dryRun(pipeline: StoredPipeline, event: DryEvent): Promise<DryRun>
   replay(pipeline: StoredPipeline, executionId: string, caller: Pick<Caller, "log">, options?: ReplayOptions): Promise<EventResult>
   /** How the sender would send an event to the pipeline's endpoint now; undefined where it has none. No secret is part of it. */
   asSender(

@@ -3,7 +3,7 @@
 import type { Json } from "../../contract/collection.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
 import { AppError } from "../../kernel/errors.ts"
-import type { DryRun } from "../engine.ts"
+import type { DryEvent, DryRun } from "../engine.ts"
 import type { Committer } from "../event/commit.ts"
 import { EventContext } from "../event/event.ts"
 import { EventProcessor, type ProcessorServices } from "../event/process.ts"
@@ -16,21 +16,6 @@ import { recordOutcome, type StepOutcome } from "../run/step.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { TemplateRenderer } from "../template/renderer.ts"
 import { newEntry, type SourceServices } from "./source-services.ts"
-
-export interface DryEvent {
-  readonly payload: Json
-  readonly headers?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string>>
-  /** Of an event that came before: its id stands for the execution's, so that what is made of it is the same each time. */
-  readonly origin?: {
-    readonly id: string
-    readonly receivedAt: number
-    readonly eventId?: string
-    readonly eventType?: string
-    readonly envelope?: Json
-    readonly isTest?: boolean
-  }
-}
 
 /** Keeps nothing, and tells nobody. */
 const report: Committer = {
@@ -68,7 +53,7 @@ export class DryRunSource {
     const entry = newEntry(this.#services, loaded, origin ? { id: origin.id, receivedAtMs: origin.receivedAt } : {})
     entry.verdict = { ...entry.verdict, ok: true, event_id: origin?.eventId ?? null, event_type: origin?.eventType ?? null }
     const headers = lowerCased(given.headers ?? {})
-    const visible = { body: JSON.stringify(given.payload), headers, query: { ...given.query } }
+    const visible = { body: given.body, headers, query: { ...given.query } }
     const event = new EventContext({ loaded, entry, headers, visible, isTest: origin?.isTest === true })
     if (origin?.envelope) event.envelopeOverride = PageEnvelope.parse(origin.envelope)
     const sends: Json[] = []

@@ -130,7 +130,7 @@ export class FixtureOrganization {
   }
 
   dryRun({ stored }: MadePipeline): Promise<unknown> {
-    return this.#engine.dryRun(stored, { payload: eventFor(this.fixture.subject) })
+    return this.#engine.dryRun(stored, { body: JSON.stringify(eventFor(this.fixture.subject)) })
   }
 
   /** All that the organization has, the journal included but not statistics of events, and what plugins under test keep of it for all organizations. */

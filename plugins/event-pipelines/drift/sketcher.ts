@@ -1,6 +1,6 @@
 // Sketches the events of this node beside their path: taken from a queue in turns of their own, kept in memory, and
 // written every few seconds. A crash loses the sketches of these seconds.
-import type { Clock, Json, Live, Log, Vault } from "#core"
+import { type Clock, type Json, type Live, type Log, parsedJson, type Vault } from "#core"
 import type { SettledEvent, StoredPipeline } from "#core/engine"
 import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { stageDrift } from "./channel.ts"
@@ -105,7 +105,7 @@ export class Sketcher {
 
   #look(): void {
     const one = this.#waiting.shift()
-    const payload = one && parsed(one.body)
+    const payload = one && (parsedJson(one.body) as Json | undefined)
     if (!one || payload === undefined || saysTest(payload)) return
     const { pipeline } = one
     const digest = comparisonDigest(pipeline.document)
@@ -167,14 +167,6 @@ export class Sketcher {
     await mergeDocument(this.#deps, SchemaSketches, at, merge, (work) => {
       for (const drift of fresh) stageDrift(live, work, pipeline, drift)
     })
-  }
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
   }
 }
 

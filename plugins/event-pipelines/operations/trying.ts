@@ -82,7 +82,7 @@ export const testPipeline = defineOperation({
   async handle({ input, caller, deps }) {
     const stored = await requirePipeline(deps.source, caller.organization.id, input.slug)
     const { headers, query, payload } = input
-    const run = await deps.engine.dryRun(stored, { payload, ...(headers && { headers }), ...(query && { query }) })
+    const run = await deps.engine.dryRun(stored, { body: JSON.stringify(payload), ...(headers && { headers }), ...(query && { query }) })
     return {
       ...run,
       schema_errors: [...run.schema_errors],

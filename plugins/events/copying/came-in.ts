@@ -1,13 +1,13 @@
 // What an event came with, as its sender could send it once more: the body in the form that it had, less what is redacted and
 // what belongs to the connection that it came over.
-import { AppError, isRecord, type Store } from "#core"
+import { AppError, isRecord, parsedJson, type Store } from "#core"
 import { EntryCollection, type JournalEntry, redactedText, redactSecrets, storedPayload } from "#core/engine"
 
 export interface CameIn {
-  /** JSON, or a form's fields as they are sent. */
+  /** JSON, or an urlencoded form. */
   readonly body: string
-  /** In the JSON, or the form's fields. */
-  readonly fields: unknown
+  /** The body as JSON text. */
+  readonly json: string
   readonly isForm: boolean
   readonly contentType: string
   /** Names in lower case; without the content type. */
@@ -16,6 +16,7 @@ export interface CameIn {
 }
 
 const formType = "application/x-www-form-urlencoded"
+const multipartType = /^multipart\/form-data/i
 const ofConnection =
   /^(?:accept|accept-.*|cdn-.*|cf-.*|content-.*|connection|date|dnt|expect|fly-.*|forwarded|host|if-.*|origin|priority|referer|sec-.*|te|traceparent|tracestate|trailer|upgrade.*|user-agent|via|x-amz.*|x-cloud-.*|x-forwarded-.*|x-real-ip|x-request-id|cache-control|pragma)$/
 
@@ -36,30 +37,24 @@ export async function cameIn(
   const headers = Object.fromEntries(Object.entries(given).filter(([name, value]) => !ofConnection.test(name) && isPlain(value)))
   const query = redactSecrets(kept.query)
   const json = visible(redactedText(kept.body))
-  const fields = parsed(json)
-  // Parts of a form with several are sent as one of plain fields, which is read alike.
-  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(type) && isRecord(fields)
+  const form = type.toLowerCase().startsWith(formType) || multipartType.test(type) ? urlencoded(parsedJson(json)) : undefined
+  const isForm = form !== undefined
   return {
-    body: isForm ? urlencoded(fields) : json,
-    fields,
+    body: form ?? json,
+    json,
     isForm,
-    contentType: isForm ? formType : isPlain(type) ? type : "application/json",
+    contentType: isForm ? formType : isPlain(type) && !multipartType.test(type) ? type : "application/json",
     headers,
     query,
   }
 }
 
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown
-  } catch {
-    return undefined
-  }
-}
-
-function urlencoded(fields: Record<string, unknown>): string {
-  const pairs = Object.entries(fields).flatMap(([name, values]) => [values].flat().map((value) => [name, String(value)]))
-  return new URLSearchParams(pairs as [string, string][]).toString()
+/** Returns undefined for values that no form holds: the sender sent JSON under the type of a form, or files. */
+function urlencoded(fields: unknown): string | undefined {
+  if (!isRecord(fields)) return undefined
+  const pairs = Object.entries(fields).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
+  if (!pairs.every(([name, value]) => typeof value === "string" || (name === "is_test" && typeof value === "boolean"))) return undefined
+  return new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString()
 }
 
 /** What a shell, a terminal and a header take as it is. */

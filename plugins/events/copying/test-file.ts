@@ -1,7 +1,7 @@
 // An event as a test of its pipeline: what came in, what other systems answered, and what became of it. A second, dry run under
 // another id shows which values belong to the one execution, such as ids of rows; any value of their type will do for those.
 import { Document, visit } from "yaml"
-import { AppError, type Json } from "#core"
+import { AppError, type Json, parsedJson } from "#core"
 import { type DryRun, type JournalEntry, redacted, type SenderRequest } from "#core/engine"
 import { type CameIn, visible } from "./came-in.ts"
 
@@ -33,13 +33,14 @@ export function testFileOf({ entry, came, proof, dry }: TestFileArgs): string {
   return `${about.join("\n")}\n${yaml(file)}`
 }
 
-function eventOf({ body, fields, isForm, contentType, headers, query }: CameIn, proof: Proof["headers"]) {
+function eventOf({ body, json, isForm, contentType, headers, query }: CameIn, proof: Proof["headers"]) {
   const kept = Object.fromEntries(Object.entries(headers).filter(([name, value]) => (proof[name] ?? value) === value))
   const repeated = Object.values(query).some(Array.isArray)
   if (repeated)
     throw new AppError("failed_precondition", "The event's query has a parameter twice, which a test file cannot say.", {
       reason: "not_a_test",
     })
+  const fields = parsedJson(json)
   const form = isForm && Object.values(fields as object).every((value) => typeof value === "string")
   const type = /^application\/json\b/i.test(contentType) || form ? {} : { "content-type": contentType }
   const all = { ...type, ...kept }
@@ -94,7 +95,7 @@ function answerOf(step: JournalEntry["steps"][string] | undefined): object {
 
 function expected({ status, cause, response, steps, transformed, schema_errors }: JournalEntry, came: CameIn, dry: DryRun | undefined) {
   const states = Object.entries(steps).filter(([, { state }]) => state !== "pending" && state !== "running")
-  const body = response === null ? undefined : parsed(response.body)
+  const body = response === null ? undefined : (parsedJson(response.body) as Json | undefined)
   const dryBody = dry?.effects.response?.body
   const journal = {
     ...(cause !== "" && { cause }),
@@ -115,14 +116,6 @@ function expected({ status, cause, response, steps, transformed, schema_errors }
 /** What is large is kept as the beginning of its text. */
 function isWhole(transformed: Json): boolean {
   return typeof transformed === "object" && transformed !== null
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi

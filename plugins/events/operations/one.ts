@@ -1,6 +1,6 @@
 // One event by its id alone, its replays, and copies of it to take elsewhere: a command, a test, a report.
 import { z } from "zod"
-import { AppError, Clock, defineList, defineOperation, Ids, type Json, PublicUrl, resultOf, Settings, Store, Uuid } from "#core"
+import { AppError, Clock, defineList, defineOperation, Ids, PublicUrl, resultOf, Settings, Store, Uuid } from "#core"
 import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource, retainedEntry, type StoredPipeline } from "#core/engine"
 import { Execution, ExecutionDetail, executionDetail, executionSummary, seesPayloads } from "../../event-pipelines/index.ts"
 import { type CameIn, cameIn } from "../copying/came-in.ts"
@@ -138,7 +138,7 @@ export const getTest = defineOperation({
   inject: { ...inject, source: PipelineSource, engine: PipelineEngine, ids: Ids },
   async handle({ input: { id }, caller, deps }) {
     const { came, entry, stored } = await copied(deps, caller.organization.id, id)
-    const { headers, query, contentType, body, fields } = came
+    const { headers, query, contentType, body, json } = came
     const refused = (why: string) => new AppError("failed_precondition", `The event is not a test: ${why}.`, { reason: "not_a_test" })
     if (stored.document.owner_artifact_id !== null) throw refused("its pipeline belongs to a page, which a test has not")
     const all = { ...headers, "content-type": contentType }
@@ -153,7 +153,7 @@ export const getTest = defineOperation({
       ...(event_type !== null && { eventType: event_type }),
       isTest: entry.is_test,
     }
-    const dry = deps.engine.dryRun(stored, { payload: fields as Json, headers: all, query: flat, origin })
+    const dry = deps.engine.dryRun(stored, { body: json, headers: all, query: flat, origin })
     const ran = await dry.catch((error: unknown) => {
       if (error instanceof AppError && error.code === "failed_precondition") return undefined
       throw error

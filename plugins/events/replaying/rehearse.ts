@@ -30,7 +30,7 @@ export async function rehearse(engine: PipelineEngine, stored: StoredPipeline, e
     const query = Object.fromEntries(
       Object.entries(kept.query).map(([name, value]) => [name, typeof value === "string" ? value : value.join(",")]),
     )
-    return compared(entry, await engine.dryRun(stored, { payload: JSON.parse(kept.body) as Json, headers: kept.headers, query, origin }))
+    return compared(entry, await engine.dryRun(stored, { body: kept.body, headers: kept.headers, query, origin }))
   } catch (error) {
     if (error instanceof AppError && error.code === "failed_precondition") return fails(`transform: ${error.message}`)
     throw error

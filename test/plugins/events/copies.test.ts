@@ -202,6 +202,22 @@ describe("copies of an event", () => {
     }
   })
 
+  it("keep the digits of long integers, also of JSON that was sent as a form", async () => {
+    for (const [digits, type] of [
+      ["9007199254740993", "application/json"],
+      ["12345678901234567891", "application/x-www-form-urlencoded"],
+      ["-9007199254740993", "text/plain"],
+    ] as const) {
+      const sent = await post("public", `{"id":${digits},"list":[{"id":${digits}}]}`, { "content-type": type })
+      const { yaml } = await host.invoke<{ yaml: string }>("events.get_test", { id: sent.id })
+      expect(yaml.match(new RegExp(`id: "${digits}"`, "g")), yaml).to.have.length(2)
+      expect(await ran(await curlOf(sent.id))).to.include({ status: 200 })
+      const again = await newest("public")
+      expect(again.id).to.not.equal(sent.id)
+      expect(again.payload_preview).to.equal(sent.payload_preview)
+    }
+  })
+
   it("are reports that nothing breaks out of, and what they are refused for is said", async () => {
     const event = await sendSigned({ email: "a@example.com", note: `\`\`\`\`\n# Not a heading ${hostile}`, password: "hidden-value" })
     const { report } = await host.invoke<{ report: string }>("events.get_report", { id: event.id })

@@ -100,6 +100,20 @@ onBothStores("replay plans", ({ start }) => {
     for (const { execution_id, replay_id } of events) expect((await entries().get(replay_id))?.replay_of).to.equal(execution_id)
   })
 
+  it("keep the digits of long integers, and show them to the schema as numbers", async () => {
+    const request_schema = { type: "object", properties: { n: { type: "integer" } } }
+    await host.invoke("event_pipelines.create", { name: "Long", state: "active", auth_mode: "none", request_schema, pipeline: [] })
+    const { inbound_url } = await host.invoke<{ inbound_url: string }>("event_pipelines.get", { slug: "long" })
+    for (const digits of ["9007199254740993", "-12345678901234567891", "7"]) {
+      const headers = { "content-type": "application/json" }
+      const answer = await fetch(inbound_url, { method: "POST", body: `{"list":[{"id":${digits}}],"n":${digits}}`, headers })
+      expect(answer.status, await answer.text()).to.equal(200)
+    }
+    const { id } = await host.invoke<Plan>("replay_plans.create", { pipeline: "long" })
+    const { groups } = await inState(id, "rehearsed")
+    expect(groups.map(({ outcome, detail, count }) => [outcome, detail, count])).to.deep.equal([["same", "", 3]])
+  })
+
   it("are stopped, and refuse what there is not", async () => {
     const { id } = await host.invoke<Plan>("replay_plans.create", { pipeline: "people", is_test: false })
     await host.invoke("replay_plans.stop", { id })

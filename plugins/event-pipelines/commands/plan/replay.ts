@@ -2,7 +2,7 @@
 // the service has and the one of the file, here, and what differs is shown. Nothing is sent or written anywhere.
 import { styleText } from "node:util"
 import { AppError, type Json } from "#core"
-import { asJson, PipelineHarness, type Rehearsal } from "#core/commands"
+import { PipelineHarness, type Rehearsal } from "#core/commands"
 import { PipelineDocument, PipelineEngine, type StoredPipeline } from "#core/engine"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 import type { Remote } from "../remote.ts"
@@ -49,7 +49,7 @@ export async function replayPipeline({ slug, document, count, remote, rehearsal 
     events++
     const query = Object.fromEntries(Object.entries(event.query).map(([name, value]) => [name, String(value)]))
     const origin = { id, receivedAt: Date.parse(event.received_at), eventId: event.event_id ?? "", eventType: event.event_type ?? "" }
-    const dry = { payload: asJson(event.body), headers: { ...event.headers }, query, origin }
+    const dry = { body: event.body, headers: event.headers, query, origin }
     const [one, other] = [await outcomeOf(rehearsal, before, dry), await outcomeOf(rehearsal, after, dry)]
     if (JSON.stringify(one) !== JSON.stringify(other)) differing.push({ execution: id, before: one, after: other })
   }
