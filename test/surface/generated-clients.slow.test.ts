@@ -54,7 +54,10 @@ describe("clients generated from the OpenAPI document", () => {
     const command = await pythonClient()
     if (command === undefined) return this.skip()
     const out = join(folder, "python")
-    const { output } = await run(command, ["generate", "--path", file, "--output-path", out, "--meta", "none"])
+    // Without its formatters, which change no operation.
+    const config = join(folder, "python.json")
+    writeFileSync(config, JSON.stringify({ post_hooks: [] }))
+    const { output } = await run(command, ["generate", "--path", file, "--output-path", out, "--meta", "none", "--config", config])
     expect(output).to.not.include("will not be generated")
     const files = readdirSync(join(out, "api"), { recursive: true, encoding: "utf8" })
     expect(files.filter((name) => /^[^/]+\/(?!__init__)\w+\.py$/.test(name))).to.have.length(operations.length)
@@ -68,7 +71,8 @@ describe("clients generated from the OpenAPI document", () => {
       const jar = await openApiGenerator()
       if (jar === undefined) return this.skip()
       const out = join(folder, generator)
-      await run("java", ["-jar", jar, "generate", "-i", file, "-g", generator, "-o", out])
+      // The first compiler of Java is enough for a program that runs once.
+      await run("java", ["-XX:TieredStopAtLevel=1", "-jar", jar, "generate", "-i", file, "-g", generator, "-o", out])
       const sources = readdirSync(out, { recursive: true, encoding: "utf8" }).filter((name) => files.test(name))
       const calls = sources.flatMap((name) => readFileSync(join(out, name), "utf8").match(call) ?? [])
       expect(calls).to.have.length(operations.length)
