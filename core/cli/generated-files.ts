@@ -4,15 +4,14 @@ import { type Declarations, frameworkRoot } from "../bootstrap/plugins.ts"
 import { Actions } from "../contract/action.ts"
 import { AuthModes } from "../contract/auth-mode.ts"
 import { Operations } from "../contract/operation.ts"
-import { Routes } from "../contract/route.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import { testFileSchema } from "../rehearsal/test-document.ts"
-import { openApi } from "../surface/openapi.ts"
 import { clientOperations } from "./client-operations.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
 import { actionPages } from "./reference/actions.ts"
 import { authModePages } from "./reference/auth-modes.ts"
 import { errorsReference } from "./reference/errors.ts"
+import { nameList } from "./reference/names.ts"
 import { operationPages } from "./reference/operations.ts"
 import { pipelineReference } from "./reference/pipeline.ts"
 import { publicApiList, publicApiPage } from "./reference/public-api.ts"
@@ -26,7 +25,7 @@ export async function generatedFiles(declarations: Declarations): Promise<Genera
     "client/operations.generated.ts": await clientOperations(registry),
     "config/pipeline.schema.json": `${pipelineSchema(registry)}\n`,
     "config/pipeline-test.schema.json": `${testFileSchema()}\n`,
-    "config/openapi.json": `${JSON.stringify(openApi(registry.items(Operations), { serverUrl: "http://127.0.0.1:8080", routes: registry.items(Routes) }), null, 2)}\n`,
+    "config/api.txt": nameList(declarations),
     ...actionPages(registry.items(Actions)),
     ...(await authModePages(registry.items(AuthModes))),
     "docs/reference/errors.md": errorsReference(plugins.map(({ plugin }) => plugin)),

@@ -32,7 +32,7 @@ describe("generated files", () => {
     const again = await generatedFiles(await loadDeclarations({ config, root: "/" }))
     expect(new Map(again.map((one) => [one.file, one.text]))).to.deep.equal(texts)
     expect([...texts.keys()].map((file) => file.replace(`${projectRoot}/`, "")).sort()).to.include.members([
-      "config/openapi.json",
+      "config/api.txt",
       "config/pipeline.schema.json",
       "docs/reference/actions.md",
       "docs/reference/auth-modes.md",
@@ -62,9 +62,6 @@ describe("generated files", () => {
       told(page, "operations.md", name)
       for (const { title } of examples) if (title !== undefined) expect(text(`docs/reference/${page}`), name).to.include(title)
     }
-    const paths = Object.values((JSON.parse(text("config/openapi.json")) as { paths: Record<string, object> }).paths)
-    const described = paths.flatMap((path) => Object.values(path) as { operationId?: string }[]).map(({ operationId }) => operationId)
-    expect(described).to.include.members(registry.items(Operations).map(({ name }) => name))
     const settings = leaves(config)
     expect(settings.filter((path) => !text("docs/reference/settings.md").includes(`| \`${path}\` |`))).to.deep.equal([])
     const rows = text("docs/reference/settings.md")

@@ -67,9 +67,9 @@ describe("README, what it names", () => {
   })
 
   it("names only operations that there are", () => {
-    const { paths } = JSON.parse(readFileSync(join(projectRoot, "config/openapi.json"), "utf8")) as { paths: Record<string, object> }
-    const named = [...readme.matchAll(/`(GET|POST) (\/v1\/[^`]+)`/g)]
+    const names = readFileSync(join(projectRoot, "config/api.txt"), "utf8")
+    const named = [...readme.matchAll(/`((?:GET|POST) \/v1\/[^`]+)`/g)].map(([, call = ""]) => call)
     expect(named).to.not.deep.equal([])
-    for (const [whole, method = "", path = ""] of named) expect(paths[path], whole).to.have.property(method.toLowerCase())
+    for (const call of named) expect(names).to.include(` ${call} `)
   })
 })

@@ -7,6 +7,7 @@ import { exitCodeOf } from "../../core/cli/operations/problem.ts"
 import { httpStatusOf } from "../../core/kernel/errors.ts"
 import { ErrorSchema } from "../../core/surface/openapi/components.ts"
 import { errorMeanings } from "../../core/surface/openapi/error-meanings.ts"
+import { openApi } from "../../core/surface/openapi.ts"
 import { projectRoot } from "../import-graph.ts"
 import { shippedOperations } from "./parity/fixture.ts"
 
@@ -23,7 +24,7 @@ describe("error codes", () => {
     expect([...thrown]).to.have.members(typed)
   })
 
-  it("that are typed are explained, in the OpenAPI document, the reference and the command's exit codes, and no others", () => {
+  it("that are typed are explained, in the OpenAPI document, the reference and the command's exit codes, and no others", async () => {
     expect(ErrorSchema.shape.code.options).to.have.members(typed)
     expect(Object.keys(errorMeanings)).to.have.members(typed)
     expect(Object.keys(exitCodeOf)).to.have.members(typed)
@@ -34,7 +35,7 @@ describe("error codes", () => {
     expect(rows).to.have.deep.members(
       Object.entries(httpStatusOf).map(([code, status]) => [code, status, exitCodeOf[code as keyof typeof exitCodeOf]]),
     )
-    const document = JSON.parse(read("config/openapi.json")) as {
+    const document = openApi(await shippedOperations(), { serverUrl: "http://127.0.0.1", routes: [] }) as unknown as {
       components: { schemas: { Error: { properties: { code: { enum: string[]; description: string } } } } }
     }
     const { enum: documented, description } = document.components.schemas.Error.properties.code

@@ -20,7 +20,7 @@ export function operationPages(operations: readonly AnyOperation[]): Record<stri
   const index = pageOf([
     generatedNote("the operations' declarations"),
     "# Operations",
-    "Every call carries `Authorization: Bearer <key>`; `X-Organization-ID` selects an organization other than the key's own. Fields named in the path are path parameters; other fields of GET and DELETE are query parameters, all others are in a JSON body. Each operation is also a command (`millrace <area> <verb>`), an MCP tool and a method of the client, unless its section says why not. `config/openapi.json` is the same for programs; [errors.md](errors.md) lists the errors.",
+    "Every call carries `Authorization: Bearer <key>`; `X-Organization-ID` selects an organization other than the key's own. Fields named in the path are path parameters; other fields of GET and DELETE are query parameters, all others are in a JSON body. Each operation is also a command (`millrace <area> <verb>`), an MCP tool and a method of the client, unless its section says why not. `GET /openapi.json` is the same for programs; [errors.md](errors.md) lists the errors.",
     table(["operation", "", ""], rows),
   ])
   return {

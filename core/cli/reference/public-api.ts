@@ -1,9 +1,7 @@
 // What programs may rely on: every name that the entry points export, what kind it is, and the comment that explains it. Read
 // from the sources themselves; config/public-api.txt keeps the list, so that a change of it is seen in review.
-import { existsSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
-import { frameworkRoot } from "../../bootstrap/plugins.ts"
 import { generatedNote, pageOf, table } from "../markdown.ts"
+import { exportLists, sourceOf, targetOf } from "./sources.ts"
 
 export interface PublicName {
   readonly name: string
@@ -25,7 +23,7 @@ export const entryPoints: Readonly<Record<string, string>> = {
 /** In alphabetical order. Throws where an entry point exports in a way that cannot be listed. */
 export function publicNames(entryPoint: string): PublicName[] {
   const file = entryPoints[entryPoint] ?? entryPoint
-  const { text } = sourceOf(file)
+  const text = sourceOf(file)
   if (/^export \*/m.test(text)) throw new Error(`${file} exports "*"; an entry point names what it exports.`)
   const passed = exportLists(text).flatMap(({ names, from }) => names.map((one) => ({ ...one, file: targetOf(file, from) })))
   const own = [...text.matchAll(declaration)].map(([, , name = ""]) => ({ name, as: name, typeOnly: false, file }))
@@ -60,48 +58,9 @@ export function publicApiPage(): string {
 
 const declaration = /^export (?:declare )?(?:abstract )?(const|function|async function|class|interface|type) (\w+)/gm
 
-interface Source {
-  readonly file: string
-  readonly text: string
-}
-
-const sources = new Map<string, Source>()
-
-function sourceOf(file: string): Source {
-  const known = sources.get(file)
-  if (known) return known
-  const path = join(frameworkRoot, file)
-  if (!existsSync(path)) throw new Error(`${file} does not exist, so its exports cannot be read.`)
-  const read = { file, text: readFileSync(path, "utf8") }
-  sources.set(file, read)
-  return read
-}
-
-interface Named {
-  readonly name: string
-  readonly as: string
-  readonly typeOnly: boolean
-}
-
-/** `export { a, type B as C } from "./x.ts"`, and imports likewise. */
-function exportLists(text: string, word: "export" | "import" = "export"): { names: Named[]; from: string }[] {
-  const statement = new RegExp(`^${word} (type )?\\{([^}]*)\\} from "([^"]+)"`, "gm")
-  return [...text.matchAll(statement)].map(([, type, list = "", from = ""]) => ({
-    from,
-    names: list
-      .split(",")
-      .map((one) => one.trim())
-      .filter((one) => one !== "")
-      .map((one) => {
-        const [name = "", as = name] = one.replace(/^type /, "").split(" as ")
-        return { name, as, typeOnly: type !== undefined || one.startsWith("type ") }
-      }),
-  }))
-}
-
 /** What a module says of a name, where it is declared: in it, or in one that it takes the name from. */
 function declared(name: string, file: string): Pick<PublicName, "kind" | "comment"> {
-  const { text } = sourceOf(file)
+  const text = sourceOf(file)
   const found = [...text.matchAll(declaration)].filter(([, , one]) => one === name)
   if (found.length > 0) {
     const words = found.map(([, word = ""]) => word)
@@ -125,8 +84,4 @@ function commentBefore(text: string, index: number): string {
     .replaceAll(/^\s*\* ?/gm, "")
     .replaceAll(/\s+/g, " ")
     .trim()
-}
-
-function targetOf(file: string, specifier: string): string {
-  return join(dirname(file), specifier)
 }

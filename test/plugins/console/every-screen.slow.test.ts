@@ -1,10 +1,15 @@
 // Every screen of a service with something in every area, in Chromium: found by its links from the navigation on, looked at in
 // light or dark, narrow or wide (in the soak all of these), gone through by Tab with hostile texts in every answer, and held
 // against what a guest, a member and a manager's key may do.
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { expect } from "chai"
 import type { Page } from "playwright-core"
+import { Store } from "#core"
 import { type Role, roleAtLeast } from "../../../core/contract/caller.ts"
+import { type CollectionSpec, Collections, type Document } from "../../../core/contract/collection.ts"
 import { Operations } from "../../../core/contract/operation.ts"
+import { projectRoot } from "../../import-graph.ts"
 import { isSoak } from "../../tier.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
@@ -22,6 +27,23 @@ describe("every screen", () => {
   })
   before(() => new Filling(shown.host, servers).all())
   after(() => servers.close())
+
+  it("shows stored documents whose fields config/api.txt lists", async () => {
+    const listed = new Set(readFileSync(join(projectRoot, "config/api.txt"), "utf8").split("\n"))
+    const { container, registry } = shown.host.runtime
+    const store = container.get(Store)
+    const found = new Set<string>()
+    for (const spec of registry.items(Collections)) {
+      const kept =
+        spec.scope === "organization"
+          ? store.open(spec as CollectionSpec<Document, "organization">, shown.host.organization.id)
+          : store.open(spec as CollectionSpec<Document, "global">)
+      for (const document of await kept.find({}, { limit: 100 }))
+        for (const field of Object.keys(document)) found.add(`field ${spec.name}.${field}`)
+    }
+    expect(found.size).to.be.greaterThan(500)
+    expect([...found].filter((field) => !listed.has(field))).to.deep.equal([])
+  })
 
   it("is accessible, in light and dark, narrow and wide, with an empty log", async () => {
     const page = await shown.signedIn("/console")
