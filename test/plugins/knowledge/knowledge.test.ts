@@ -239,6 +239,8 @@ onBothStores("knowledge", ({ start }) => {
   it("removes the parts of a segment of many parts in several commits", async () => {
     const organization = host.organization.id
     const store = host.get(Store)
+    await bench.made({ title: "Before", content: "A godwit." })
+    await bench.found("godwit", 1)
     const parts = [0, 255, 256, 599].map((part) => partId("large", part))
     const removals: number[] = []
     const commits = rivalOf(host, PartCollection.name, 100, {
