@@ -6,6 +6,7 @@ import { defineCollection } from "../../core/contract/collection.ts"
 import type { Collection, Commit, CommitResult, Store, Write } from "../../core/contract/store.ts"
 import { refusalOf } from "../refusal.ts"
 import { hostileContract } from "./contract-hostile.ts"
+import { largeContract } from "./contract-large.ts"
 import { mergeContract } from "./contract-merges.ts"
 import { queryContract } from "./contract-queries.ts"
 import { updateContract } from "./contract-updates.ts"
@@ -112,6 +113,7 @@ export function storageContract(name: string, open: OpenStore): void {
     queryContract(bench)
     mergeContract(bench)
     hostileContract(bench)
+    largeContract(bench)
   })
 }
 

@@ -5,10 +5,12 @@ import type { Worker } from "node:worker_threads"
 import { expect } from "chai"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { keepStoreThreads } from "../../core/storage/sqlite/thread.ts"
+import { expectShortTurn, repeatedLongestTurn } from "../longest-turn.ts"
 import { refusalOf } from "../refusal.ts"
 import { ShiftedClock } from "../shifted-clock.ts"
 import { until } from "../waiting.ts"
 import { storageContract } from "./contract.ts"
+import { largeList } from "./contract-large.ts"
 import { events, type OpenedFile, openFile } from "./opened.ts"
 
 storageContract("sqlite", (collections) => openFile(collections))
@@ -55,6 +57,16 @@ describe("storage: sqlite file", () => {
       process.off("worker", note)
       await keepStoreThreads(true)
     }
+  })
+
+  it("leaves the main thread to others while large documents are looked up at once", async () => {
+    opened = await openFile([events])
+    const ids = Array.from({ length: 120 }, (_, n) => `large ${n}`)
+    for (const id of ids) await insert(id, { kind: "large", list: largeList })
+    const asked = ["absent", ...ids, "absent too"]
+    const { milliseconds, value } = await repeatedLongestTurn(() => Promise.all(asked.map((id) => opened.store.open(events).get(id))))
+    expect(value.map((found) => found?.id)).to.deep.equal([undefined, ...ids, undefined])
+    expectShortTurn(milliseconds, "look-ups of 4 MB")
   })
 
   it("answers look-ups by id beside a long query, on a thread that is started for them", async () => {

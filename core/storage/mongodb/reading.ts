@@ -4,11 +4,15 @@ import type { ClientSession, Db } from "mongodb"
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import { type Clock, giveUpAfter, sleep } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { giveWay } from "../../kernel/give-way.ts"
 import type { DriverQuery } from "../driver.ts"
 import { pathOf, toAfter, toFilter } from "./filter.ts"
 import type { Seen } from "./seen.ts"
 import { isLost, isTimeout, unavailable } from "./trouble.ts"
 import { type Bson, decode } from "./values.ts"
+
+/** Documents that are parsed before other work may run. */
+const parsedAtOnce = 16
 
 export interface ReadingOptions {
   readonly db: Db
@@ -41,14 +45,20 @@ export class Reading {
     const matching = toFilter(query, query.filter)
     const filter = query.after ? { $and: [matching, toAfter(query, query.sort, query.after)] } : matching
     const sort = query.sort.map(([path, direction]): [string, 1 | -1] => [pathOf(path), direction])
-    const found = await this.#within(query, (bounds) =>
-      this.#db
-        .collection<Bson>(collection.name)
-        .find(filter, { limit, batchSize: Math.min(limit, 1_000), ...concern, ...bounds })
-        .sort(sort)
-        .toArray(),
-    )
-    return found.map((stored) => decode(collection, organization, stored))
+    return await this.#within(query, async (bounds) => {
+      const options = { limit, batchSize: Math.min(limit, 1_000), ...concern, ...bounds }
+      const cursor = this.#db.collection<Bson>(collection.name).find(filter, options).sort(sort)
+      const found: Document[] = []
+      for await (const first of cursor) {
+        found.push(decode(collection, organization, first))
+        // The driver parses a document when it is read.
+        while (cursor.bufferedCount() > 0) {
+          await giveWay()
+          for (const stored of cursor.readBufferedDocuments(parsedAtOnce)) found.push(decode(collection, organization, stored))
+        }
+      }
+      return found
+    })
   }
 
   /** A read that the end of the connection cuts off is not retried. */

@@ -7,7 +7,7 @@ import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import { unreadableDocument } from "./damage.ts"
 import { StoreThread } from "./thread.ts"
-import type { FileFault, ReaderData, ReaderReply, WireError, WireRead } from "./wire.ts"
+import type { FileFault, ReaderData, ReaderReply, ReaderRequest, WireError, WireRead } from "./wire.ts"
 
 interface Asked {
   readonly query: WireRead
@@ -20,11 +20,21 @@ const lookUpsAtOnce = 64
 /** Where reads still wait then, another thread is started: to start one takes longer than most queries. */
 const startAfterMs = 5
 
+/** Reads that a thread was asked for together. */
+interface Batch {
+  readonly asked: readonly Asked[]
+  settled: number
+  /** Lists of the answer that has not ended; undefined for a text that is not JSON. */
+  lists: (readonly Json[] | undefined)[]
+}
+
+type Answer = number | WireError | readonly Json[] | "unreadable" | undefined
+
 class Lane {
-  readonly #pool: { unreadable(table: string): void; settle(asked: Asked, answer: string | number | WireError | undefined): void }
+  readonly #pool: { unreadable(table: string): void; settle(asked: Asked, answer: Answer): void }
   readonly #data: ReaderData
-  #thread: StoreThread<readonly WireRead[], ReaderReply> | undefined
-  #inHand: readonly Asked[] = []
+  #thread: StoreThread<ReaderRequest, ReaderReply> | undefined
+  #inHand: Batch | undefined
 
   constructor(pool: ReaderPool, data: ReaderData) {
     this.#pool = pool
@@ -32,7 +42,7 @@ class Lane {
   }
 
   get idle(): boolean {
-    return this.#inHand.length === 0
+    return this.#inHand === undefined
   }
 
   get started(): boolean {
@@ -40,9 +50,10 @@ class Lane {
   }
 
   take(queue: Asked[], most: number, then: () => void): void {
-    this.#inHand = queue.splice(0, most)
+    const asked = queue.splice(0, most)
+    this.#inHand = { asked, settled: 0, lists: [] }
     this.#thread ??= this.#start(then)
-    this.#thread.ask(this.#inHand.map((asked) => asked.query))
+    this.#thread.ask(asked.map(({ query }) => query))
   }
 
   /** A query that runs is cut short. */
@@ -52,26 +63,42 @@ class Lane {
     await (this.idle ? thread?.close() : thread?.kill())
   }
 
-  #start(then: () => void): StoreThread<readonly WireRead[], ReaderReply> {
-    const thread = new StoreThread<readonly WireRead[], ReaderReply>(new URL("./reader.ts", import.meta.url), {
+  #start(then: () => void): StoreThread<ReaderRequest, ReaderReply> {
+    const thread = new StoreThread<ReaderRequest, ReaderReply>(new URL("./reader.ts", import.meta.url), {
       name: "millrace-reader",
       data: this.#data,
-      onReply: ({ answers, unreadable }) => {
-        const asked = this.#inHand
-        this.#inHand = []
-        then()
-        for (const table of unreadable) this.#pool.unreadable(table)
-        for (const [index, each] of asked.entries()) this.#pool.settle(each, answers[index])
+      onReply: (reply) => {
+        const batch = this.#inHand
+        // Later, so that each reply is parsed in a turn of its own.
+        if (reply.hasMore) setImmediate(() => this.#thread === thread && thread.ask("more"))
+        else {
+          this.#inHand = undefined
+          then()
+        }
+        for (const table of reply.unreadable) this.#pool.unreadable(table)
+        if (batch) this.#settle(batch, reply)
       },
       onDeath: (error) => {
-        const asked = this.#inHand
-        this.#inHand = []
+        const batch = this.#inHand
+        this.#inHand = undefined
         if (this.#thread === thread) this.#thread = undefined
-        for (const each of asked) each.reject(unavailable(`A reading thread failed: ${error.message}.`))
+        for (const each of batch?.asked.slice(batch.settled) ?? []) each.reject(unavailable(`A reading thread failed: ${error.message}.`))
         then()
       },
     })
     return thread
+  }
+
+  #settle(batch: Batch, { answers, isCut, hasMore }: ReaderReply): void {
+    for (const [at, answer] of answers.entries()) {
+      if (typeof answer === "string") batch.lists.push(parsedJson(answer) as Json[] | undefined)
+      if (isCut && at === answers.length - 1) return
+      const each = batch.asked[batch.settled++]
+      const { lists } = batch
+      batch.lists = []
+      if (each) this.#pool.settle(each, typeof answer === "string" ? joined(lists) : answer)
+    }
+    if (!hasMore) for (const each of batch.asked.slice(batch.settled)) this.#pool.settle(each, undefined)
   }
 }
 
@@ -123,19 +150,17 @@ export class ReaderPool {
     this.#hooks.onUnreadable(table)
   }
 
-  settle(asked: Asked, answer: string | number | WireError | undefined): void {
-    const { query, resolve, reject } = asked
-    if (typeof answer === "number") resolve(answer)
-    else if (typeof answer === "string") {
-      const list = parsedJson(answer) as Json | undefined
-      if (list !== undefined) resolve(list)
-      else if ("lookUp" in query) reject(unreadableDocument(query.lookUp))
+  settle({ query, resolve, reject }: Asked, answer: Answer): void {
+    if (answer === "unreadable") {
+      if ("lookUp" in query) reject(unreadableDocument(query.lookUp))
       else if (!("table" in query)) reject(unavailable("A reading thread gave no list."))
       else this.ask({ ...query, soundOnly: true }).then(resolve, reject)
-    } else if (answer) {
+    } else if (answer === undefined) reject(unavailable("A reading thread did not respond."))
+    else if (typeof answer === "number" || isList(answer)) resolve(answer as Json)
+    else {
       if (answer.details.reason === "storage_corrupt") this.#hooks.onFault({ reason: "storage_corrupt", message: answer.message })
       reject(AppError.from(answer, answer.code === "unavailable" ? { retryAfterS: 1 } : {}))
-    } else reject(unavailable("A reading thread did not respond."))
+    }
   }
 
   /** Not at once: to wake the thread costs more than to read, and the same turn of the event loop may bring more look-ups. */
@@ -181,6 +206,17 @@ export class ReaderPool {
   #give(lane: Lane): void {
     if (this.#waitingOthers.length > 0 && lane.idle) lane.take(this.#waitingOthers, 1, this.#send)
   }
+}
+
+/** One list of several; most answers have one. */
+function joined(lists: readonly (readonly Json[] | undefined)[]): readonly Json[] | "unreadable" {
+  const sound = lists.filter((list) => list !== undefined)
+  if (sound.length < lists.length) return "unreadable"
+  return sound.length === 1 ? (sound[0] ?? []) : sound.flat()
+}
+
+function isList(answer: readonly Json[] | WireError): answer is readonly Json[] {
+  return Array.isArray(answer)
 }
 
 function unavailable(message: string, reason: "overloaded" | "storage_unavailable" = "storage_unavailable"): AppError {

@@ -12,16 +12,19 @@ import { statementOf } from "./query.ts"
 import { organizationSql } from "./schema.ts"
 import { type Serving, serve } from "./serve.ts"
 import { documentColumns, type Shape, wholeText } from "./shape.ts"
-import type { ReaderData, ReaderReply, WireError, WireLookUp, WireQuery, WireRead } from "./wire.ts"
+import type { ReaderData, ReaderReply, ReaderRequest, WireError, WireLookUp, WireQuery, WireRead } from "./wire.ts"
 
 const maxStatements = 500
 
 /** What a read has of the thread though it has waited past its deadline: a machine that stood still refuses none that needs no more. */
 const ownMs = 20
 
+/** The main thread parses as much in a few milliseconds. */
+const maxReplyCharacters = 500_000
+
 class DeadlinePassed extends Error {}
 
-class Reader implements Serving<readonly WireRead[], ReaderReply> {
+class Reader implements Serving<ReaderRequest, ReaderReply> {
   readonly #file: string
   readonly #database: DatabaseSync
   readonly #shapes: ReadonlyMap<string, Shape>
@@ -34,6 +37,9 @@ class Reader implements Serving<readonly WireRead[], ReaderReply> {
   #matches: Matcher | undefined
   #deadline = 0
   #calls = 0
+  #queries: Iterator<WireRead> = [].values()
+  /** Texts of documents that the last reply left out. */
+  #left: string[] = []
 
   constructor({ file, shapes }: ReaderData) {
     this.#file = file
@@ -51,10 +57,27 @@ class Reader implements Serving<readonly WireRead[], ReaderReply> {
     this.#database.function("mr_plain", { deterministic: true }, plain)
   }
 
-  answer(queries: readonly WireRead[]): ReaderReply {
+  answer(request: ReaderRequest): ReaderReply {
+    if (request !== "more") this.#queries = request.values()
     this.#unreadable.clear()
-    const answers = queries.map((query) => this.#answer(query))
-    return { answers, unreadable: [...this.#unreadable] }
+    const answers: (string | number | WireError)[] = []
+    let isAnswered = false
+    for (let room = maxReplyCharacters; room > 0; ) {
+      const query = this.#left.length > 0 ? undefined : this.#queries.next()
+      if (query?.done) {
+        isAnswered = true
+        break
+      }
+      const found = query ? this.#answer(query.value) : this.#left
+      if (Array.isArray(found)) {
+        const count = fitting(found, room)
+        const text = `[${found.slice(0, count).join(",")}]`
+        this.#left = found.slice(count)
+        room = this.#left.length > 0 ? 0 : room - text.length
+        answers.push(text)
+      } else answers.push(found)
+    }
+    return { answers, isCut: this.#left.length > 0, hasMore: !isAnswered, unreadable: [...this.#unreadable] }
   }
 
   close(): void {
@@ -87,7 +110,7 @@ class Reader implements Serving<readonly WireRead[], ReaderReply> {
     }
   }
 
-  #answer(query: WireRead): string | number | WireError {
+  #answer(query: WireRead): string[] | number | WireError {
     if (!("table" in query)) {
       this.#matches = undefined
       this.#deadline = Number.POSITIVE_INFINITY
@@ -103,7 +126,7 @@ class Reader implements Serving<readonly WireRead[], ReaderReply> {
     )
   }
 
-  #reading(read: () => string | number): string | number | WireError {
+  #reading(read: () => string[] | number): string[] | number | WireError {
     try {
       return read()
     } catch (error) {
@@ -118,20 +141,20 @@ class Reader implements Serving<readonly WireRead[], ReaderReply> {
     }
   }
 
-  #run(query: WireQuery, multi: boolean): string | number {
+  #run(query: WireQuery, multi: boolean): string[] | number {
     const shape = this.#shapeOf(query.table)
     const { sql, binds } = statementOf(query, shape, multi)
     this.#matches = query.filter && (multi || !query.exact) ? matcher(query.filter) : undefined
     if (query.count) return Number(this.#prepared(sql).get(...binds)?.["n"])
     const rows = this.#preparedForRows(sql).all(...binds) as unknown as readonly KeyCell[][]
-    return `[${rows.map((row) => wholeText(shape, this.#organization, row)).join(",")}]`
+    return rows.map((row) => wholeText(shape, this.#organization, row))
   }
 
-  #lookUp({ lookUp: table, organization, id }: WireLookUp): string {
+  #lookUp({ lookUp: table, organization, id }: WireLookUp): string[] {
     const shape = this.#shapeOf(table)
     const sql = `SELECT ${documentColumns(shape)} FROM ${table} WHERE org=${organizationSql} AND id=?`
     const found = this.#preparedForRows(sql).get(organization, idKey(id)) as unknown as readonly KeyCell[] | undefined
-    return found ? `[${wholeText(shape, organization, found)}]` : "[]"
+    return found ? [wholeText(shape, organization, found)] : []
   }
 
   #shapeOf(table: string): Shape {
@@ -140,13 +163,11 @@ class Reader implements Serving<readonly WireRead[], ReaderReply> {
     return shape
   }
 
-  #organizationsIn(table: string): string {
+  #organizationsIn(table: string): string[] {
     const sql = `SELECT id FROM _organizations WHERE EXISTS (SELECT 1 FROM ${table} WHERE org=_organizations.n)`
-    return JSON.stringify(
-      this.#prepared(sql)
-        .all()
-        .map((row) => row["id"]),
-    )
+    return this.#prepared(sql)
+      .all()
+      .map((row) => JSON.stringify(row["id"]))
   }
 
   #hasMulti({ table, organization }: WireQuery): boolean {
@@ -181,6 +202,16 @@ class Reader implements Serving<readonly WireRead[], ReaderReply> {
 }
 
 serve((data: ReaderData) => new Reader(data))
+
+/** How many of the texts fit into the room; one at least, if there are any. */
+function fitting(texts: readonly string[], room: number): number {
+  let characters = 0
+  const first = texts.findIndex(({ length }, at) => {
+    characters += length
+    return characters > room && at > 0
+  })
+  return first < 0 ? texts.length : first
+}
 
 function now(): number {
   const [seconds, nanoseconds] = process.hrtime()

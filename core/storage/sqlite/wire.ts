@@ -124,9 +124,16 @@ export interface ReaderData {
   readonly shapes: Readonly<Record<string, Shape>>
 }
 
+/** Queries, or `more` for what the last reply left out. */
+export type ReaderRequest = readonly WireRead[] | "more"
+
+/** Has a bounded size, since one turn of the main thread parses it. */
 export interface ReaderReply {
-  /** For each query: JSON text of the list, a count, or what went wrong. */
+  /** For each query in order: JSON text of the list, a count, or what went wrong. */
   readonly answers: readonly (string | number | WireError)[]
+  /** The last answer continues in the next reply. */
+  readonly isCut: boolean
+  readonly hasMore: boolean
   /** Tables in which documents were left out because their text is not JSON. */
   readonly unreadable: readonly string[]
 }
