@@ -1,18 +1,15 @@
-// The life of an event: verify, deduplicate, transform, run, commit, announce. Here is the order of its stages, for every
-// source, and the only place where an event begins and ends to be in flight. No 2xx is given before the commit. Events that
-// are there at the same time take each stage one after the other.
+// The life of an event: verify, deduplicate, transform, run, commit, announce. Defines each stage, and the order of the
+// stages for each source. No 2xx is sent before the commit.
 import type { Reply } from "../../contract/action.ts"
 import type { EventContent, InboundRequest, Verdict } from "../../contract/auth-mode.ts"
 import type { PageEnvelope } from "../../contract/envelope.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { runInRequest } from "../../kernel/request-scope.ts"
-import { inStage, isTracing } from "../../kernel/tracing.ts"
 import { acceptsFiles } from "../document.ts"
 import type { EventFiles } from "../event-files.ts"
 import type { SeenKey } from "../journal/collections.ts"
-import { noteOutcome, notePayload, noteReply, noteTiming, noteVerdict } from "../journal/draft.ts"
+import { noteOutcome, notePayload, noteReply, noteVerdict } from "../journal/draft.ts"
 import { Execution, type Failure } from "../run/execution.ts"
 import { isPromise } from "../run/step.ts"
 import { acceptedReply } from "./answer.ts"
@@ -21,11 +18,11 @@ import type { Committer } from "./commit.ts"
 import { type Dedupe, noteRepeat } from "./dedupe.ts"
 import type { EventContext } from "./event.ts"
 import { commitWithFiles, filesOf } from "./files.ts"
-import { Gathering } from "./gathering.ts"
 import { isLarge, ownTurn } from "./large-event.ts"
 import type { LoadedPipeline } from "./loaded-pipelines.ts"
 import { noteActionFailed, Rejector } from "./reject.ts"
 import { shownHeaders, withoutFields, withoutProof } from "./request.ts"
+import { type Stage, type StageResult, StageRunner } from "./stages.ts"
 import { withStorableNames } from "./storable-names.ts"
 import { type TransformServices, transform } from "./transform.ts"
 
@@ -44,44 +41,11 @@ export interface ProcessorServices extends TransformServices {
   readonly observe: (event: EventContext) => void
 }
 
-/** What a stage ends an event with; undefined where the next stage follows. */
-export type StageResult = Reply | undefined
-
-export interface Stage {
-  /** Name of its span; absent for stages that wait for nothing. */
-  readonly span?: string
-  /** Name under which the entry holds its duration. */
-  readonly timing?: string
-  /** Runs code of plugins. A group of events shares its turn, so each event then enters the scope of its own request. */
-  readonly isScoped?: boolean
-  /** A promise only where something is awaited: one a stage was a tenth of what an event costs. */
-  readonly take: (event: EventContext) => StageResult | Promise<StageResult>
-}
-
-/** An event between its stages. */
-interface Underway {
-  readonly event: EventContext
-  readonly stages: readonly Stage[]
-  readonly traced: boolean
-  /** Place of its next stage. */
-  next: number
-  readonly settle: (reply: Reply) => void
-}
-
-/** Events that take their stages together. */
-const maxGroup = 32
-
 export class EventProcessor {
   readonly reject: Rejector
   readonly #services: ProcessorServices
 
-  /**
-   * Events that come in one turn of the event loop, and those that waited and go on in one, take each stage together: its code
-   * is in the processor's caches for all but the first, where a whole event displaces it. Bounded by the events in flight, and
-   * by the requests of a turn.
-   */
-  readonly #entered = new Gathering<Underway>(setImmediate, maxGroup, (group) => this.#advance(group))
-  readonly #resumed = new Gathering<Underway>(queueMicrotask, maxGroup, (group) => this.#advance(group))
+  readonly #stages: StageRunner
 
   readonly #verify: Stage = { span: "verify", timing: "verify", isScoped: true, take: (event) => this.#takeVerdict(event) }
   readonly #read: Stage = { take: (event) => this.#readBody(event) }
@@ -110,18 +74,12 @@ export class EventProcessor {
   constructor(services: ProcessorServices) {
     this.#services = services
     this.reject = new Rejector(services.commit, services.log)
+    this.#stages = new StageRunner({ ...services, broken: (event, error) => this.reject.broken(event, error) })
   }
 
-  /** Never rejects. The event is in flight on its pipeline until its reply is there. */
+  /** Never rejects. The event is in flight on its pipeline until its reply. */
   process(event: EventContext, stages: readonly Stage[]): Promise<Reply> {
-    event.loaded.inFlight++
-    return new Promise((settle) => {
-      const traced = isTracing()
-      const one = { event, stages, traced, next: 0, settle }
-      // A span has one parent, and a group has as many as events.
-      if (traced) this.#advance([one])
-      else this.#entered.add(one)
-    })
+    return this.#stages.run(event, stages)
   }
 
   /** Holds the pipeline in flight while `run` works on it without an event of its own. */
@@ -132,66 +90,6 @@ export class EventProcessor {
     } finally {
       if (--loaded.inFlight === 0) loaded.idle?.()
     }
-  }
-
-  /** Takes a stage of all of them before the next stage of any. */
-  #advance(group: readonly Underway[]): void {
-    for (let going = group; going.length > 0; ) going = going.filter((one) => this.#takeNext(one))
-  }
-
-  /** Whether the event goes on at once. */
-  #takeNext(one: Underway): boolean {
-    const { event, stages, traced } = one
-    const { clock } = this.#services
-    const stage = stages[one.next++]
-    if (!stage) return this.#ended(one, event.reply ?? acceptedReply(event.executionId))
-    const began = stage.timing ? clock.monotonic() : 0
-    let result: StageResult | Promise<StageResult>
-    try {
-      if (stage.span && traced) result = inStage(stage.span, () => stage.take(event))
-      else if (stage.isScoped && event.scope) result = runInRequest(event.scope, stage.take, event)
-      else result = stage.take(event)
-    } catch (error) {
-      return this.#ended(one, this.reject.broken(event, error))
-    }
-    if (isPromise(result)) {
-      ;(result as Promise<StageResult>).then(
-        (settled) => {
-          if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
-          if (settled) this.#ended(one, settled)
-          else if (!this.#splitsTurn(one)) {
-            if (traced) this.#advance([one])
-            else this.#resumed.add(one)
-          }
-        },
-        (error: unknown) => this.#ended(one, this.reject.broken(event, error)),
-      )
-      return false
-    }
-    if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
-    return result ? this.#ended(one, result) : !this.#splitsTurn(one)
-  }
-
-  /** Returns true if the next stage runs in another turn. A large event has a turn for each of its stages. */
-  #splitsTurn(one: Underway): boolean {
-    const { request, visible } = one.event
-    if (!isLarge(request?.body ?? visible.body)) return false
-    setImmediate(() => this.#advance([one]))
-    return true
-  }
-
-  /** False, since nothing follows. Must not throw, for the sake of the others that take their stages with it. */
-  #ended({ event, settle }: Underway, reply: Reply): false {
-    event.reply = reply
-    event.claim?.release()
-    if (--event.loaded.inFlight === 0) event.loaded.idle?.()
-    settle(reply)
-    try {
-      this.#services.observe(event)
-    } catch (error) {
-      this.#services.log.error({ err: error, execution: event.entry.id }, "an event that ended could not be counted")
-    }
-    return false
   }
 
   #takeVerdict(event: EventContext): StageResult | Promise<StageResult> {
