@@ -233,7 +233,7 @@ export class Engine {
     if (loaded?.stored.document.state !== "active" || loaded.intake)
       throw new AppError("not_found", "No active pipeline is at this address.", { reason: "no_active_pipeline" })
     this.#pauses.refuse(loaded.stored.organization.id)
-    const answer = await this.http.receive(loaded, request)
+    const answer = await this.http.events.receive(loaded, request)
     return { status: answer.status, headers: answer.headers ?? {}, body: answer.body, byDefault: isDefault(answer) }
   }
 }

@@ -1,25 +1,22 @@
 // The HTTP side of inbound events: finds the pipeline, reads the body within its bounds, hands the event on, writes the
 // answer. Raw node:http, no router, no middleware: this is the hot path.
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Reply } from "../../contract/action.ts"
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
-import { throwUncaught } from "../../kernel/defect.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { BufferBudget, empty, type RefusedBody, readBody } from "../../kernel/read-body.ts"
 import { currentRequest, type RequestScope, runInRequest } from "../../kernel/request-scope.ts"
-import { fromHeaders, inSpan, isTracing, SpanKind } from "../../kernel/tracing.ts"
 import { acceptsFiles } from "../document.ts"
-import { answerError, answerReply, type HttpAnswer, methodNotAllowed, preflight, writeAnswer } from "../event/answer.ts"
-import { EventContext } from "../event/event.ts"
+import { answerError, type HttpAnswer, methodNotAllowed, preflight, writeAnswer } from "../event/answer.ts"
 import type { LoadedPipeline } from "../event/loaded-pipelines.ts"
-import { headersAndSize, parseQuery } from "../event/request.ts"
+import { parseQuery } from "../event/request.ts"
 import type { PipelineSource, StoredPipeline } from "../source.ts"
 import { ConcurrencyLimiter, type ConcurrencyLimits } from "./concurrency-limiter.ts"
 import { takeHandshake } from "./handshake.ts"
+import { answerOf, HttpEvents } from "./http-events.ts"
 import type { IntakeSource } from "./intake.ts"
-import { newEntry, type SourceServices } from "./source-services.ts"
+import type { SourceServices } from "./source-services.ts"
 import type { UnservedRequests } from "./unserved-requests.ts"
 
 export interface HttpServices extends SourceServices {
@@ -72,12 +69,14 @@ interface Exchange {
 }
 
 export class HttpSource implements InboundHandler {
+  readonly events: HttpEvents
   readonly #services: HttpServices
   readonly #limiter: ConcurrencyLimiter
   readonly #budget: BufferBudget
 
   constructor(services: HttpServices) {
     this.#services = services
+    this.events = new HttpEvents(services)
     this.#limiter = new ConcurrencyLimiter(services.limits)
     this.#budget = new BufferBudget(Math.max(minIncompleteBytes, 4 * services.maxBodyBytes))
   }
@@ -208,37 +207,14 @@ export class HttpSource implements InboundHandler {
       receivedAt,
       ...(sent && { encodedBody: sent }),
     }
-    if (!Buffer.isBuffer(read)) return active ? this.#refused(loaded, request, read) : undefined
+    if (!Buffer.isBuffer(read)) return active ? this.events.refuse(loaded, request, read) : undefined
     const handshake = takeHandshake(loaded, request, source)
     if (handshake || !active) return handshake
     const isEvent = request.method === "POST" || (request.method === "GET" && loaded.verifier.takesGet === true)
     if (!isEvent) return methodNotAllowed(request.method)
     const { intake } = loaded
     const address = () => addressOf(from)
-    return intake ? answerOf(intakes.take(intake, loaded, request, address)) : this.receive(loaded, request, address)
-  }
-
-  /** An event at the endpoint of an active pipeline. */
-  receive(loaded: LoadedPipeline, request: InboundRequest, addressOf?: () => string): Promise<HttpAnswer> {
-    const { processor } = this.#services
-    const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
-    const event = new EventContext({ loaded, entry, headers: request.headers, request, ...(addressOf && { addressOf }) })
-    if (isTracing()) return tracedEvent(event, async () => answerReply(await processor.process(event, processor.fromOutside)))
-    return answerOf(processor.process(event, processor.fromOutside))
-  }
-
-  /** A request refused before its body was read: its headers and size are all that the entry holds. */
-  #refused(loaded: LoadedPipeline, request: InboundRequest, { refused, size }: RefusedBody): Promise<HttpAnswer> {
-    const { processor } = this.#services
-    const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
-    entry.payload_preview = headersAndSize(request.headers, size)
-    const event = new EventContext({ loaded, entry, headers: request.headers, request })
-    return answerOf(
-      processor.process(
-        event,
-        processor.endingWith((each) => processor.reject.rejected(each, refused)),
-      ),
-    )
+    return intake ? answerOf(intakes.take(intake, loaded, request, address)) : this.events.receive(loaded, request, address)
   }
 
   /** A paused organization keeps its data as it is, so the refusal leaves no entry. */
@@ -259,20 +235,11 @@ export class HttpSource implements InboundHandler {
     this.#end(exchange, answerError(unknownEndpoint))
   }
 
-  /** Counted in the journal of a pipeline that is in memory; nothing is loaded for it. */
+  /** The journal counts a shed request if its pipeline is in memory. */
   #shed(exchange: Exchange, loaded: LoadedPipeline | null | undefined): void {
-    const { processor } = this.#services
-    exchange.request.resume()
-    if (loaded?.stored.document.state === "active") {
-      const { headers } = exchange.request
-      const event = new EventContext({ loaded, entry: newEntry(this.#services, loaded), headers })
-      processor
-        .process(
-          event,
-          processor.endingWith((each) => processor.reject.folded(each, tooMany, "too_many")),
-        )
-        .catch(throwUncaught)
-    }
+    const { request } = exchange
+    request.resume()
+    if (loaded?.stored.document.state === "active") this.events.shed(loaded, request.headers, tooMany)
     this.#end(exchange, answerError(tooMany))
   }
 
@@ -298,31 +265,9 @@ export class HttpSource implements InboundHandler {
   }
 }
 
-function answerOf(reply: Promise<Reply>): Promise<HttpAnswer> {
-  return reply.then(answerReply)
-}
-
 /** A proposed pipeline answers handshakes only. */
 function takesRequests(loaded: LoadedPipeline | null, method: string | undefined): loaded is LoadedPipeline {
   if (loaded === null) return false
   const { state } = loaded.stored.document
   return state === "active" || (state === "proposed" && method !== "OPTIONS")
-}
-
-/** The span of an event, in the trace that its request carries: whose it is, and what became of it. Stages are its children. */
-function tracedEvent({ stored, entry, rawHeaders }: EventContext, run: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
-  const attributes = () => ({
-    "millrace.pipeline": stored.slug,
-    "millrace.pipeline_id": stored.id,
-    "millrace.organization": stored.organization.id,
-  })
-  return fromHeaders(rawHeaders as Record<string, string | string[] | undefined>, () =>
-    inSpan("event", { kind: SpanKind.SERVER, attributes }, async (span) => {
-      const answer = await run()
-      const { id, status, cause } = entry
-      span.setAttributes({ "millrace.execution": id, "millrace.status": status, ...(cause === "" ? {} : { "millrace.cause": cause }) })
-      span.setAttribute("http.response.status_code", answer.status)
-      return answer
-    }),
-  )
 }
