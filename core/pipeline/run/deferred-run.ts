@@ -1,20 +1,18 @@
 // One try of an execution's deferred steps: runs those whose needs are finished and whose next try is due, writes each
 // outcome into the journal entry in the commit of what the step staged, and comes back when the next try is due.
 import type { Json } from "../../contract/collection.ts"
-import type { Envelope } from "../../contract/envelope.ts"
 import { type Receipt, withReason } from "../../contract/gate.ts"
-import { JobFailed, type JobProgress, Postponed } from "../../contract/job.ts"
+import { JobFailed, Postponed } from "../../contract/job.ts"
 import { commitOutcome, roomForOutcome } from "../../contract/receipts.ts"
 import type { Changes, Store } from "../../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import { AppError, untriedMs } from "../../kernel/errors.ts"
-import type { Logger } from "../../kernel/log.ts"
 import type { Step } from "../graph.ts"
 import { EntryCollection } from "../journal/collections.ts"
-import type { JournalEntry, StepRecord } from "../journal/entry.ts"
-import { type DeferredPayload, type DeferredServices, deferredJobId } from "./deferred-payload.ts"
-import { Execution, type Runnable } from "./execution.ts"
+import { type DeferredServices, deferredJobId } from "./deferred-payload.ts"
+import { DeferredSteps, type DeferredStepsArgs } from "./deferred-steps.ts"
+import type { Execution } from "./execution.ts"
 import { asksAtGate, type GateState, gateState } from "./gated-step.ts"
 import { behindHandled } from "./immediate.ts"
 import { type AttemptOptions, aimOf, attemptStep, recordOutcome, type StepOutcome, withDeadline } from "./step.ts"
@@ -32,14 +30,9 @@ const maxPauseMs = 86_400_000
 /** A decision makes the job due at once, unless the job runs just then; so it looks by itself, too. */
 const lookAgainMs = 300_000
 
-export interface DeferredRunArgs {
-  readonly payload: DeferredPayload
-  readonly pipeline: Runnable
-  readonly entry: JournalEntry
+export interface DeferredRunArgs extends DeferredStepsArgs {
   readonly services: DeferredServices
   readonly store: Store
-  readonly signal: AbortSignal
-  readonly log: Logger
   /** The job's own: committed with its end, where that is a good one. */
   readonly work: UnitOfWork
   /** Whether the execution may leave memory until a slot is free. */
@@ -48,26 +41,26 @@ export interface DeferredRunArgs {
 
 export class DeferredRun {
   readonly #args: DeferredRunArgs
+  readonly #steps: DeferredSteps
   readonly #execution: Execution
-  readonly #steps: readonly Step[]
   /** Of steps that wait for a slot outside of memory. */
   readonly #rests: Rest[] = []
 
   constructor(args: DeferredRunArgs) {
     this.#args = args
-    this.#execution = executionOf(args)
-    this.#steps = [...args.pipeline.graph.deferred, ...args.pipeline.graph.handlers.values()]
+    this.#steps = new DeferredSteps(args)
+    this.#execution = this.#steps.execution
   }
 
   /** Throws Postponed while steps wait for their next try, and an error that is not retried when one failed permanently. */
   async run(): Promise<void> {
     const { steps } = this.#execution
-    const waiting = new Set(this.#steps.filter((step) => steps[step.id]?.state === "pending"))
+    const waiting = new Set(this.#steps.pending)
     const running = new Map<string, Promise<void>>()
     let fault: { error: unknown } | undefined
     while (waiting.size > 0 || running.size > 0) {
       for (const step of fault ? [] : [...waiting]) {
-        if (!this.#ready(step)) continue
+        if (!this.#steps.isReady(step, this.#args.services.clock.now())) continue
         waiting.delete(step)
         const done = this.#runStep(step)
           .catch((error: unknown) => {
@@ -87,7 +80,7 @@ export class DeferredRun {
     const due = Object.values(steps).flatMap(({ state, next_at }) => (state === "pending" && next_at ? [Date.parse(next_at)] : []))
     const waits = due.map((at) => Math.max(0, at - this.#args.services.clock.now()))
     if (this.#rests.length > 0) waits.push(maxRestMs)
-    if (waits.length > 0) throw new Postponed(Math.min(...waits), this.#progress("pending"), this.#rests)
+    if (waits.length > 0) throw new Postponed(Math.min(...waits), this.#steps.progress("pending"), this.#rests)
     await this.#conclude()
   }
 
@@ -97,22 +90,13 @@ export class DeferredRun {
     return details.reason === "destination_paused" && age > maxPauseMs
   }
 
-  /** Whether its needs are finished and its next try is due. */
-  #ready(step: Step): boolean {
-    const { steps } = this.#execution
-    const { next_at: next, approval_id, attempts } = this.#record(step)
-    const asks = approval_id !== undefined && attempts === 0
-    if (next && !asks && Date.parse(next) > this.#args.services.clock.now()) return false
-    return step.needs.every((need) => steps[need]?.state !== "pending" && steps[need]?.state !== "running")
-  }
-
   async #runStep(step: Step): Promise<void> {
     const { services, signal } = this.#args
     const execution = this.#execution
     const earlier = execution.steps[step.id]?.attempts ?? 0
     const attempts = earlier + 1
     const work = new StagedWork(`${execution.input.executionId}:${step.id}:${attempts}:${services.clock.monotonic()}`)
-    const after = behindHandled(execution, step) ?? this.#behindFailed(step)
+    const after = behindHandled(execution, step) ?? this.#steps.failedNeed(step)
     if (after !== undefined) {
       execution.skipped(step, after)
       return this.#keep(step, work)
@@ -140,7 +124,7 @@ export class DeferredRun {
   async #later(step: Step, work: StagedWork, { error, finished }: StepOutcome & { ok: false }, attempts: number): Promise<void> {
     const { clock, backoff } = this.#args.services
     const next_at = timestamp(clock.now() + (untriedMs(error) ?? backoff(step.retry, attempts)))
-    this.#execution.steps[step.id] = { ...this.#record(step), state: "pending", result: finished ? [...finished] : null, next_at }
+    this.#execution.steps[step.id] = { ...this.#steps.record(step), state: "pending", result: finished ? [...finished] : null, next_at }
     await this.#keep(step, work)
   }
 
@@ -155,7 +139,7 @@ export class DeferredRun {
   /** Where the step stands before its gate; where it waits, that is kept. */
   async #gate(step: Step, work: StagedWork): Promise<GateState> {
     const { services, payload } = this.#args
-    const record = this.#record(step)
+    const record = this.#steps.record(step)
     const jobId = deferredJobId(payload.execution_id)
     const args = {
       execution: this.#execution,
@@ -189,7 +173,7 @@ export class DeferredRun {
     let started = services.clock.monotonic()
     if (gate.kind === "refused") return { outcome: { ok: false, error: gate.error }, started }
     const approved = gate.kind === "approved" ? gate.configs : undefined
-    const { result } = this.#record(step)
+    const { result } = this.#steps.record(step)
     const options: AttemptOptions = { given: approved, finished: Array.isArray(result) ? result : undefined }
     const { destination, rendered } = await aimOf(this.#execution, step, services, options)
     const caller = { organization: payload.organization, pipeline: payload.pipeline_id, destination, signal }
@@ -209,42 +193,10 @@ export class DeferredRun {
 
   /** In the step's record, which its outcome has replaced; where `work` is given, with how it ended. */
   async #keepApproval(step: Step, approval_id: string, outcome: StepOutcome, work: StagedWork | undefined): Promise<void> {
-    const record = this.#record(step)
+    const record = this.#steps.record(step)
     this.#execution.steps[step.id] = { ...record, approval_id }
     const receipt: Receipt = outcome.ok ? { ok: true, result: record.result } : { ok: false, error: withReason(outcome.error) }
     if (work) await this.#args.services.keeper()?.done(work, this.#args.payload.organization, approval_id, receipt)
-  }
-
-  /** A step that failed permanently takes its dependents along, and theirs. */
-  #behindFailed(step: Step): string | undefined {
-    const { steps, input } = this.#execution
-    for (const id of step.needs) {
-      const need = input.graph.byId.get(id)
-      if (!need) continue
-      const state = steps[id]?.state
-      if (state === "failed" && need.onError === "fail" && need.deferred) return id
-      const after = state === "skipped" ? this.#behindFailed(need) : undefined
-      if (after !== undefined) return after
-    }
-    return undefined
-  }
-
-  /** Of the step that was tried most often and did not succeed. */
-  #progress(state: StepRecord["state"]): JobProgress | undefined {
-    let progress: JobProgress | undefined
-    for (const step of this.#steps) {
-      const record = this.#execution.steps[step.id]
-      if (record?.state !== state || !record.error || record.attempts <= (progress?.attempts ?? 0)) continue
-      const last_error = `${step.id}: ${record.error.message}`.slice(0, 2_000)
-      progress = { attempts: record.attempts, max_attempts: step.retry.max_attempts, last_error }
-    }
-    return progress
-  }
-
-  #record(step: Step): StepRecord {
-    return (
-      this.#execution.steps[step.id] ?? { type: step.action.type, state: "pending", attempts: 0, duration_ms: 0, result: null, error: null }
-    )
   }
 
   /** The step's outcome and what it staged, in one commit: that of the job's end, where nothing else is left to be done. */
@@ -253,24 +205,14 @@ export class DeferredRun {
     const { executionId } = this.#execution.input
     const entries = work.in(EntryCollection, payload.organization)
     const $set: Changes = Object.fromEntries(
-      [step, ...(handler ? [handler] : [])].map((one) => [`steps.${one.id}`, this.#record(one) as unknown as Json]),
+      [step, ...(handler ? [handler] : [])].map((one) => [`steps.${one.id}`, this.#steps.record(one) as unknown as Json]),
     )
     const { warnings } = this.#execution
     if (warnings.length > 0) $set["warnings"] = [...this.#args.entry.warnings, ...warnings] as unknown as Json
     entries.update(executionId, { $set }, { optional: true })
-    if (this.#endsWell()) work.moveTo(this.#args.work)
+    // A failed entry changes at the end.
+    if (this.#args.entry.status !== "failed" && this.#steps.areDone) work.moveTo(this.#args.work)
     else await commitOutcome(work, { store, clock: services.clock, signal })
-  }
-
-  /** Whether every step has its outcome, and none is such that the execution fails or is mended by it. */
-  #endsWell(): boolean {
-    if (this.#args.entry.status === "failed") return false
-    const { steps } = this.#execution
-    return this.#steps.every((step) => {
-      const state = steps[step.id]?.state
-      // A handler that nothing called has none.
-      return state === undefined || state === "done" || state === "skipped" || (state === "failed" && step.onError !== "fail")
-    })
   }
 
   /** Turns the entry to `failed` when a step failed permanently; throws so that the job is kept as dead. */
@@ -278,7 +220,7 @@ export class DeferredRun {
     const { payload, store, services, entry } = this.#args
     const { steps, input } = this.#execution
     const { executionId } = input
-    const bad = this.#steps.find((step) => steps[step.id]?.state === "failed" && step.onError === "fail")
+    const bad = this.#steps.failed
     const entries = store.open(EntryCollection, payload.organization)
     const mended = !bad && entry.status === "failed" && deferredCauses.has(entry.cause)
     if (bad || mended) {
@@ -292,7 +234,7 @@ export class DeferredRun {
     if (changed) services.entryChanged(changed)
     if (!bad) return
     const message = `The step "${bad.id}" failed: ${steps[bad.id]?.error?.message ?? ""}`
-    throw new JobFailed(message, this.#progress("failed"))
+    throw new JobFailed(message, this.#steps.progress("failed"))
   }
 }
 
@@ -304,28 +246,4 @@ function wasApproved(gate: GateState): boolean {
 /** Whether no try follows this failure. */
 function isLast({ retry }: Step, { details }: AppError, attempts: number): boolean {
   return attempts >= retry.max_attempts || details["retryable"] === false
-}
-
-function executionOf({ payload, pipeline, entry, signal, log }: DeferredRunArgs): Execution {
-  const input = {
-    executionId: payload.execution_id,
-    originId: payload.origin_id,
-    identity: payload.identity,
-    receivedAt: payload.received_at,
-    stored: pipeline.stored,
-    graph: pipeline.graph,
-    event: payload.event,
-    payload: payload.payload,
-    query: payload.query,
-    envelope: payload.envelope as unknown as Envelope,
-    stamp: payload.stamp,
-    depth: payload.depth,
-    dataSince: payload.data_since ?? payload.received_at,
-  }
-  const execution = new Execution(input, { signal, log, results: { ...payload.results } })
-  for (const [id, record] of Object.entries(entry.steps)) {
-    execution.steps[id] = record
-    if (record.state === "done" && !(id in execution.scope.steps)) execution.scope.steps[id] = record.result
-  }
-  return execution
 }
