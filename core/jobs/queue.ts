@@ -13,7 +13,7 @@ import type { Turn } from "../kernel/fair-scheduler.ts"
 import { runOutsideRequests } from "../kernel/request-scope.ts"
 import { isTracing, traceHeaders } from "../kernel/tracing.ts"
 import { type AttemptArgs, attempt, type Next } from "./attempt.ts"
-import { Claims } from "./claims.ts"
+import { Claimer } from "./claimer.ts"
 import { withoutOrganization } from "./gated-job.ts"
 import { HeldJobs } from "./held-jobs.ts"
 import { JobCollection, type JobDocument, laneOf } from "./jobs-collection.ts"
@@ -36,7 +36,7 @@ export class DurableQueue implements JobQueue {
   readonly #args: QueueArgs
   readonly #leases: Leases
   readonly #paused: PausedJobs
-  readonly #claims: Claims
+  readonly #claimer: Claimer
   readonly #held: HeldJobs
   readonly #log: BoundedLog
   readonly #poll: Poll
@@ -47,8 +47,6 @@ export class DurableQueue implements JobQueue {
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
   /** Ids of jobs that run, and were enqueued again meanwhile. */
   readonly #repeated = new Set<string>()
-  /** Types of which the store has more that are due. */
-  readonly #backlog = new Set<string>()
   #cancelRenew: () => void = () => {}
   #releasing: Promise<void> = Promise.resolve()
   #stopped = true
@@ -57,7 +55,6 @@ export class DurableQueue implements JobQueue {
     this.#args = args
     this.#leases = new Leases(args)
     this.#paused = new PausedJobs(args)
-    this.#claims = new Claims(args.store, args.clock)
     this.#held = new HeldJobs(
       (type) => {
         const { slots = args.concurrency, reservedSlots, limitsKeys } = args.jobs.get(type)?.job ?? {}
@@ -66,8 +63,17 @@ export class DurableQueue implements JobQueue {
       () => args.clock.monotonic(),
     )
     this.#log = new BoundedLog(args.log, args.clock)
+    this.#claimer = new Claimer({
+      ...args,
+      log: this.#log,
+      held: this.#held,
+      leases: this.#leases,
+      paused: this.#paused,
+      isStopped: () => this.#stopped,
+      take: (doc) => this.#take(doc),
+    })
     args.pauses.onChange((organization) => this.#unpark(organization))
-    this.#poll = new Poll({ clock: args.clock, everyMs: args.pollMs, log: this.#log, look: () => this.#claimDue() })
+    this.#poll = new Poll({ clock: args.clock, everyMs: args.pollMs, log: this.#log, look: () => this.#claimer.claimDue() })
   }
 
   get depth(): { waiting: number; running: number; sleeping: number } {
@@ -193,7 +199,7 @@ export class DurableQueue implements JobQueue {
 
   /** A job that the store keeps until it is due and there is room. */
   #waits(type: string, milliseconds: number): void {
-    if (milliseconds <= 0) this.#backlog.add(type)
+    if (milliseconds <= 0) this.#claimer.noteDue(type)
     if (this.#held.wantsMore(type)) this.#poll.soon(Math.max(0, milliseconds))
   }
 
@@ -234,7 +240,7 @@ export class DurableQueue implements JobQueue {
       // Its document is gone: one that is there was enqueued after that.
       else if (repeated) this.#reread(doc.id).catch(throwUncaught)
       this.#fill()
-      if (this.#backlog.has(doc.type) && this.#held.wantsMore(doc.type)) this.#poll.soon(0)
+      if (this.#claimer.wantsMore(doc.type)) this.#poll.soon(0)
     })
     this.#running.set(doc.id, { stop, done })
   }
@@ -295,56 +301,6 @@ export class DurableQueue implements JobQueue {
         this.#log.warn("wake", { err: error }, "a job could not be read for its next try; its lease will run out")
       })
     if (isWanted() && doc?.state === "queued" && doc.held_by === node) this.#take(doc)
-  }
-
-  /** Claims what is due and fits; resolves to whether there is room for more that is. */
-  async #claimDue(): Promise<boolean> {
-    const types = [...this.#args.jobs.keys()].filter((type) => this.#held.capacity(type) > 0)
-    // Before the look, so that what is committed meanwhile is looked for again.
-    for (const type of types) this.#backlog.delete(type)
-    if (!(await this.#claims.any(types))) return this.#wantsMore()
-    for (const type of types) {
-      const capacity = this.#held.capacity(type)
-      if (this.#stopped) return false
-      if (capacity <= 0) {
-        this.#backlog.add(type)
-        continue
-      }
-      this.#backlog.delete(type)
-      const { jobs, more } = await this.#claims.due(type, capacity)
-      const { paused = [], free = [] } = Object.groupBy(
-        jobs.filter(({ id }) => !this.#held.has(id)),
-        (doc) => (this.#paused.has(doc) ? "paused" : "free"),
-      )
-      await this.#paused.park(paused)
-      const fitting = this.#held.fitting(free)
-      // What an organization or a key has beyond its share waits until something of its own ends.
-      this.#held.noteLook(type, fitting.length === 0 && free.length > 0)
-      if (more || paused.length > 0 || fitting.length < free.length) this.#backlog.add(type)
-      await allDone(fitting.map((doc) => this.#claim(doc)))
-    }
-    return this.#wantsMore()
-  }
-
-  #wantsMore(): boolean {
-    return [...this.#backlog].some((type) => this.#held.wantsMore(type))
-  }
-
-  async #claim(doc: JobDocument): Promise<void> {
-    if (this.#stopped) return
-    const claimed = await this.#leases.claim(doc)
-    if (!claimed) return
-    if (doc.held_by !== "") this.#noteTakeover(doc)
-    this.#take(claimed)
-  }
-
-  #noteTakeover({ id, type, held_by }: JobDocument): void {
-    this.#args.onTakeover?.(type)
-    this.#log.warn(
-      "takeover",
-      { job: id, type, node: held_by },
-      "took over a job after the lease of its node had expired; check why the node ended",
-    )
   }
 
   #renewLater(): void {
