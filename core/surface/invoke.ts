@@ -16,8 +16,8 @@ import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import { nameWork } from "../kernel/request-scope.ts"
 import { inSpan } from "../kernel/tracing.ts"
-import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
+import { type CallAnswer, jsonAnswer, outputText, repeatedAnswer } from "./call/answer.ts"
 import { audit, changesOf } from "./call/audit.ts"
 import { authorise, refuseOperatorFields } from "./call/authorise.ts"
 import { auditedOf, type Gating, heldBack, targetOf } from "./call/gated.ts"
@@ -34,18 +34,6 @@ export interface InvokeOptions {
   readonly quotas?: (quotas: readonly Quota[]) => void
   /** Set where the surface has asked `authorise` already, before it read the input. */
   readonly authorised?: boolean
-}
-
-export type CallAnswer = JsonAnswer | { readonly kind: "stream"; readonly status: number; readonly stream: Streamed }
-
-export interface JsonAnswer {
-  readonly kind: "json"
-  readonly status: number
-  /** As it is sent. */
-  readonly text: string
-  /** The same as a value, parsed when it is asked for. */
-  readonly body: Json
-  readonly repeated: boolean
 }
 
 export interface Invoker {
@@ -145,12 +133,12 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   async function once(call: Omit<Call, "claim">, claim: Claim): Promise<CallAnswer> {
     try {
       const first = await claim.first()
-      if (first) return repeated(first)
+      if (first) return repeatedAnswer(first)
       if (call.operation.hints.openWorld === true && !call.operation.joinsRepeats) await claim.reserve()
       return await handle({ ...call, claim })
     } catch (error) {
       const winner = error instanceof AppError && collisions.has(error.code) ? await claim.first() : undefined
-      if (winner) return repeated(winner)
+      if (winner) return repeatedAnswer(winner)
       throw error
     } finally {
       await claim.release().catch((err: unknown) => call.caller.log.warn({ err }, "an idempotency reservation stays until it expires"))
@@ -197,7 +185,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
       await commit(work, call, undefined)
       return { kind: "stream", status, stream: result as Streamed }
     }
-    const answer = jsonAnswer(status, await checkedOutput(operation, result))
+    const answer = jsonAnswer(status, await outputText(operation, result))
     // Repeats of a call that waits get the approval of the first.
     const isFinal = held !== undefined || (operation.joinsRepeats?.(result) ?? true)
     await commit(work, held ? { ...call, input: auditedOf(operation, input, held.filed) } : call, isFinal ? answer : undefined)
@@ -211,7 +199,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const target = await targetOf(operation, input, { organization: caller.organization.id, deps: depsOf(operation) })
     if (!isDeepStrictEqual(target, job.target)) throw targetChanged(job.callId, job.target)
     const result: unknown = await operation.handle({ input, caller, deps: depsOf(operation), ...job })
-    const { body } = jsonAnswer(200, await checkedOutput(operation, result))
+    const { body } = jsonAnswer(200, await outputText(operation, result))
     await audited(job.work, { operation, caller, input })
     return body
   }
@@ -269,39 +257,10 @@ function cameSecond(error: unknown): error is AppError {
 
 type CallContext = Pick<Credentials, "log" | "requestId" | "surface">
 
-function repeated({ status, body }: KeptAnswer): CallAnswer {
-  return jsonAnswer(status, JSON.stringify(body), true)
-}
-
-function jsonAnswer(status: number, text: string, repeated = false): JsonAnswer {
-  let body: Json | undefined
-  return {
-    kind: "json",
-    status,
-    text,
-    repeated,
-    get body() {
-      body ??= JSON.parse(text) as Json
-      return body
-    },
-  }
-}
-
 /** Fields that agents cannot set are dropped before anything reads them. */
 function cleared(operation: AnyOperation, input: unknown, caller: Caller): unknown {
   if (callerKind(caller) !== "agent" || !operation.mcp || !("clears" in operation.mcp) || typeof input !== "object" || input === null)
     return input
   const clears = new Set<string>(operation.mcp.clears)
   return Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
-}
-
-/** What a handler returned, as JSON by its schema: anything else is our fault, never shown. */
-async function checkedOutput(operation: AnyOperation, result: unknown): Promise<string> {
-  const parsed = await operation.output.safeParseAsync(result)
-  if (!parsed.success) {
-    const problems = fieldProblems({ schema: operation.output, value: result, issues: parsed.error.issues })
-    const where = problems.map(({ path, message }) => `${path}: ${message}`)
-    throw new Error(`The result of ${operation.name} does not match its declared output: ${where.join("; ")}`)
-  }
-  return JSON.stringify(parsed.data ?? null)
 }

@@ -10,6 +10,7 @@ import type { Logger } from "../kernel/log.ts"
 import { nameWork } from "../kernel/request-scope.ts"
 import { fromHeaders, inSpan, SpanKind } from "../kernel/tracing.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
+import type { CallAnswer } from "./call/answer.ts"
 import { authorise } from "./call/authorise.ts"
 import { type Quota, rateLimitHeaders } from "./call/rate-limit.ts"
 import { jsonType, sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
@@ -23,7 +24,7 @@ import { openDocument, type ServedDocument } from "./http/open-document.ts"
 import { allowedMethods, routesOf } from "./http/path-pattern.ts"
 import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
-import type { CallAnswer, Invoker } from "./invoke.ts"
+import type { Invoker } from "./invoke.ts"
 
 export interface RestDeps {
   readonly operations: readonly AnyOperation[]
