@@ -2,7 +2,7 @@
 // texts that could never be a delivery are signed; otherwise the endpoint would forge events for any caller.
 
 import { createHmac } from "node:crypto"
-import { isRecord } from "#core"
+import { isRecord, parsedJson } from "#core"
 import { emptyAnswer, type Handshake, type HandshakeContext, isPost, jsonAnswer, member, singleQuery } from "./handshake.ts"
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
@@ -44,15 +44,6 @@ export const xCrc: Handshake = (context) => {
   const token = singleQuery(view, "crc_token")
   if (token === undefined) return undefined
   const key = newestKey(context)
-  if (key === undefined || !crcToken.test(token) || isJson(token)) return emptyAnswer(400)
+  if (key === undefined || !crcToken.test(token) || parsedJson(token) !== undefined) return emptyAnswer(400)
   return jsonAnswer({ response_token: `sha256=${createHmac("sha256", key).update(token).digest("base64")}` })
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,14 +1,10 @@
 // Reads a JWK, or a set of them, from text. Private and symmetric keys are refused: they would be somebody's secret.
 import type { JWK } from "jose"
+import { parsedJson } from "#core"
 
-/** undefined when the text holds no public key. */
+/** Returns undefined if the text holds no public key. */
 export function parseJwks(text: string): JWK[] | undefined {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const parsed = parsedJson(text)
   if (typeof parsed !== "object" || parsed === null) return undefined
   const { keys } = parsed as { keys?: unknown }
   const list: unknown[] = Array.isArray(keys) ? keys : [parsed]

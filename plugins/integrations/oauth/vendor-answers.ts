@@ -1,6 +1,6 @@
 // Reads the answers of token and revocation endpoints into the form of the standards. Vendors deviate: errors under 200,
 // own codes and token types, null or empty members, forms in place of JSON.
-import { isRecord } from "#core"
+import { isRecord, parsedJson } from "#core"
 import type { OAuthProvider } from "../apps/oauth-provider.ts"
 
 export interface EndpointAnswer {
@@ -64,12 +64,8 @@ function lifetimeOf(value: unknown): number | undefined {
 }
 
 function objectOf(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parsedJson(text)
+  return isRecord(value) ? value : undefined
 }
 
 /** Some vendors answer with a form, the format of early drafts of OAuth 2. */

@@ -1,7 +1,7 @@
 // POST /p/{org}/{page}: a form of the page, sent by a browser with or without scripts, or by a script of its own. The
 // event goes to the newest pipeline that captures the page's records, through the same path as any, and says which page
 // it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
-import { AppError, isRecord, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
+import { AppError, isRecord, type PublicUrl, parsedJson, type RouteRequest, type RouteResponse } from "#core"
 import { type FormFields, isJsonText, type PipelineEngine, type ReceivedFile, readForm } from "#core/engine"
 import type { PageParts } from "./parts.ts"
 import { type FieldProblem, type RefusedForm, refusedForm } from "./refused-form.ts"
@@ -153,7 +153,7 @@ async function asForm(fields: FormFields, complete: Complete): Promise<PageBody>
 }
 
 async function asJson({ contentType, body }: PageBody, complete: Complete): Promise<PageBody | undefined> {
-  const document = parsed(body)
+  const document = parsedJson(body.toString("utf8").replace(/^\uFEFF/, ""))
   if (!isRecord(document)) return undefined
   const flat = Object.entries(document).filter(([name]) => name.startsWith(prefix))
   const nested = isRecord(document["_envelope"]) ? Object.entries(document["_envelope"]) : []
@@ -169,12 +169,4 @@ type Said = [name: string, value: unknown]
 
 function withoutEmpty(said: Said[]): Record<string, unknown> {
   return Object.fromEntries(said.filter(([, value]) => value !== ""))
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8").replace(/^\uFEFF/, ""))
-  } catch {
-    return undefined
-  }
 }
