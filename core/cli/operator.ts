@@ -49,7 +49,7 @@ async function runningAt({ data_dir, server }: CoreConfig): Promise<string | und
   return server.port > 0 && (await answers(url)) ? url : undefined
 }
 
-/** Starts what the operation needs, and nothing else: no job, schedule or listener. */
+/** Starts the services of the operation only: no job, schedule or listener. */
 async function onStore({ container, log }: Runtime, operation: AnyOperation, input: Fields, bearer: string): Promise<unknown> {
   const { CheckedMasterKey } = await import("../bootstrap/storage.ts")
   const { Invoker } = await import("../surface/invoke.ts")

@@ -1,6 +1,5 @@
 // The vault for commands that run beside a service or without one.
-import type { CoreConfig } from "../kernel/config.ts"
-import { BootError } from "../kernel/config.ts"
+import { BootError, type CoreConfig } from "../kernel/config.ts"
 import { loadMasterKeys } from "../kernel/master-keys.ts"
 import { createVault, type Vault } from "../kernel/vault.ts"
 

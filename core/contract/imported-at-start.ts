@@ -1,5 +1,5 @@
 // Libraries that send mail and calls. The import of a large library holds the main thread for 50 to 150 ms, so a service
-// imports its libraries before it listens. Commands, and services with a capture, send nothing and import nothing.
+// imports its libraries before it listens. Commands and services with a capture skip the import.
 import type { Service } from "../kernel/di.ts"
 import { Outgoing } from "./outgoing.ts"
 

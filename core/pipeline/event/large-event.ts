@@ -1,5 +1,4 @@
-// A large event has stages that take milliseconds each. Every such stage starts in a turn of its own, so that other work
-// runs in between.
+// Each stage of a large event takes milliseconds. It starts in a turn of its own, so other work runs between stages.
 import { setImmediate } from "node:timers/promises"
 import { workGoesOn } from "../../kernel/request-scope.ts"
 

@@ -1,4 +1,4 @@
-// The deferred steps of an execution and their records: which step is ready, which failed, and whether all have ended.
+// Reads the records of deferred steps: ready steps, failed steps, and the end of the execution.
 import type { Envelope } from "../../contract/envelope.ts"
 import type { JobProgress } from "../../contract/job.ts"
 import type { Logger } from "../../kernel/log.ts"

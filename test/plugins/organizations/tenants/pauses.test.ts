@@ -1,4 +1,4 @@
-// Archived and suspended organizations: what stops, what goes on, and what comes back.
+// Archived and suspended organizations: their calls, events, jobs and schedules during and after the pause.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
