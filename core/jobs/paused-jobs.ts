@@ -2,6 +2,7 @@
 import type { Pauses } from "../contract/pauses.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
+import type { BoundedLog } from "../kernel/bounded-log.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 
@@ -10,6 +11,10 @@ export interface PausedJobsArgs {
   readonly clock: Clock
   readonly node: string
   readonly pauses: Pauses
+  readonly log: BoundedLog
+  readonly isStopped: () => boolean
+  /** Called after parked jobs became due. */
+  readonly onDue: () => void
 }
 
 /** The due time of a parked job. */
@@ -21,6 +26,12 @@ export class PausedJobs {
 
   constructor(args: PausedJobsArgs) {
     this.#args = args
+    args.pauses.onChange((organization) => this.#unpark(organization))
+  }
+
+  /** Finds the ends of pauses during a stop of the service. */
+  start(): void {
+    this.#unparkAll().catch((error: unknown) => this.#args.log.warn("unpark", { err: error }, "parked jobs could not be read"))
   }
 
   has({ organization }: Pick<JobDocument, "organization">): boolean {
@@ -38,15 +49,21 @@ export class PausedJobs {
     if (work.writes.length > 0) await work.commitTo(store)
   }
 
-  /** Makes the parked jobs of an organization due, unless it is paused. Returns their number. */
-  async unpark(organization: string): Promise<number> {
-    const { clock, node, pauses, store } = this.#args
-    if (pauses.has(organization)) return 0
+  /** Never rejects. After a failed commit the lease expires. */
+  async parkHeld(job: JobDocument): Promise<undefined> {
+    await this.park([job]).catch((error: unknown) =>
+      this.#args.log.warn("park", { err: error }, "a job of a paused organization could not be parked"),
+    )
+  }
+
+  /** Makes the parked jobs of an organization due, unless it is paused. */
+  async #unpark(organization: string): Promise<void> {
+    const { clock, isStopped, node, onDue, pauses, store } = this.#args
+    if (isStopped() || pauses.has(organization)) return
     const jobs = store.open(JobCollection)
-    let count = 0
     for (;;) {
       const parked = await jobs.find({ parked_for: organization }, { limit: perCommit })
-      if (parked.length === 0) return count
+      if (parked.length === 0) return
       const work = new StagedWork(`${node}:unpark:${organization}:${clock.monotonic()}`)
       for (const { id, run_at, held_by } of parked) {
         // A job hastened during the pause has a time of its own.
@@ -54,17 +71,16 @@ export class PausedJobs {
         work.in(JobCollection).update(id, { ...due, $unset: { parked_for: true } }, { where: { run_at, held_by }, optional: true })
       }
       await work.commitTo(store)
-      count += parked.length
+      onDue()
     }
   }
 
-  /** Returns the organizations of parked jobs. */
-  async *organizations(): AsyncIterable<string> {
+  async #unparkAll(): Promise<void> {
     const jobs = this.#args.store.open(JobCollection)
     for (let after = ""; ; ) {
       const next = await jobs.first({ parked_for: { $gt: after } }, { sort: { parked_for: 1 } })
       if (next?.parked_for === undefined) return
-      yield next.parked_for
+      await this.#unpark(next.parked_for)
       after = next.parked_for
     }
   }

@@ -21,7 +21,7 @@ import { Leases } from "./leases.ts"
 import { PausedJobs, type PausedJobsArgs } from "./paused-jobs.ts"
 import { Poll } from "./poll.ts"
 
-export interface QueueArgs extends AttemptArgs, PausedJobsArgs {
+export interface QueueArgs extends AttemptArgs, Pick<PausedJobsArgs, "pauses"> {
   readonly concurrency: number
   readonly leaseMs: number
   readonly pollMs: number
@@ -54,7 +54,6 @@ export class DurableQueue implements JobQueue {
   constructor(args: QueueArgs) {
     this.#args = args
     this.#leases = new Leases(args)
-    this.#paused = new PausedJobs(args)
     this.#held = new HeldJobs(
       (type) => {
         const { slots = args.concurrency, reservedSlots, limitsKeys } = args.jobs.get(type)?.job ?? {}
@@ -63,16 +62,15 @@ export class DurableQueue implements JobQueue {
       () => args.clock.monotonic(),
     )
     this.#log = new BoundedLog(args.log, args.clock)
+    const parts = { ...args, log: this.#log, isStopped: () => this.#stopped }
+    this.#paused = new PausedJobs({ ...parts, onDue: () => this.#poll.soon(0) })
     this.#claimer = new Claimer({
-      ...args,
-      log: this.#log,
+      ...parts,
       held: this.#held,
       leases: this.#leases,
       paused: this.#paused,
-      isStopped: () => this.#stopped,
       take: (doc) => this.#take(doc),
     })
-    args.pauses.onChange((organization) => this.#unpark(organization))
     this.#poll = new Poll({ clock: args.clock, everyMs: args.pollMs, log: this.#log, look: () => this.#claimer.claimDue() })
   }
 
@@ -146,7 +144,7 @@ export class DurableQueue implements JobQueue {
 
   start(): void {
     this.#stopped = false
-    this.#unparkAll().catch((error: unknown) => this.#log.warn("unpark", { err: error }, "parked jobs could not be read"))
+    this.#paused.start()
     this.#poll.start()
     this.#renewLater()
   }
@@ -230,7 +228,7 @@ export class DurableQueue implements JobQueue {
     const known = this.#args.jobs.has(doc.type) ? doc.type : "unknown"
     const work = { operation: `job ${known}`, organization: doc.organization ?? "" }
     const args = { ...this.#args, remembered, keeps: (milliseconds: number) => this.#keeps(milliseconds) }
-    const run = () => (this.#paused.has(doc) ? this.#park(doc) : attempt(args, doc, stop))
+    const run = () => (this.#paused.has(doc) ? this.#paused.parkHeld(doc) : attempt(args, doc, stop))
     const done = runOutsideRequests(run, work).then((next) => {
       this.#running.delete(doc.id)
       turn.done()
@@ -243,22 +241,6 @@ export class DurableQueue implements JobQueue {
       if (this.#claimer.wantsMore(doc.type)) this.#poll.soon(0)
     })
     this.#running.set(doc.id, { stop, done })
-  }
-
-  /** Never rejects. After a failed commit the lease expires. */
-  async #park(doc: JobDocument): Promise<undefined> {
-    await this.#paused
-      .park([doc])
-      .catch((error: unknown) => this.#log.warn("park", { err: error }, "a job of a paused organization could not be parked"))
-  }
-
-  async #unpark(organization: string): Promise<void> {
-    if (!this.#stopped && (await this.#paused.unpark(organization)) > 0) this.#poll.soon(0)
-  }
-
-  /** Finds the ends of pauses during a stop of the service. */
-  async #unparkAll(): Promise<void> {
-    for await (const organization of this.#paused.organizations()) await this.#unpark(organization)
   }
 
   #keeps(milliseconds: number): boolean {
