@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { type Clock, defineJob, type JobQueue, PublicUrl, timestamp, type UnitOfWork } from "#core"
 import { Mailer } from "../email/index.ts"
+import { mailPerson, personMailRetry } from "./person-mail.ts"
 
 const Notice = z.object({
   to: z.string(),
@@ -14,7 +15,7 @@ const Notice = z.object({
 const reference = {
   type: "identity.notice",
   payload: Notice,
-  retry: { max_attempts: 5, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
+  retry: personMailRetry,
 }
 
 export interface NoticeDeps {
@@ -34,6 +35,6 @@ export const noticeMail = defineJob({
   inject: { mailer: Mailer, publicUrl: PublicUrl },
   async run({ payload: { at, ...content }, deps: { mailer, publicUrl }, jobId, signal }) {
     const button = { label: "Open the console", url: `${publicUrl()}/console` }
-    await mailer.send({ organization: "", category: "sign_in", ...content, button, idempotencyKey: `notice:${jobId}`, at, signal })
+    await mailPerson(mailer, { ...content, button, idempotencyKey: `notice:${jobId}`, at, signal })
   },
 })

@@ -1,5 +1,5 @@
-// Operations of a person's own account. A key of the person calls none of them: a leaked key must not become a sign-in.
-import { AppError, type Caller } from "#core"
+// The person behind a call, for operations about the own account.
+import { AppError, type Caller, callerKind } from "#core"
 import type { User } from "./collections.ts"
 import type { Users } from "./users.ts"
 
@@ -9,7 +9,15 @@ export interface Person {
   readonly session: string
 }
 
-/** Throws `permission_denied` for a key, a token and a session opened with a key. */
+/** Throws `permission_denied` for an agent, for a key without a user, and for a key that acts in a managed organization. */
+export function userOf(caller: Caller): string {
+  const { user, manager } = caller
+  if (user && !manager && callerKind(caller) !== "agent") return user.id
+  const message = "This call is about a person; use a session, or a key that a person created, in its own organization."
+  throw new AppError("permission_denied", message, { reason: "no_person" })
+}
+
+/** Throws `permission_denied` for a key, a token and a session opened with a key. A leaked key must not become a sign-in. */
 export async function requirePerson({ signIn, user, credential }: Caller, users: Users, what: string): Promise<Person> {
   const found = signIn && user && (await users.get(user.id))
   if (found) return { user: found, session: credential.id }

@@ -1,15 +1,16 @@
 // The mail with the code for a new address. An address of another user gets no mail.
 import { z } from "zod"
-import { Clock, defineJob, derivedUuid, type JobQueue, Store, type UnitOfWork, Vault } from "#core"
+import { Clock, defineJob, derivedUuid, type JobQueue, type Sealed, Store, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { Mailer } from "../../email/index.ts"
+import { mailPerson, notYou, personMailRetry } from "../person-mail.ts"
 import { Users } from "../users.ts"
 import { type AddressChange, AddressChangesCollection } from "./collections.ts"
 
 const reference = {
   type: "identity.address_code",
-  payload: z.object({ change: z.string(), created_at: z.string(), sealed: z.custom<ReturnType<Vault["seal"]>>() }),
-  retry: { max_attempts: 5, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
+  payload: z.object({ change: z.string(), created_at: z.string(), sealed: z.custom<Sealed>() }),
+  retry: personMailRetry,
 }
 
 interface MailDeps {
@@ -33,17 +34,12 @@ export const addressCodeMail = defineJob({
     const isCurrent = change?.created_at === payload.created_at && Date.parse(change.expires_at) > clock.now()
     if (!isCurrent || (await users.byEmail(change.email))) return
     const code = vault.open(payload.sealed, jobSealContext(jobId))
-    await mailer.send({
-      organization: "",
-      category: "sign_in",
+    await mailPerson(mailer, {
       to: change.email,
       subject: `${code} confirms your new address`,
       heading: "Confirm your new address",
       intro: "Enter the code in the console where you asked for the change. It works once, for ten minutes.",
-      fields: [
-        { label: "Code", value: code },
-        { label: "Not you?", value: "Ignore this mail, and pass the code to nobody." },
-      ],
+      fields: [{ label: "Code", value: code }, notYou],
       idempotencyKey: `address:${jobId}`,
       at: change.created_at,
       signal,

@@ -2,9 +2,9 @@
 import { z } from "zod"
 import { AppError, defineOperation, Name, Store, Uuid } from "#core"
 import { isMailAddress, normalAddress } from "../../email/index.ts"
+import { userOf } from "../person.ts"
 import { claim, isUnclaimed } from "../sign-in/first-owner.ts"
 import { Users } from "../users.ts"
-import { userOf } from "./own.ts"
 
 export const updateMe = defineOperation({
   name: "me.update",

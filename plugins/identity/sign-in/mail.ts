@@ -2,19 +2,20 @@
 // known and unknown addresses. An unknown address gets no mail.
 import { randomInt } from "node:crypto"
 import { z } from "zod"
-import { Clock, defineJob, type JobQueue, PublicUrl, Store, type UnitOfWork, Vault } from "#core"
+import { Clock, defineJob, type JobQueue, PublicUrl, type Sealed, Store, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { Mailer } from "../../email/index.ts"
+import { mailPerson, notYou, personMailRetry } from "../person-mail.ts"
 import { Users } from "../users.ts"
 import { type SignInAttempt, SignInAttemptsCollection } from "./collections.ts"
 
-const Payload = z.object({ attempt: z.string(), sealed: z.custom<ReturnType<Vault["seal"]>>() })
+const Payload = z.object({ attempt: z.string(), sealed: z.custom<Sealed>() })
 const Secrets = z.object({ code: z.string(), link: z.string(), next: z.string() })
 
 const reference = {
   type: "identity.sign_in_mail",
   payload: Payload,
-  retry: { max_attempts: 5, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
+  retry: personMailRetry,
 }
 
 interface MailDeps {
@@ -38,9 +39,7 @@ export const signInMail = defineJob({
     if (!attempt || Date.parse(attempt.expires_at) <= clock.now()) return
     if (attempt.claim === null && !(await users.byEmail(attempt.email))) return
     const { code, link, next } = Secrets.parse(JSON.parse(vault.open(payload.sealed, jobSealContext(jobId))))
-    await mailer.send({
-      organization: "",
-      category: "sign_in",
+    await mailPerson(mailer, {
       to: attempt.email,
       subject: `${code} is your sign-in code`,
       heading: "Sign in to Millrace",
@@ -48,7 +47,7 @@ export const signInMail = defineJob({
       fields: [
         { label: "Code", value: code },
         { label: "Requested by", value: [attempt.device, attempt.address].filter(Boolean).join(", ") },
-        { label: "Not you?", value: "Ignore this mail, and pass the code to nobody." },
+        notYou,
       ],
       button: { label: "Sign in", url: `${publicUrl()}${next}#link=${link}` },
       idempotencyKey: `sign-in:${attempt.id}`,
