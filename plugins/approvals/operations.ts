@@ -133,9 +133,9 @@ export const getApproval = defineOperation({
 
 export const decideApproval = defineOperation({
   name: "approvals.decide",
-  summary: "Approve, reject or edit what waits.",
+  summary: "Approve, reject or edit a pending approval.",
   description:
-    "A person decides: in a session, or by an API key of a user. Credentials of one root, user or manager never decide for each other. An interactive session also decides requests of its own user, unless the organization requires a second person. What is approved is carried out exactly as `digest` says, once, as a job. `edit` approves another `input` in place of the one that was asked for; values shown as [redacted] keep what they were.",
+    "A person decides: in a session, or by an API key of a user. Credentials of one root, user or manager never decide for each other. An interactive session also decides requests of its own user, unless the organization requires a second person. A job carries out the approved input once. `digest` identifies that input. `edit` approves another `input` instead. Values shown as [redacted] stay unchanged.",
   http: { method: "POST", path: "/v1/approvals/{id}/decide" },
   access: { scope: "approvals:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },

@@ -31,7 +31,7 @@ interface PausingDeps {
 }
 
 export function createPausing({ store, invalidation, clock, pauses, organizations }: PausingDeps): Pausing {
-  /** What was loaded, so that a repeated look drops nothing. */
+  /** The loaded states by organization. A repeated load of the same state changes nothing. */
   const loaded = new Map<string, string>()
   invalidation.onChange(pausesTopic, async (key) => (key === allKeys ? await loadAll() : await load(key)))
 
