@@ -13,11 +13,9 @@ interface GuardDeps extends Pick<LedgerDeps, "store" | "keys"> {
 const maxRead = 1_000
 const maxDepth = 8
 
-/** Throws `person_erased` if the data names a person who was erased after it was received; without a time, a person who was ever erased. */
-type DataGuard = (organization: string, data: readonly Json[], receivedAt: string | undefined) => Promise<void>
-
-export function erasedDataGuard({ store, keys, leads }: GuardDeps): DataGuard {
-  return async (organization, data, receivedAt) => {
+/** Throws `person_erased` if the data names a person erased after its receipt. Without a time, every erasure counts. */
+export function erasedDataGuard({ store, keys, leads }: GuardDeps) {
+  return async (organization: string, data: readonly Json[], receivedAt: string | undefined): Promise<void> => {
     const tombstones = store.open(TombstoneCollection, organization)
     const since = receivedAt === undefined ? {} : { erased_at: { $gte: receivedAt } }
     if (!(await tombstones.first(since))) return

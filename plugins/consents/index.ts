@@ -5,7 +5,7 @@ import { OutboundVetoes } from "../conversations/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { MailGuards } from "../email/index.ts"
 import { LeadsToken, LeadTimeline } from "../leads/index.ts"
-import { CallGuards } from "../outgoing-http/index.ts"
+import { DataGuards } from "../outgoing-http/index.ts"
 import { SuppressionsToken } from "../suppressions/index.ts"
 import { ConsentCollection, ConsentSettingsCollection, TombstoneCollection } from "./collections.ts"
 import { mailGuard, messageVeto } from "./enforcement.ts"
@@ -58,11 +58,11 @@ export default definePlugin({
       },
     })
     registrar.run("erased data", {
-      inject: { datasets: Datasets, calls: CallGuards, store: Store, keys: ConsentKeysToken, leads: LeadsToken },
-      create: ({ datasets, calls, ...deps }) => {
+      inject: { datasets: Datasets, data: DataGuards, store: Store, keys: ConsentKeysToken, leads: LeadsToken },
+      create: ({ datasets, data, ...deps }) => {
         const guard = erasedDataGuard(deps)
         datasets.guard(guard)
-        calls.use(guard)
+        data.use(guard)
       },
     })
     registrar.run("timeline", {

@@ -3,12 +3,12 @@
 import { z } from "zod"
 import { Clock, definePlugin, OutgoingHttp, Settings, token } from "#core"
 import { Destinations, importedAtStart, Outgoing } from "#core/engine"
-import { CallGuards, createCallGuards } from "./call-guards.ts"
 import { createOutgoingHttp, type OutgoingClient } from "./client.ts"
+import { createDataGuards, DataGuards } from "./data-guards.ts"
 import { reasons } from "./reasons.ts"
 import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"
 
-export { type CallGuard, CallGuards } from "./call-guards.ts"
+export { type DataGuard, DataGuards } from "./data-guards.ts"
 export { checkHeaders, refusedHeaders } from "./headers.ts"
 export { asOrganization } from "./organization.ts"
 export { outcomeOf } from "./outcome.ts"
@@ -31,7 +31,7 @@ export default definePlugin({
       "library",
       importedAtStart(() => import("undici")),
     )
-    registrar.provide(CallGuards, { create: createCallGuards })
+    registrar.provide(DataGuards, { create: createDataGuards })
     registrar.provide(OutgoingHttp, { inject: { client: Client }, create: ({ client }) => client })
     registrar.provide(OutgoingSockets, {
       inject: { settings: Settings },

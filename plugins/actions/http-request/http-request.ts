@@ -2,7 +2,7 @@
 // out of the document.
 import { z } from "zod"
 import { AnyJson, defineAction, type Json, OutgoingHttp, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
-import { CallGuards, encodeBody, withQuery } from "../../outgoing-http/index.ts"
+import { DataGuards, encodeBody, withQuery } from "../../outgoing-http/index.ts"
 import { httpRequestRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -50,7 +50,7 @@ query: { currency: "{{ event.currency }}" }
 await: true`,
     },
   ],
-  inject: { http: OutgoingHttp, guards: CallGuards },
+  inject: { http: OutgoingHttp, guards: DataGuards },
   rules: httpRequestRules,
   lint(config) {
     const findings = []

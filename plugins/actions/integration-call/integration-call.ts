@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AnyJson, defineAction, type Json, SlugOrId, template, templateJson, templateRecord } from "#core"
 import { Integrations } from "../../integrations/index.ts"
-import { CallGuards, outcomeOf } from "../../outgoing-http/index.ts"
+import { DataGuards, outcomeOf } from "../../outgoing-http/index.ts"
 import { integrationCallRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -46,7 +46,7 @@ query: { notify: false }
 body: { stage: won }`,
     },
   ],
-  inject: { integrations: Integrations, guards: CallGuards },
+  inject: { integrations: Integrations, guards: DataGuards },
   rules: integrationCallRules,
   lint(config) {
     const path = typeof config.path.source === "string" ? config.path.source : ""
