@@ -1,4 +1,4 @@
-// A table of any number of rows, of which only those in sight are in the document.
+// A table of any number of rows. The document contains the rows in sight.
 // biome-ignore-all lint/a11y/useSemanticElements: rows that are placed one by one are not laid out as a table's
 // biome-ignore-all lint/a11y/useFocusableInteractive: the table is what is focused, and scrolls
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
@@ -10,36 +10,36 @@ import { Cell, type Column } from "./table.tsx"
 export interface VirtualTableArgs<T> {
   readonly label: string
   readonly columns: readonly Column<T>[]
-  /** How many there are, loaded or not. */
+  /** Rows, loaded or not. */
   readonly count: number
   /** Undefined: not loaded yet. */
   readonly rowAt: (index: number) => T | undefined
-  /** Told which are in sight, to load them. */
+  /** Called with the rows in sight, to load them. */
   readonly onRange?: (first: number, last: number) => void
   readonly rowHeight?: number
 }
 
-/** The most that every browser scrolls. */
+/** Pixels. Every browser scrolls this far. */
 const maxHeight = 8_000_000
 
-/** Where more rows stand than a browser scrolls, what it scrolls stands for all of them: long ways are taken by their share. */
+/** Scrolls more rows than a browser can scroll. A long way moves the rows by the same share of their height. */
 class Stretched {
-  /** Pixels between what the browser has scrolled and what that stands for. */
+  /** Pixels from the offset of the browser to the offset in the rows. */
   shift = 0
   #hidden = 0
   #last = 0
 
-  /** What an offset of the browser stands for. Short ways are as long as they seem. */
+  /** Returns the offset in the rows. A short way moves both offsets by the same pixels. */
   offset(of: number, { scrollHeight, clientHeight }: HTMLElement): number {
     const range = scrollHeight - clientHeight
-    // Where it is scrolled to is a fraction, its heights are rounded.
+    // The browser rounds heights. The offset is a fraction.
     const isFar = Math.abs(of - this.#last) > clientHeight || of < 1 || of > range - 1
     if (isFar) this.shift = range > 0 ? Math.min(1, Math.max(0, of / range)) * this.#hidden : 0
     this.#last = of
     return of + this.shift
   }
 
-  /** Keeps the same rows in sight when there are more of them. */
+  /** Keeps the same rows in sight when the number of rows changes. */
   resize(total: number, element: HTMLElement | null): void {
     const hidden = Math.max(0, total - maxHeight)
     if (hidden === this.#hidden) return
