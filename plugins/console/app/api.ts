@@ -8,13 +8,6 @@ import { signedInAgain } from "./fresh-sign-in.ts"
 export type Operation = CatalogOperation
 export type Row = Readonly<Record<string, unknown>>
 
-export interface OwnOrganization {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly role: string
-}
-
 export interface Me {
   readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
   readonly role: string
@@ -24,7 +17,7 @@ export interface Me {
   readonly user: { readonly id: string; readonly email: string } | null
   /** Null for a session that was opened with a key. */
   readonly sign_in: { readonly method: string; readonly at: string; readonly is_fresh: boolean } | null
-  readonly organizations: readonly OwnOrganization[]
+  readonly organizations: readonly { readonly slug: string; readonly name: string }[]
 }
 
 /** undefined: not known yet; null: nobody has signed in. */
@@ -35,7 +28,8 @@ export const parting = signal("")
 export const away = signal(false)
 export const operations = signal<readonly Operation[]>([])
 
-const roles = ["guest", "member", "admin", "owner"]
+/** Lowest first. */
+export const roles = ["guest", "member", "admin", "owner"]
 let client: { call(name: string, input: object, options?: CallOptions): Promise<unknown> } | undefined
 
 export async function load(): Promise<void> {
@@ -62,12 +56,6 @@ async function hasSession(): Promise<boolean> {
   }
 }
 
-/** True after a sign-in that goes on with a mailed code. */
-async function hasCodeOnly(): Promise<boolean> {
-  const state = (await (await fetch("/console-session")).json()) as { present: boolean; code_requested: boolean }
-  return state.code_requested && !state.present
-}
-
 function nobody(error: ClientError): null {
   if (error.code === "unauthenticated") return null
   throw error
@@ -90,52 +78,8 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
   }
 }
 
-/** Asks for a code by mail. Returns the problem; empty on success. */
-export async function requestCode(email: string, next: string): Promise<string> {
-  return await post("/console-session/code", { email, next })
-}
-
-/** Returns why the first owner's link does not work; empty if it does. */
-export async function checkOwnerLink(code: string): Promise<string> {
-  const answer = await postForAnswer("/console-session", { code })
-  return "problem" in answer && answer.reason !== "owner_unnamed" ? answer.problem : ""
-}
-
-/** Posts JSON to a route of the sign-in. Returns the problem; empty on success. */
-async function post(path: string, body: object): Promise<string> {
-  const answer = await postForAnswer(path, body)
-  return "problem" in answer ? answer.problem : ""
-}
-
-export interface Refused {
-  readonly problem: string
-  readonly reason: string
-}
-
-/** Posts JSON to a route of the sign-in. An empty answer is an empty object. */
-export async function postForAnswer<T extends object>(path: string, body: object): Promise<T | Refused> {
-  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
-  const response = await fetch(path, init).catch(() => undefined)
-  if (!response) return { problem: "The service cannot be reached. Try again.", reason: "unreachable" }
-  const text = await response.text()
-  const answer = (text === "" ? {} : JSON.parse(text)) as T & { message: string; details?: { reason?: string } }
-  return response.ok ? answer : { problem: answer.message, reason: answer.details?.reason ?? "" }
-}
-
-type Proof =
-  | { readonly key: string }
-  | { readonly code: string; readonly name: string; readonly email: string }
-  | { readonly email_code: string }
-  | { readonly link: string }
-
-export async function signIn(given: Proof): Promise<string> {
-  const problem = await post("/console-session", given)
-  if (problem === "" && "code" in given && (await hasCodeOnly())) return "A code is on its way to this address; enter it below."
-  return problem === "" ? await signedIn() : problem
-}
-
-/** Uses the new session of the browser, here and in its other windows. Returns the problem; empty on success. */
-export async function signedIn(): Promise<string> {
+/** Reads the session of the browser again, here and in its other windows. Returns the problem; empty on success. */
+export async function refreshSession(): Promise<string> {
   tellOthers()
   return (await taken()) ? "" : "The browser kept no session. Allow cookies for this page, and sign in again."
 }
@@ -145,7 +89,7 @@ async function taken(): Promise<boolean> {
   const before = me.value?.organization.id
   await load()
   // Sockets and their messages belong to one organization.
-  if (before !== undefined && me.value && me.value.organization.id !== before) for (const one of endings) one()
+  if (before !== undefined && me.value?.organization.id !== before) for (const one of endings) one()
   const isBack = Boolean(me.value) && away.value
   away.value = false
   if (me.value) parting.value = ""
@@ -162,10 +106,14 @@ function tellOthers(): void {
   windows.postMessage("changed")
 }
 
-/** Acts in another organization of the person from now on, in every window of the browser. */
-export async function switchOrganization(slug: string): Promise<void> {
-  await call("me.switch_organization", { organization: slug })
-  await signedIn()
+/** Acts in another organization of the person from now on, in every window of the browser. Returns the problem; empty on success. */
+export async function switchOrganization(slug: string): Promise<string> {
+  try {
+    await call("me.switch_organization", { organization: slug })
+  } catch (error) {
+    return (error as ClientError).message
+  }
+  return await refreshSession()
 }
 
 export async function signOut(): Promise<void> {

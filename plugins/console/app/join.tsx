@@ -1,10 +1,12 @@
 // The page of an invitation's link. A person with an account signs in first; a new person gives a name.
 import { type Signal, useSignal } from "@preact/signals"
-import { me, postForAnswer, signedIn, signOut } from "./api.ts"
+import { Problem } from "./answer.tsx"
+import { me, refreshSession, signOut } from "./api.ts"
+import { ByCode } from "./by-code.tsx"
 import { Foreign } from "./foreign.tsx"
 import { inBackground } from "./in-background.ts"
 import { go } from "./place.ts"
-import { ByCode } from "./sign-in.tsx"
+import { post } from "./session.ts"
 import { Form } from "./sign-in-form.tsx"
 
 interface Joined {
@@ -17,12 +19,12 @@ export default function Join({ code }: { readonly code: Signal<string | null> })
   const signInProblem = useSignal("")
   const email = me.value?.user?.email
   const join = async (name: string) => {
-    const answer = await postForAnswer<Joined>("/console-session/join", { code: code.value, ...(name !== "" && { name }) })
+    const answer = await post<Joined>("/join", { code: code.value, ...(name !== "" && { name }) })
     if ("problem" in answer) {
       mustSignIn.value = answer.reason === "sign_in_first"
       return mustSignIn.value ? "" : answer.problem
     }
-    const problem = await signedIn()
+    const problem = await refreshSession()
     if (problem === "") leave()
     return problem
   }
@@ -53,11 +55,7 @@ export default function Join({ code }: { readonly code: Signal<string | null> })
             You are signed in as <Foreign text={email} />. The invitation works for the invited address alone.
           </p>
           <Form name="Join" field="join" button="Join" send={() => join("")} />
-          {signInProblem.value !== "" && (
-            <p role="alert" class="problem">
-              {signInProblem.value}
-            </p>
-          )}
+          {signInProblem.value !== "" && <Problem text={signInProblem.value} />}
           <div class="verbs">
             <button type="button" onClick={() => inBackground(signOut())}>
               Use another address

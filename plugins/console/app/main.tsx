@@ -2,7 +2,7 @@
 import { effect, signal } from "@preact/signals"
 import { render } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
-import { areaOf, away, checkOwnerLink, load, may, me, operations, parting, signOut, verbOf } from "./api.ts"
+import { areaOf, away, load, may, me, operations, parting, signOut, verbOf } from "./api.ts"
 import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
 import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
@@ -14,6 +14,7 @@ import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
 import { follow, go, hrefOf, place, segments } from "./place.ts"
 import { SameAsButtons } from "./same.tsx"
+import { checkOwnerLink } from "./session.ts"
 
 /** Over what is open, until the session goes on; the focus returns to where it was. */
 function Away() {

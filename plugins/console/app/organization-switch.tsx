@@ -1,6 +1,5 @@
 // The organization of the session, in the header. A person of several organizations switches here.
 import { useSignal } from "@preact/signals"
-import type { ClientError } from "#client"
 import { me, switchOrganization } from "./api.ts"
 import { Foreign, unturned } from "./foreign.tsx"
 import { inBackground } from "./in-background.ts"
@@ -21,10 +20,7 @@ export function OrganizationSwitch() {
     isBusy.value = true
     // The other organization lacks what is open here; it has the same areas.
     go(hrefOf(segments().slice(0, 1)))
-    problem.value = await switchOrganization(slug).then(
-      () => "",
-      (error: ClientError) => error.message,
-    )
+    problem.value = await switchOrganization(slug)
     isBusy.value = false
   }
   return (

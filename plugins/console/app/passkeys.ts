@@ -1,6 +1,6 @@
 // Passkeys in the browser: creating one for the account, and signing in with one.
 import type { PublicKeyCredentialCreationOptionsJSON, PublicKeyCredentialRequestOptionsJSON } from "@simplewebauthn/browser"
-import { signedIn } from "./api.ts"
+import { post, signIn } from "./session.ts"
 
 /** Loaded with the first use. */
 const library = () => import("@simplewebauthn/browser")
@@ -22,19 +22,9 @@ export async function signInByPasskey(how: "at once" | "in a field"): Promise<st
   const { startAuthentication, browserSupportsWebAuthnAutofill } = await library()
   const isInField = how === "in a field"
   if (isInField && !(await browserSupportsWebAuthnAutofill())) return ""
-  const offer = await post("/console-session/passkey/options", {})
-  if (!offer.ok) return isInField ? "" : await messageOf(offer)
-  const { options } = (await offer.json()) as { options: PublicKeyCredentialRequestOptionsJSON }
-  const answer = await startAuthentication({ optionsJSON: options, useBrowserAutofill: isInField }).catch(() => undefined)
+  const offer = await post<{ readonly options: PublicKeyCredentialRequestOptionsJSON }>("/passkey/options", {})
+  if ("problem" in offer) return isInField ? "" : offer.problem
+  const answer = await startAuthentication({ optionsJSON: offer.options, useBrowserAutofill: isInField }).catch(() => undefined)
   if (!answer) return isInField ? "" : "No passkey was used; try again, or sign in by mail."
-  const response = await post("/console-session/passkey", { answer })
-  return response.ok ? await signedIn() : await messageOf(response)
-}
-
-async function post(path: string, body: object): Promise<Response> {
-  return await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })
-}
-
-async function messageOf(response: Response): Promise<string> {
-  return ((await response.json()) as { message: string }).message
+  return await signIn({ answer })
 }

@@ -29,7 +29,8 @@ export function Same({ operation, input }: { readonly operation: Operation; read
   )
 }
 
-function Copied({ name, text }: { readonly name: string; readonly text: string }) {
+/** A text to copy as a whole. */
+export function Copied({ name, text }: { readonly name: string; readonly text: string }) {
   return (
     <div class="copied">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}

@@ -1,4 +1,4 @@
-// A form of one field, or a button alone: what the sign-in is made of.
+// A form of one field, or a button alone, for the sign-in.
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { inBackground } from "./in-background.ts"

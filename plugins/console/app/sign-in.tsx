@@ -1,11 +1,11 @@
 // The sign-in form: a code by mail, the link of that mail, or a key.
 import { type Signal, useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { parting, requestCode, signIn } from "./api.ts"
-import { FirstOwner } from "./first-owner.tsx"
+import { parting } from "./api.ts"
+import { ByCode, CodeForm } from "./by-code.tsx"
 import { inBackground } from "./in-background.ts"
 import { hasPasskeys, signInByPasskey } from "./passkeys.ts"
-import { place } from "./place.ts"
+import { claimOwnership, signIn } from "./session.ts"
 import { Form } from "./sign-in-form.tsx"
 
 interface SignInArgs {
@@ -48,6 +48,31 @@ export default function SignIn({ link, ownerLink }: SignInArgs) {
   )
 }
 
+/** Asks for the name and the address of the first owner. With SMTP a mailed code follows. */
+function FirstOwner({ code }: { readonly code: string }) {
+  const name = useSignal("")
+  const needsCode = useSignal(false)
+  const claim = async (email: string) => {
+    const answer = await claimOwnership(code, name.value, email)
+    needsCode.value = answer.needsCode
+    return answer.problem
+  }
+  return (
+    <section aria-label="First owner">
+      <p>You are the first owner. Give your name and your email address.</p>
+      <label for="owner-name">Name</label>
+      <input id="owner-name" autocomplete="name" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
+      <Form name="First owner" label="Your email" field="owner_email" type="email" complete="email" button="Begin" send={claim} />
+      {needsCode.value && (
+        <>
+          <p role="status">A code is on its way to this address. Enter it below.</p>
+          <CodeForm />
+        </>
+      )}
+    </section>
+  )
+}
+
 interface ByPasskeyArgs {
   /** For a person who signs in again: the email field is absent. */
   readonly hasNoField?: boolean
@@ -56,7 +81,6 @@ interface ByPasskeyArgs {
 
 /** The browser offers passkeys in the email field too, if it can. */
 export function ByPasskey({ hasNoField = false, onDone }: ByPasskeyArgs) {
-  const problem = useSignal("")
   const isOffered = useSignal(false)
   useEffect(() => {
     isOffered.value = hasPasskeys()
@@ -64,86 +88,9 @@ export function ByPasskey({ hasNoField = false, onDone }: ByPasskeyArgs) {
   }, [])
   if (!isOffered.value) return null
   const enter = async () => {
-    problem.value = await signInByPasskey("at once")
-    if (problem.value === "") onDone?.()
-  }
-  return (
-    <>
-      <button type="button" onClick={() => inBackground(enter())}>
-        Sign in with a passkey
-      </button>
-      <p role="alert" class="problem">
-        {problem.value}
-      </p>
-    </>
-  )
-}
-
-interface ByCodeArgs {
-  /** The only address, for a person who signs in again. */
-  readonly address?: string
-  readonly onDone?: () => void
-}
-
-/** Mails a code, then asks for it. */
-export function ByCode({ address, onDone }: ByCodeArgs) {
-  const sentTo = useSignal("")
-  const count = useSignal(0)
-  const request = async (email: string) => {
-    const problem = await requestCode(email, place.value.pathname)
-    if (problem !== "") return problem
-    sentTo.value = email
-    count.value++
-    return ""
-  }
-  const enter = async (code: string) => {
-    const problem = await signIn({ email_code: code })
+    const problem = await signInByPasskey("at once")
     if (problem === "") onDone?.()
     return problem
   }
-  if (sentTo.value === "" && address !== undefined)
-    return <Form name="Sign in by mail" field="email" button={`Mail a code to ${address}`} send={() => request(address)} isFirst />
-  if (sentTo.value === "")
-    return (
-      <Form
-        name="Sign in by mail"
-        label="Email"
-        field="email"
-        type="email"
-        complete="username webauthn"
-        button="Mail me a code"
-        send={request}
-        isFirst
-      />
-    )
-  return (
-    <>
-      <p role="status">
-        {count.value > 1 && "A new code was requested. "}
-        {address === undefined
-          ? `If ${sentTo.value} has an account here, a mail with a code is on its way.`
-          : `${address} gets a mail with a code.`}{" "}
-        The code works in this browser for ten minutes.
-      </p>
-      <Form
-        key={count.value}
-        name="Sign in by mail"
-        label="Code"
-        field="email_code"
-        type="text"
-        complete="one-time-code"
-        button="Continue"
-        send={enter}
-        isFirst
-      />
-      <div class="verbs">
-        <Form name="New code" field="again" button="Mail a new code" send={() => request(sentTo.value)} isPlain />
-        {address === undefined && (
-          <button type="button" onClick={() => (sentTo.value = "")}>
-            Use another address
-          </button>
-        )}
-      </div>
-    </>
-  )
+  return <Form name="Sign in by passkey" field="passkey" button="Sign in with a passkey" send={enter} isPlain />
 }

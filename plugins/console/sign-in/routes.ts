@@ -31,9 +31,8 @@ export const session = defineRoute({
   whilePaused: "Concerns the session alone.",
   inject: { publicUrl: PublicUrl },
   handle: ({ request, deps: { publicUrl } }) => {
-    const has = (name: string) => cookieIn(request, name) !== undefined
-    const state = { present: has(sessionCookieOf(publicUrl())), code_requested: has(attemptCookieOf(publicUrl())) }
-    return { headers: json, body: JSON.stringify(state) }
+    const present = cookieIn(request, sessionCookieOf(publicUrl())) !== undefined
+    return { headers: json, body: JSON.stringify({ present }) }
   },
 })
 

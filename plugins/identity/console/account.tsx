@@ -1,5 +1,5 @@
 // The signed-in person: address, sign-in, sessions, and the end of the account.
-import { Facts, inBackground, load, me, OperationButton, SameAs, Time } from "#console"
+import { Facts, inBackground, me, OperationButton, refreshSession, SameAs, Time } from "#console"
 import { Address } from "./address.tsx"
 import { Passkeys } from "./passkeys.tsx"
 import { methodName, Sessions } from "./sessions.tsx"
@@ -32,7 +32,13 @@ export default function Account() {
       {user && !credential?.manager && <Sessions />}
       {sign_in && (
         <section aria-label="Delete the account">
-          <OperationButton operation="me.delete" input={{}} isDangerous ask="Delete your account?" onDone={() => inBackground(load())}>
+          <OperationButton
+            operation="me.delete"
+            input={{}}
+            isDangerous
+            ask="Delete your account?"
+            onDone={() => inBackground(refreshSession())}
+          >
             Delete your account
           </OperationButton>
         </section>

@@ -1,13 +1,12 @@
 // Another address of the account: the new address gets a code, which confirms it.
-
 import { useSignal } from "@preact/signals"
-import { inBackground, load, OperationDetails, OperationForm } from "#console"
+import { inBackground, OperationDetails, OperationForm, refreshSession } from "#console"
 
 export function Address() {
   const isAsked = useSignal(false)
   const confirmed = () => {
     isAsked.value = false
-    inBackground(load())
+    inBackground(refreshSession())
   }
   return isAsked.value ? (
     <OperationForm name="me.confirm_address" onDone={confirmed} />

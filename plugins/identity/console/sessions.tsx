@@ -1,5 +1,5 @@
 // The person's sessions, with device and last use. Each can be ended.
-import { Ago, Answered, Badge, inBackground, load, NextPage, OperationButton, query, Table, Time, useAnswer } from "#console"
+import { Ago, Answered, Badge, NextPage, OperationButton, query, Table, Time, useAnswer } from "#console"
 
 interface Session {
   readonly id: string
@@ -72,15 +72,7 @@ export function Sessions() {
 function End({ of: { id, current, device }, onDone }: { readonly of: Session; readonly onDone: () => void }) {
   if (current) return <Badge tone="good">this browser</Badge>
   return (
-    <OperationButton
-      operation="sessions.end"
-      input={{ id }}
-      ask={`End the session of ${device || "an unknown device"}?`}
-      onDone={() => {
-        onDone()
-        inBackground(load())
-      }}
-    >
+    <OperationButton operation="sessions.end" input={{ id }} ask={`End the session of ${device || "an unknown device"}?`} onDone={onDone}>
       End
     </OperationButton>
   )

@@ -4,7 +4,7 @@ import {
   Ago,
   Answered,
   Badge,
-  Copy,
+  Copied,
   Foreign,
   inBackground,
   NextPage,
@@ -172,13 +172,7 @@ function Link({ of: { email, link } }: { readonly of: Sent }) {
         <Foreign text={email} />.{" "}
         {link === null ? "The link works once, for seven days." : "The link is shown once. It works for seven days."}
       </p>
-      {link !== null && (
-        <div class="copied">
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-          <pre tabIndex={0}>{link}</pre>
-          <Copy text={link} name="link" />
-        </div>
-      )}
+      {link !== null && <Copied text={link} name="link" />}
     </section>
   )
 }

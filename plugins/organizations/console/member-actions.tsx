@@ -1,8 +1,8 @@
 // What can be done with one member: another role, the ownership, new sign-ins, the removal. Or leaving, as oneself.
 import { useSignal } from "@preact/signals"
-import { Foreign, hrefWith, inBackground, load, mayCall, me, OperationButton, Problem, useSubmit } from "#console"
+import { Foreign, hrefWith, inBackground, mayCall, me, OperationButton, Problem, refreshSession, useSubmit } from "#console"
 import type { Departure, Left } from "./departed.tsx"
-import { grantable, type Member } from "./people.ts"
+import { grantable, type Member, titleOf } from "./people.ts"
 
 interface MemberActionsArgs {
   readonly member: Member
@@ -14,8 +14,8 @@ const ends =
   "Keys, sessions and open connections of the person here end at once. Heartbeats and private connections of the person pause. Pipelines, pages and shared connections continue."
 
 export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
-  const { user_id, role, email } = member
-  const name = member.name || email || "the first owner"
+  const { user_id, role } = member
+  const name = titleOf(member)
   const organization = me.value?.organization.name ?? ""
   const mayChange = grantable().includes(role)
   const gone = (answer: object) => onLeft({ name, ...(answer as { ended_keys: number; left: readonly Left[] }) })
@@ -31,7 +31,7 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
           isDangerous
           ask={`Leave ${organization}?`}
           about="Your keys and sessions here end at once. Your heartbeats and private connections here pause."
-          onDone={() => inBackground(load())}
+          onDone={() => inBackground(refreshSession())}
         >
           Leave
         </OperationButton>

@@ -1,5 +1,5 @@
 // Open offers of ownership: accepted or declined by the member, withdrawn by an owner.
-import { Ago, Foreign, inBackground, load, me, OperationButton, useAnswer } from "#console"
+import { Ago, Foreign, inBackground, me, OperationButton, refreshSession, useAnswer } from "#console"
 import { type Member, nameOf } from "./people.ts"
 
 interface Offer {
@@ -48,7 +48,7 @@ function One({ offer: { from_user_id, to_user_id, expires_at }, members, onDone 
             ask={`Become the owner of ${organization}?`}
             onDone={() => {
               onDone()
-              inBackground(load())
+              inBackground(refreshSession())
             }}
           >
             Accept

@@ -1,17 +1,16 @@
 // The person's organizations: switched to, and created.
 import { useSignal } from "@preact/signals"
-import type { ClientError } from "#client"
 import {
   Answered,
   Badge,
   Foreign,
   inBackground,
-  load,
   mayCall,
   me,
   NextPage,
   Problem,
   query,
+  refreshSession,
   SameAs,
   switchOrganization,
   Table,
@@ -72,10 +71,7 @@ function Open({ slug, name }: { readonly slug: string; readonly name: string }) 
   const problem = useSignal("")
   if (!me.value?.sign_in) return null
   const open = async () => {
-    problem.value = await switchOrganization(slug).then(
-      () => "",
-      (error: ClientError) => error.message,
-    )
+    problem.value = await switchOrganization(slug)
   }
   return (
     <>
@@ -95,7 +91,7 @@ function Create({ onDone }: { readonly onDone: () => void }) {
     given.value = { ...given.value, name: "" }
     onDone()
     // The header lists the new organization.
-    await load()
+    await refreshSession()
   }
   const field = (name: "name" | "time_zone", label: string) => (
     <div>

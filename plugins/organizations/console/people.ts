@@ -1,7 +1,5 @@
 // Members as the screens show them, and what the signed-in person may do with them.
-import { me } from "#console"
-
-const roles: readonly string[] = ["guest", "member", "admin", "owner"]
+import { me, roles } from "#console"
 
 export interface Member {
   readonly user_id: string
@@ -11,11 +9,16 @@ export interface Member {
   readonly created_at: string
 }
 
-/** Name of a member, or the address. Someone who left has neither. */
+/** Name of a member, or the address. */
+export function titleOf({ name, email }: Pick<Member, "name" | "email">): string {
+  return name || email || "the first owner"
+}
+
+/** Name of a user of the organization, or of a former one. */
 export function nameOf(user: string | null, members: readonly Member[]): string {
   if (user === null) return "a service key"
   const found = members.find(({ user_id }) => user_id === user)
-  return found ? found.name || found.email || "the first owner" : "a former member"
+  return found ? titleOf(found) : "a former member"
 }
 
 /** Roles up to the person's own. A manager's credential changes no members. */

@@ -1,0 +1,52 @@
+// Calls of the sign-in: they need no session. Each answers with a problem in the service's words.
+import { refreshSession } from "./api.ts"
+
+const path = "/console-session"
+
+interface Refused {
+  readonly problem: string
+  readonly reason: string
+}
+
+/** Posts JSON to a route of the sign-in. An empty answer is an empty object. */
+export async function post<T extends object>(route: string, body: object): Promise<T | Refused> {
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
+  const response = await fetch(path + route, init).catch(() => undefined)
+  if (!response) return { problem: "The service cannot be reached. Try again.", reason: "unreachable" }
+  const text = await response.text()
+  const answer = (text === "" ? {} : JSON.parse(text)) as T & { message: string; details?: { reason?: string } }
+  return response.ok ? answer : { problem: answer.message, reason: answer.details?.reason ?? "" }
+}
+
+/** Asks for a code by mail. Returns the problem; empty on success. */
+export async function requestCode(email: string, next: string): Promise<string> {
+  const answer = await post("/code", { email, next })
+  return "problem" in answer ? answer.problem : ""
+}
+
+/** Returns the reason for a refusal of the first owner's link; empty if the link works. */
+export async function checkOwnerLink(code: string): Promise<string> {
+  const answer = await post("", { code })
+  return "problem" in answer && answer.reason !== "owner_unnamed" ? answer.problem : ""
+}
+
+/** `answer`: of a passkey. */
+type Proof = { readonly key: string } | { readonly email_code: string } | { readonly link: string } | { readonly answer: object }
+
+/** Returns the problem; empty on success. */
+export async function signIn(proof: Proof): Promise<string> {
+  const answer = await post("answer" in proof ? "/passkey" : "", proof)
+  return "problem" in answer ? answer.problem : await refreshSession()
+}
+
+/** Signs in as the first owner, or asks for a code by mail. Returns the problem; empty on success. */
+export async function claimOwnership(
+  code: string,
+  name: string,
+  email: string,
+): Promise<{ readonly problem: string; readonly needsCode: boolean }> {
+  const answer = await post<{ readonly expires_at?: string }>("", { code, name, email })
+  if ("problem" in answer) return { problem: answer.problem, needsCode: false }
+  const needsCode = answer.expires_at !== undefined
+  return { problem: needsCode ? "" : await refreshSession(), needsCode }
+}
