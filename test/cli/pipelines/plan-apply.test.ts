@@ -108,6 +108,21 @@ describe("pipelines against a running service", () => {
     expect(replayed[0]).to.include({ events: 3, scanned: refused + 3 })
   })
 
+  it("replays events with each digit of their long integers", async () => {
+    const ids = (body: string) => `name: Ids\nstate: active\nauth_mode: none\npipeline: [{ type: respond, body: ${body} }]\n`
+    folder.write("ids.yaml", ids("{ ok: true }"))
+    expect((await folder.run(["apply", "ids.yaml"], env)).code).to.equal(0)
+    const { inbound_url } = (await host.api<Wire>("GET", "/v1/event-pipelines/ids")).body
+    const longs = ["9007199254740993", "-12345678901234567891"]
+    for (const digits of longs) {
+      const headers = { "content-type": "application/json" }
+      expect((await fetch(inbound_url, { method: "POST", headers, body: `{"order":{"id":${digits}}}` })).status).to.equal(200)
+    }
+    folder.write("ids.yaml", ids('{ id: "{{ event.order.id }}" }'))
+    const { output } = await folder.run(["plan", "--replay", "10", "--json", "ids.yaml"], env)
+    for (const digits of longs) expect(output).to.include(`"${digits}"`)
+  })
+
   it("shows what was changed on the server since, field by field, and goes over it only when forced", async () => {
     folder.write("pipelines/lead.yaml", lead(201))
     expect((await folder.run(["apply"], env)).code).to.equal(0)
