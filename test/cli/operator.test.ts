@@ -108,10 +108,8 @@ onStoresInTurn("the operator's command", ({ start, storage }) => {
     expect(await ask(drawOperatorCredential(key, "organizations.create", now + 600_000))).to.deep.equal([401, "unknown_credential"])
     expect(await ask(drawOperatorCredential(key, "organizations.suspend", now))).to.deep.equal([403, "operator_only"])
     expect(await ask(drawOperatorCredential(key, "datasets.create", now), "/v1/datasets")).to.deep.equal([403, "operator_only"])
-    expect(await ask(`${drawOperatorCredential(key, "organizations.create", now).slice(0, -1)}0`)).to.deep.equal([
-      401,
-      "unknown_credential",
-    ])
+    const forged = drawOperatorCredential(key, "organizations.create", now).replace(/.$/, (last) => (last === "0" ? "1" : "0"))
+    expect(await ask(forged)).to.deep.equal([401, "unknown_credential"])
     expect(await ask("mr_operator_")).to.deep.equal([401, "unknown_credential"])
     // An owner's key names no other owner.
     expect(await ask(service.adminKey)).to.deep.equal([403, "operator_only"])
