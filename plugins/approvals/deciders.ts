@@ -1,8 +1,8 @@
 // Checks the decider of an approval: a person with another root, user and manager than the requester. An interactive session
 // also decides requests of its own user, unless the organization requires a second person.
 import { AppError, type Caller } from "#core"
-import { decidingRight } from "#core/engine"
-import { type ApiKeys, type Organizations, type Origins, type Principals, partyOf, userOrigin } from "../organizations/index.ts"
+import { decidingRight, requesterOf } from "#core/engine"
+import { type ApiKeys, type Organizations, type Origins, type Principals, userOrigin } from "../organizations/index.ts"
 import type { StoredApproval } from "./collections.ts"
 
 export interface DeciderDeps {
@@ -16,7 +16,7 @@ export async function requireDecider(deps: DeciderDeps, { requester }: StoredApp
   const organization = caller.organization.id
   const right = decidingRight(caller)
   const asked = await askedBy(deps, organization, requester)
-  const own = await deps.apiKeys.origins(organization, partyOf(caller))
+  const own = await deps.apiKeys.origins(organization, requesterOf(caller))
   const shared = [...own].filter((origin) => asked.has(origin))
   if (shared.length > 0) {
     const isOwnUser = right === "own_and_others" && caller.user && shared.every((origin) => origin === userOrigin(caller.user?.id ?? ""))

@@ -7,7 +7,7 @@ import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey 
 import type { Organizations } from "./directory.ts"
 import { type Origins, originsOf, originsOfNew, type Party } from "./origins.ts"
 import type { Author } from "./principals.ts"
-import { personalReach, reach } from "./reach.ts"
+import { keyWithin, personalReach, reach } from "./reach.ts"
 
 export interface NewKey {
   readonly name: string
@@ -60,15 +60,6 @@ interface ApiKeysDeps {
 }
 
 export function createApiKeys({ store, invalidation, clock, ids, organizations, sessions }: ApiKeysDeps): ApiKeys {
-  /** A key of the organization, or of the one that manages it. */
-  async function usedIn({ id, managed_by }: Organization, keyId: string): Promise<{ key: StoredKey; owner: string } | undefined> {
-    for (const owner of managed_by ? [id, managed_by.id] : [id]) {
-      const key = await store.open(KeysCollection, owner).get(keyId)
-      if (key) return { key, owner }
-    }
-    return undefined
-  }
-
   /** A signed-out session keeps its requests. A session that was ended from elsewhere loses them. */
   async function standingOfSession(id: string, organization: Organization): Promise<Standing | undefined> {
     const session = await sessions.get(id)
@@ -81,7 +72,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
   /** A session ends with the key that signed in. */
   async function revokedAt(organization: Organization, { kind, created_by, revoked_at }: StoredKey): Promise<string | undefined> {
     if (revoked_at !== null) return revoked_at
-    const opener = kind === "session" && created_by !== null ? await usedIn(organization, created_by) : undefined
+    const opener = kind === "session" && created_by !== null ? await keyWithin(store, organization, created_by) : undefined
     return opener?.key.revoked_at ?? undefined
   }
 
@@ -119,7 +110,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
     },
     async standing(id, { credential_id, user_id }) {
       const organization = await organizations.byId(id)
-      const found = organization && (await usedIn(organization, credential_id))
+      const found = organization && (await keyWithin(store, organization, credential_id))
       if (organization && found) {
         const ended = await revokedAt(organization, found.key)
         if (ended !== undefined) return { role: undefined, lost: `The key that asked for it was revoked at ${ended}.` }
@@ -133,7 +124,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
     },
     async keyBehind(id, credential) {
       const organization = await organizations.byId(id)
-      const key = organization && (await usedIn(organization, credential))?.key
+      const key = organization && (await keyWithin(store, organization, credential))?.key
       if (key) return (key.kind === "session" && key.created_by) || key.id
       return (await sessions.get(credential))?.id
     },

@@ -1,19 +1,16 @@
 // Where a credential comes from: its first credential, and each user and manager on the way. Two credentials that share an
 // origin belong together, so neither decides about requests of the other.
-import type { Caller, Store } from "#core"
-import { KeysCollection, type StoredKey } from "./collections.ts"
+import type { Store } from "#core"
+import type { StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
+import { keyWithin } from "./reach.ts"
 
-/** Who asks or decides, as an approval stores it. */
+/** The requester or decider of an approval, as stored. `requesterOf` returns the one of a caller. */
 export interface Party {
   readonly credential_id: string | null
   readonly user_id: string | null
   /** The managing organization that the credential depends on. Absent in older approvals. */
   readonly manager_id?: string | null
-}
-
-export function partyOf({ credential, user, link }: Caller): Party {
-  return { credential_id: credential.id, user_id: user?.id ?? null, manager_id: link?.manager_id ?? null }
 }
 
 /** `key:<id>`, `user:<id>` and `manager:<organization id>`. */
@@ -36,11 +33,10 @@ export async function originsOf(
   { credential_id, user_id, manager_id = null }: Party,
 ): Promise<Origins> {
   const origins = new Set(ownOrigins({ user_id, manager_id }))
-  const managedBy = (await deps.organizations.byId(organizationId))?.managed_by?.id
-  const owners = managedBy ? [organizationId, managedBy] : [organizationId]
+  const organization = (await deps.organizations.byId(organizationId)) ?? { id: organizationId, managed_by: null }
   // A key is made by an existing key, so the way ends.
   for (let next = credential_id; next !== null; ) {
-    const found = await keyOf(deps.store, owners, next)
+    const found = await keyWithin(deps.store, organization, next)
     if (!found) {
       // The maker is a session, or a key of an organization out of reach.
       if (origins.size === 0) origins.add(`key:${next}`)
@@ -57,14 +53,6 @@ export async function originsOf(
     next = key.created_by
   }
   return origins
-}
-
-async function keyOf(store: Store, owners: readonly string[], id: string): Promise<{ key: StoredKey; owner: string } | undefined> {
-  for (const owner of owners) {
-    const key = await store.open(KeysCollection, owner).get(id)
-    if (key) return { key, owner }
-  }
-  return undefined
 }
 
 function ownOrigins({ user_id, manager_id }: Pick<StoredKey, "user_id" | "manager_id">): string[] {

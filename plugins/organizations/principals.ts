@@ -1,13 +1,11 @@
 // Programs of an organization that call operations without a key of their own, such as heartbeats.
 import { token } from "#core"
 import type { Role } from "#core/engine"
+import type { Party } from "./origins.ts"
 
 /** Somebody who decided what a program does. */
-export interface Author {
+export interface Author extends Party {
   readonly credential_id: string
-  readonly user_id: string | null
-  /** The managing organization that the credential depends on. */
-  readonly manager_id?: string | null
 }
 
 export interface Principal {

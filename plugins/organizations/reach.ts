@@ -1,13 +1,26 @@
-// How far a credential reaches: which organizations it acts in, with which role, and through which manager.
-import { type Caller, roleAtLeast } from "#core"
+// The reach of a credential: the organizations of its calls, its role there, and the manager between the two.
+import { type Caller, roleAtLeast, type Store } from "#core"
 import type { ManagementLink, Role } from "#core/engine"
-import type { Organization, StoredKey } from "./collections.ts"
+import { KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 
 /** A stored key and its organization. */
 export interface KnownKey {
   readonly key: StoredKey
   readonly owner: string
+}
+
+/** Reads a key of the organization, or of its manager. */
+export async function keyWithin(
+  store: Store,
+  { id, managed_by }: Pick<Organization, "id" | "managed_by">,
+  keyId: string,
+): Promise<KnownKey | undefined> {
+  for (const owner of managed_by ? [id, managed_by.id] : [id]) {
+    const key = await store.open(KeysCollection, owner).get(keyId)
+    if (key) return { key, owner }
+  }
+  return undefined
 }
 
 /** The key's own organization, if the key acts in a managed one. */

@@ -1,11 +1,10 @@
 // Sessions that a browser opens with a key. Such a session has the identity and the rights of the key, lives in a cookie,
 // and ends with the key or by its age. Sessions of persons are in the identity plugin.
 import { AppError, type Clock, type Store, timestamp, token, type UnitsOfWork } from "#core"
-import type { Authenticator, Credentials } from "#core/engine"
+import { type Authenticator, type Credentials, requesterOf } from "#core/engine"
 import { parseKey, type UserSessions } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import { KeysCollection } from "./collections.ts"
-import { partyOf } from "./origins.ts"
 
 export interface Session {
   /** For the cookie; kept nowhere. */
@@ -46,7 +45,7 @@ export function createSessions({ store, works, clock, keys, authenticator, userS
         })
       const ends = Math.min(clock.now() + maxMs, key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at))
       const expires_at = timestamp(ends)
-      const origins = await keys.origins(organization.id, partyOf(caller))
+      const origins = await keys.origins(organization.id, requesterOf(caller))
       const text = await works.run((work) => {
         const { id: createdBy, name, role, scopes, manager, user_id: user, key_id: signedInWith } = key
         const rights = { name, role, scopes, manager, user, managerId: link?.manager_id, origins }

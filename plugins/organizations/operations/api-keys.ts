@@ -1,13 +1,12 @@
 // Making, listing and revoking keys.
 import { z } from "zod"
 import { AppError, type Caller, Clock, callerKind, defineList, defineOperation, Name, resultOf, roleAtLeast, Timestamp, Uuid } from "#core"
-import { Declarations, type FieldProblem, nearest, Operations, roles } from "#core/engine"
+import { Declarations, type FieldProblem, nearest, Operations, requesterOf, roles } from "#core/engine"
 import { prefixOf } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type StoredKey } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { MembersToken } from "../members/members.ts"
-import { partyOf } from "../origins.ts"
 
 const Scope = z
   .string()
@@ -83,7 +82,7 @@ export const createKey = defineOperation({
       manager: input.manager,
       user: member?.user_id ?? null,
       createdBy: caller.credential.id,
-      origins: await deps.keys.origins(caller.organization.id, partyOf(caller)),
+      origins: await deps.keys.origins(caller.organization.id, requesterOf(caller)),
       expiresAt: input.expires_at ?? null,
       managerId: caller.link?.manager_id,
     })
