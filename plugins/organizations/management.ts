@@ -1,8 +1,9 @@
 // Which organization manages which: offered by invitation, taken by an owner, adopted by an owner of both, and ended by
 // either side. An end reaches every node before it is answered, with the keys that the manager made.
-import { createHash, randomBytes } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { AppError, type Clock, derivedUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
 import type { Role } from "#core/engine"
+import { hashKey } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import {
   type Invitation,
@@ -107,7 +108,7 @@ function noInvitation(): AppError {
 }
 
 function invitationId(code: string): string {
-  return derivedUuid("management invitation", createHash("sha256").update(code).digest("hex"))
+  return derivedUuid("management invitation", hashKey(code))
 }
 
 export const ManagementToken = token<Management>("Management")

@@ -1,12 +1,32 @@
-// Creates organizations: who may, how many a day, and the slug.
+// Creates organizations: the right to create one, the limit of a day, and the slug.
 import { randomInt } from "node:crypto"
-import { AppError, type Caller, type Clock, derivedUuid, type Store, slugOf, slugTaken, timestamp, token, type UnitOfWork } from "#core"
+import {
+  AppError,
+  type Caller,
+  type Clock,
+  defineCollection,
+  derivedUuid,
+  type Store,
+  slugOf,
+  slugTaken,
+  token,
+  type UnitOfWork,
+} from "#core"
 import type { Users } from "../../identity/index.ts"
 import type { Organization } from "../collections.ts"
+import { countToday, type DayCount } from "../day-counts.ts"
 import type { Organizations } from "../directory.ts"
-import { CreationCountsCollection } from "./collections.ts"
 
 export const selfServices = ["nobody", "owners", "everyone"] as const
+
+/** Organizations that a user created on one day (UTC). */
+export const CreationCountsCollection = defineCollection<DayCount>()({
+  name: "organization_creations",
+  scope: "global",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
 
 export interface CreationRules {
   /** Who creates organizations beside the operator. */
@@ -39,21 +59,21 @@ interface CreationDeps {
   readonly organizations: Organizations
 }
 
-const dayMs = 86_400_000
 const suffixLetters = "abcdefghijkmnpqrstuvwxyz23456789"
 const suffixLength = 6
 
 export function createCreation({ store, clock, organizations, users }: CreationDeps, rules: CreationRules): Creation {
-  /** Counts one more in the same commit, so concurrent calls cannot exceed the limit. */
+  /** Stages one more of the user's day. Throws `resource_exhausted` at the limit. */
   async function count(work: UnitOfWork, user: string): Promise<void> {
-    const day = Math.floor(clock.now() / dayMs)
-    const id = derivedUuid("organization creations", user, String(day))
-    const counted = (await store.open(CreationCountsCollection).get(id))?.count
     const limit = rules.max_created_per_day
-    if (counted !== undefined && counted >= limit) throw tooMany(limit, (day + 1) * dayMs - clock.now())
-    const counts = work.in(CreationCountsCollection)
-    if (counted === undefined) counts.insert({ id, count: 0, expires_at: timestamp((day + 2) * dayMs) }, { ifPresent: "keep" })
-    counts.update(id, { $inc: { count: 1 } }, { where: { count: { $lt: limit } } })
+    const retryAfterS = await countToday({
+      now: clock.now(),
+      limit,
+      idOf: (day) => derivedUuid("organization creations", user, day),
+      stored: store.open(CreationCountsCollection),
+      staged: work.in(CreationCountsCollection),
+    })
+    if (retryAfterS !== undefined) throw tooMany(limit, retryAfterS)
   }
 
   async function isTaken(slug: string): Promise<boolean> {
@@ -116,12 +136,12 @@ function noOwner(): AppError {
   })
 }
 
-function tooMany(limit: number, waitMs: number): AppError {
+function tooMany(limit: number, retryAfterS: number): AppError {
   return new AppError(
     "resource_exhausted",
     `You created ${limit} organizations today, the most that plugins.settings.organizations.max_created_per_day allows; retry tomorrow (UTC).`,
     { reason: "daily_limit", limit },
-    { retryAfterS: Math.ceil(waitMs / 1_000) },
+    { retryAfterS },
   )
 }
 

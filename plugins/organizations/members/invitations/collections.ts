@@ -1,6 +1,7 @@
 // The stored form of invitations of members. The code itself is stored nowhere: only its hash.
 import { type Document, defineCollection } from "#core"
 import type { Role } from "#core/engine"
+import type { DayCount } from "../../day-counts.ts"
 
 /** One invitation for each address of an organization. Its id follows from the two. */
 export interface MemberInvitation extends Document {
@@ -27,12 +28,7 @@ export const MemberInvitationsCollection = defineCollection<MemberInvitation>()(
 })
 
 /** Mails of invitations in one day (UTC). */
-export interface InvitationDay extends Document {
-  count: number
-  expires_at: string
-}
-
-export const InvitationDaysCollection = defineCollection<InvitationDay>()({
+export const InvitationDaysCollection = defineCollection<DayCount>()({
   name: "member_invitation_days",
   scope: "organization",
   times: ["expires_at"],

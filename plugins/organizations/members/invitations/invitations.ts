@@ -16,10 +16,11 @@ import {
 import { jobSealContext, type Role } from "#core/engine"
 import type { Mailer } from "../../../email/index.ts"
 import type { Users } from "../../../identity/index.ts"
+import { countToday } from "../../day-counts.ts"
 import type { Members } from "../members.ts"
 import { drawCode, invitationId } from "./code.ts"
 import { InvitationDaysCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
-import { invitationMailRef } from "./mail-ref.ts"
+import { invitationMail } from "./mail.ts"
 
 export interface InvitationsDeps {
   readonly store: Store
@@ -41,7 +42,6 @@ export interface Sent {
 }
 
 const validMs = 7 * 86_400_000
-const dayMs = 86_400_000
 
 export const InvitationsToken = token<Invitations>("invitations of members")
 
@@ -126,28 +126,22 @@ export class Invitations {
     const { queue, vault } = this.#deps
     const job = derivedUuid("member invitation mail", id, hash)
     const sealed = vault.seal(link, jobSealContext(job))
-    queue.enqueue(work, invitationMailRef, { invitation_id: id, hash, sealed }, { organization, id: job })
+    queue.enqueue(work, invitationMail, { invitation_id: id, hash, sealed }, { organization, id: job })
   }
 
-  /** Exact on several nodes: the count is a document, and the last mail of a day has one winner. */
+  /** Counts the mail of this day. Throws `resource_exhausted` at the limit. */
   async #countMail(work: UnitOfWork, organization: string): Promise<void> {
     const { store, clock, maxPerDay } = this.#deps
-    const now = clock.now()
-    const day = Math.floor(now / dayMs)
-    const id = derivedUuid("member invitations of a day", organization, String(day))
-    const count = (await store.open(InvitationDaysCollection, organization).get(id))?.count ?? 0
-    if (count >= maxPerDay) {
-      const retryAfterS = Math.ceil(((day + 1) * dayMs - now) / 1_000)
-      const message = `${maxPerDay} invitations a day are the limit of an organization; try again in ${retryAfterS} s.`
-      throw new AppError(
-        "resource_exhausted",
-        message,
-        { reason: "too_many_invitations", limit: maxPerDay, retry_after_s: retryAfterS },
-        { retryAfterS },
-      )
-    }
-    const days = work.in(InvitationDaysCollection, organization)
-    if (count === 0) days.insert({ id, count: 1, expires_at: timestamp((day + 2) * dayMs) })
-    else days.update(id, { $inc: { count: 1 } }, { where: { count: { $lt: maxPerDay } } })
+    const retryAfterS = await countToday({
+      now: clock.now(),
+      limit: maxPerDay,
+      idOf: (day) => derivedUuid("member invitations of a day", organization, day),
+      stored: store.open(InvitationDaysCollection, organization),
+      staged: work.in(InvitationDaysCollection, organization),
+    })
+    if (retryAfterS === undefined) return
+    const message = `${maxPerDay} invitations a day are the limit of an organization; try again in ${retryAfterS} s.`
+    const details = { reason: "too_many_invitations", limit: maxPerDay, retry_after_s: retryAfterS } as const
+    throw new AppError("resource_exhausted", message, details, { retryAfterS })
   }
 }

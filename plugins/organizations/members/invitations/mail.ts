@@ -1,15 +1,17 @@
 // The mail of an invitation. A code that was replaced, used or revoked meanwhile is not mailed.
-import { Clock, defineJob, Store, Vault } from "#core"
+import { z } from "zod"
+import { Clock, defineJob, type Sealed, Store, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { Mailer } from "../../../email/index.ts"
 import { Users } from "../../../identity/index.ts"
 import { Organizations } from "../../directory.ts"
 import { MemberInvitationsCollection } from "./collections.ts"
-import { invitationMailRef } from "./mail-ref.ts"
 
 export const invitationMail = defineJob({
-  ...invitationMailRef,
+  type: "organizations.invitation_mail",
   summary: "Mails an invitation to join an organization.",
+  // `hash` belongs to the code in the sealed link.
+  payload: z.object({ invitation_id: z.uuid(), hash: z.string(), sealed: z.custom<Sealed>() }),
   inject: { store: Store, clock: Clock, vault: Vault, mailer: Mailer, organizations: Organizations, users: Users },
   async run({ payload: { invitation_id, hash, sealed }, deps, organization: id = "", jobId, signal }) {
     const { store, clock, vault, mailer, organizations, users } = deps
