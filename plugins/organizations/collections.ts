@@ -27,6 +27,18 @@ export interface Organization extends Document {
   owners_revision?: number
 }
 
+/** Fields of a new organization. A document of an earlier version lacks some. */
+export const newOrganization = {
+  time_zone: "UTC",
+  members_may_connect: true,
+  notification_address: null,
+  require_second_person: null,
+  created_by: null,
+  archived: null,
+  suspended: null,
+  managed_by: null,
+} as const
+
 /** A slug that an organization has or had. It is never removed, so no other organization gets it. */
 export interface OrganizationSlug extends Document {
   owner_id: string
@@ -94,14 +106,8 @@ export const OrganizationsCollection = defineCollection<Organization>()({
     { fields: ["created_at"] },
   ],
   restore: ({ managed_by, ...organization }) => ({
+    ...newOrganization,
     ...organization,
-    time_zone: organization.time_zone ?? "UTC",
-    members_may_connect: organization.members_may_connect ?? true,
-    notification_address: organization.notification_address ?? null,
-    created_by: organization.created_by ?? null,
-    require_second_person: organization.require_second_person ?? null,
-    archived: organization.archived ?? null,
-    suspended: organization.suspended ?? null,
     managed_by: managed_by && { ...managed_by, made_keys: managed_by.made_keys ?? null },
   }),
 })

@@ -17,6 +17,7 @@ import { isUnclaimed, type User, type Users } from "../identity/index.ts"
 import {
   type Membership,
   MembershipsCollection,
+  newOrganization,
   type Organization,
   OrganizationSlugsCollection,
   OrganizationsCollection,
@@ -144,21 +145,8 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
     },
     isStaff: (user) => users.isStaff(user),
     user: (id) => users.get(id),
-    create(work, { name, slug, timeZone = "UTC", createdBy = null }) {
-      const made: Organization = {
-        id: ids.uuid(),
-        slug: slug ?? slugOf(name, "organization"),
-        name,
-        time_zone: timeZone,
-        members_may_connect: true,
-        notification_address: null,
-        require_second_person: null,
-        created_at: timestamp(clock.now()),
-        created_by: createdBy,
-        archived: null,
-        suspended: null,
-        managed_by: null,
-      }
+    create(work, { name, slug = slugOf(name, "organization"), timeZone: time_zone = "UTC", createdBy: created_by = null }) {
+      const made = { ...newOrganization, id: ids.uuid(), slug, name, time_zone, created_by, created_at: timestamp(clock.now()) }
       work.in(OrganizationsCollection).insert(made)
       keepSlug(work, made.slug, made.id)
       return made
