@@ -12,7 +12,8 @@ import {
 import { hashKey, type KeyText, type LastUse, parseKey, textKind, type UserSession, type UserSessions } from "../identity/index.ts"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
-import { type KnownKey, linkOf, managerOf, named, personalReach, reach } from "./reach.ts"
+import { type KnownKey, linkOf, managerOf, personalReach, reach } from "./reach.ts"
+import { named, refuseOrganization } from "./references.ts"
 
 interface AuthenticatorDeps {
   readonly store: Store
@@ -95,7 +96,7 @@ export function createAuthenticator({
     const organization = wanted === undefined ? undefined : await organizations.find(wanted)
     const standing = user && organization && (await personalReach(organizations, user.id, organization))
     if (!standing) {
-      if (credentials.organization) throw outOfReach(credentials.organization, "session")
+      if (credentials.organization) outOfReach(credentials.organization, "session")
       throw unauthenticated("owner_not_a_member", "You are not a member of the session's organization; sign in again, or choose another.")
     }
     sessions.note(session)
@@ -126,7 +127,7 @@ export function createAuthenticator({
     if (!organization || !role) {
       if (wanted === owner)
         throw unauthenticated("owner_not_a_member", "The key's owner is not a member of its organization; use another key.")
-      throw outOfReach(wanted, "key")
+      outOfReach(wanted, "key")
     }
     const manager = await managerOf(organizations, one, organization)
     const link = linkOf(organization, manager?.id ?? key.manager_id)
@@ -170,9 +171,8 @@ export function createAuthenticator({
   }
 }
 
-function outOfReach(wanted: string, what: "key" | "session"): AppError {
-  const message = `X-Organization-ID: the organization "${wanted}" does not exist, or this ${what} cannot act in it.`
-  return new AppError("not_found", message, { reason: "organization_not_accessible" })
+function outOfReach(wanted: string, what: "key" | "session"): never {
+  return refuseOrganization(`X-Organization-ID: the organization "${wanted}" does not exist, or this ${what} cannot act in it.`)
 }
 
 function readBearer(bearer: string | undefined): KeyText {

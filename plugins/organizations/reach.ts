@@ -3,6 +3,7 @@ import { type Caller, roleAtLeast, type Store } from "#core"
 import type { ManagementLink, Role } from "#core/engine"
 import { KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
+import { named } from "./references.ts"
 
 /** A stored key and its organization. */
 export interface KnownKey {
@@ -67,8 +68,4 @@ export async function reach(organizations: Organizations, { key, owner }: KnownK
 
 function lesser(a: Role, b: Role): Role {
   return roleAtLeast(a, b) ? b : a
-}
-
-export function named({ id, slug, name }: Organization) {
-  return { id, slug, name }
 }

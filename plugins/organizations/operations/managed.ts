@@ -18,6 +18,7 @@ import {
 import { type Invitation, InvitationsCollection, type Organization, OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { ManagementToken } from "../management.ts"
+import { named, OrganizationName, refuseOrganization, requireOrganization, requireOwned } from "../references.ts"
 import { IncludeArchived } from "../tenants/organizations.ts"
 
 const path = "/v1/managed-organizations"
@@ -25,7 +26,6 @@ const invitations = "/v1/managed-organization-invitations"
 const reading = { scope: "managed_organizations:read", role: "guest" } as const
 const writing = { scope: "managed_organizations:write", closedToAgents: true } as const
 const mcp = { absent: "A person decides which organization manages another." }
-const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
 const Role = z.enum(["guest", "member", "admin"]).describe("The most that the manager's keys may do in the managed organization.")
 const Link = OrganizationName.extend({ role: z.string(), created_at: z.string() })
 const InvitationResource = z.object({ id: Uuid, role: Role, note: z.string(), created_at: Timestamp, expires_at: Timestamp })
@@ -66,7 +66,7 @@ export const listManaged = defineOperation({
     return {
       organizations: managed.items.map((one) => linkOf(one, one.managed_by)),
       next_cursor: managed.next_cursor,
-      adoptable_organizations: (await adoptable(caller, organizations)).map(({ id, slug, name }) => ({ id, slug, name })),
+      adoptable_organizations: (await adoptable(caller, organizations)).map(named),
       managed_by: manager && own ? linkOf(manager, own.managed_by) : null,
     }
   },
@@ -163,8 +163,7 @@ export const acceptManager = defineOperation({
   inject: { organizations: Organizations, management: ManagementToken },
   async handle({ input: { code, organization }, caller, deps: { organizations, management }, work }) {
     requireOwn(caller)
-    const managed =
-      organization === undefined ? await required(organizations, caller.organization.id) : await owned(organizations, caller, organization)
+    const managed = await requireOwned(organizations, caller, organization ?? caller.organization.id)
     const { manager, role, at } = await management.accept(work, managed, code)
     return { managed_organization: named(managed), managed_by: linkOf(manager, { role, since: at }) }
   },
@@ -185,8 +184,8 @@ export const adoptManaged = defineOperation({
   inject: { organizations: Organizations, management: ManagementToken },
   async handle({ input, caller, deps: { organizations, management }, work }) {
     requireOwn(caller)
-    const manager = await required(organizations, caller.organization.id)
-    const managed = await owned(organizations, caller, input.organization)
+    const manager = await requireOrganization(organizations, caller.organization.id)
+    const managed = await requireOwned(organizations, caller, input.organization)
     const since = management.link(work, manager, managed, input.role)
     return linkOf(managed, { role: input.role, since })
   },
@@ -219,10 +218,11 @@ export const endManaged = defineOperation({
   inject: { organizations: Organizations, management: ManagementToken },
   async handle({ input, caller, deps: { organizations, management }, work }) {
     requireOwn(caller)
-    const own = await required(organizations, caller.organization.id)
+    const own = await requireOrganization(organizations, caller.organization.id)
     const other = await organizations.find(input.organization)
     const [manager, managed] = other?.managed_by?.id === own.id ? [own, other] : [other, own]
-    if (!manager || managed.managed_by?.id !== manager.id) throw outOfReach(input.organization)
+    if (!manager || managed.managed_by?.id !== manager.id)
+      return refuseOrganization(`organization: "${input.organization}" neither manages this organization nor is managed by it.`)
     await management.end(work, managed, manager.id)
     return { managed_organization: named(managed), manager: named(manager), ended: true as const }
   },
@@ -237,25 +237,6 @@ function requireOwn({ manager, credential, organization }: Caller): void {
   throw new AppError("permission_denied", message, { reason: "acts_for_client" })
 }
 
-async function required(organizations: Organizations, id: string): Promise<Organization> {
-  const found = await organizations.byId(id)
-  if (found) return found
-  throw outOfReach(id)
-}
-
-/** An organization that the caller's user owns; throws `not_found` alike for others and for what does not exist. */
-async function owned(organizations: Organizations, { user }: Caller, reference: string): Promise<Organization> {
-  const found = await organizations.find(reference)
-  const membership = found && user ? await organizations.membership(found.id, user.id) : undefined
-  if (found && membership?.role === "owner") return found
-  throw outOfReach(reference)
-}
-
-function outOfReach(reference: string): AppError {
-  const message = `The organization "${reference}" does not exist, or is not one that this call can be about.`
-  return new AppError("not_found", message, { reason: "organization_not_accessible" })
-}
-
 /** What the caller's user owns and nobody manages. None for service principals and guests (specification 2.6). */
 async function adoptable(caller: Caller, organizations: Organizations): Promise<Organization[]> {
   if (!caller.user || caller.credential.manager || caller.role === "guest") return []
@@ -268,10 +249,6 @@ async function adoptable(caller: Caller, organizations: Organizations): Promise<
     if (organization && organization.managed_by === null) found.push(organization)
   }
   return found
-}
-
-function named({ id, slug, name }: Organization) {
-  return { id, slug, name }
 }
 
 function linkOf(organization: Organization, link: { role: string; since: string } | null) {

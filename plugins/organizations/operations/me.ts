@@ -4,9 +4,9 @@ import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Timestamp, 
 import { roles } from "#core/engine"
 import { UserSessions } from "../../identity/index.ts"
 import { Organizations } from "../directory.ts"
-import { named, personalReach } from "../reach.ts"
+import { personalReach } from "../reach.ts"
+import { named, OrganizationName, refuseOrganization } from "../references.ts"
 
-const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
 const OwnOrganization = OrganizationName.extend({ role: z.enum(roles) })
 /** Shown in one answer. `organizations.list` has pages. */
 const maxShown = 200
@@ -66,10 +66,8 @@ export const switchOrganization = defineOperation({
       throw new AppError("permission_denied", message, { reason: "not_a_person" })
     }
     const standing = organization && (await personalReach(organizations, session.user_id, organization))
-    if (!organization || !standing) {
-      const message = `organization: "${input.organization}" does not exist, or you are not a member.`
-      throw new AppError("not_found", message, { reason: "organization_not_accessible" })
-    }
+    if (!organization || !standing)
+      return refuseOrganization(`organization: "${input.organization}" does not exist, or you are not a member.`)
     sessions.switchTo(work, session, organization.id)
     return { organization: named(organization), role: standing.role }
   },

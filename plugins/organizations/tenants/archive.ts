@@ -1,9 +1,10 @@
 // Archives and restores an organization.
 import { z } from "zod"
-import { AppError, type Caller, defineOperation, resultOf, SlugOrId } from "#core"
+import { type Caller, defineOperation, resultOf, SlugOrId } from "#core"
 import type { Organization } from "../collections.ts"
 import { Organizations } from "../directory.ts"
-import { OrganizationResource, shown } from "../tenants/organization.ts"
+import { requireOwned } from "../references.ts"
+import { OrganizationResource, shown } from "./organization.ts"
 import { Pausing, suspendedError } from "./pausing.ts"
 
 const access = { scope: "organization:write", role: "owner", closedToAgents: true, freshSignIn: true, whilePaused: true } as const
@@ -29,7 +30,7 @@ export const archiveOrganization = defineOperation({
   examples: [own],
   inject,
   async handle({ input, caller, deps: { organizations, pausing }, work }) {
-    const organization = await owned(organizations, caller, input.organization)
+    const organization = await activeOwn(organizations, caller, input.organization)
     return shown(await pausing.archive(work, organization, caller.user?.id ?? null))
   },
 })
@@ -55,18 +56,13 @@ export const restoreOrganization = defineOperation({
   ],
   inject,
   async handle({ input, caller, deps: { organizations, pausing }, work }) {
-    return shown(pausing.restore(work, await owned(organizations, caller, input.organization)))
+    return shown(pausing.restore(work, await activeOwn(organizations, caller, input.organization)))
   },
 })
 
-/** This organization, or another one that the caller's user owns. */
-async function owned(organizations: Organizations, caller: Caller, reference = caller.organization.id): Promise<Organization> {
-  const found = await organizations.find(reference)
-  const membership = found && caller.user ? await organizations.membership(found.id, caller.user.id) : undefined
-  if (!found || !(found.id === caller.organization.id || membership?.role === "owner")) {
-    const message = `organization: "${reference}" does not exist, or you are not an owner of it.`
-    throw new AppError("not_found", message, { reason: "organization_not_accessible" })
-  }
-  if (found.suspended) throw suspendedError(found.slug, found.suspended)
-  return found
+/** Throws `permission_denied` for a suspended organization. */
+async function activeOwn(organizations: Organizations, caller: Caller, reference = caller.organization.id): Promise<Organization> {
+  const organization = await requireOwned(organizations, caller, reference)
+  if (organization.suspended) throw suspendedError(organization.slug, organization.suspended)
+  return organization
 }

@@ -1,9 +1,10 @@
 // The caller's organization and its settings.
 import { z } from "zod"
-import { AppError, defineOperation, Name, Slug, Timestamp, Uuid } from "#core"
+import { defineOperation, Name, Slug, Timestamp, Uuid } from "#core"
 import { requireFreshSignIn } from "#core/engine"
 import type { Organization } from "../collections.ts"
 import { type OrganizationChange, Organizations } from "../directory.ts"
+import { requireOrganization } from "../references.ts"
 import { slugOfAnother } from "./creation.ts"
 
 export const TimeZone = z
@@ -53,7 +54,7 @@ export const getOrganization = defineOperation({
   output: OrganizationResource,
   errors: [],
   inject: { organizations: Organizations },
-  handle: async ({ caller, deps }) => shown(await required(deps.organizations, caller.organization.id)),
+  handle: async ({ caller, deps }) => shown(await requireOrganization(deps.organizations, caller.organization.id)),
 })
 
 export const updateOrganization = defineOperation({
@@ -77,7 +78,7 @@ export const updateOrganization = defineOperation({
   mcp: { clears: ["require_second_person"] },
   inject: { organizations: Organizations },
   async handle({ input, caller, deps, work }) {
-    const organization = await required(deps.organizations, caller.organization.id)
+    const organization = await requireOrganization(deps.organizations, caller.organization.id)
     if (input.require_second_person !== undefined) requireFreshSignIn(caller, "Changing require_second_person")
     const change = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as OrganizationChange
     if (Object.keys(change).length === 0) return shown(organization)
@@ -87,12 +88,6 @@ export const updateOrganization = defineOperation({
   },
   onConflict: async ({ error }) => (error.code === "already_exists" ? slugOfAnother() : error),
 })
-
-async function required(organizations: Organizations, id: string): Promise<Organization> {
-  const found = await organizations.byId(id)
-  if (found) return found
-  throw new AppError("not_found", `The organization ${id} no longer exists.`, { reason: "organization_not_accessible" })
-}
 
 export function shown({ archived, suspended, ...organization }: Organization) {
   const { id, slug, name, time_zone, members_may_connect, notification_address, require_second_person, created_at } = organization

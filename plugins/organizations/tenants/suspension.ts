@@ -1,9 +1,9 @@
 // Suspends and resumes organizations: the operator and staff stop what an organization does.
 import { z } from "zod"
-import { AppError, defineOperation, resultOf, SlugOrId } from "#core"
-import type { Organization } from "../collections.ts"
+import { defineOperation, resultOf, SlugOrId } from "#core"
 import { Organizations } from "../directory.ts"
-import { OrganizationResource, shown } from "../tenants/organization.ts"
+import { requireOrganization } from "../references.ts"
+import { OrganizationResource, shown } from "./organization.ts"
 import { Pausing } from "./pausing.ts"
 
 const access = { scope: "organizations:write", role: "admin", closedToAgents: true, staff: true, operator: {} } as const
@@ -33,7 +33,7 @@ export const suspendOrganization = defineOperation({
   examples: [{ given: { made: "organizations.create" }, input: { organization: resultOf("made.id"), note: "Unpaid since October." } }],
   inject,
   async handle({ input: { organization, note }, deps: { organizations, pausing }, work }) {
-    return shown(await pausing.suspend(work, await anyOrganization(organizations, organization), note))
+    return shown(await pausing.suspend(work, await requireOrganization(organizations, organization), note))
   },
 })
 
@@ -50,12 +50,6 @@ export const resumeOrganization = defineOperation({
   examples: [{ given: suspended, input: { organization: resultOf("suspended.id") } }],
   inject,
   async handle({ input: { organization }, deps: { organizations, pausing }, work }) {
-    return shown(pausing.resume(work, await anyOrganization(organizations, organization)))
+    return shown(pausing.resume(work, await requireOrganization(organizations, organization)))
   },
 })
-
-async function anyOrganization(organizations: Organizations, reference: string): Promise<Organization> {
-  const found = await organizations.find(reference)
-  if (found) return found
-  throw new AppError("not_found", `organization: "${reference}" does not exist.`, { reason: "organization_not_accessible" })
-}

@@ -4,6 +4,7 @@ import { type Caller, defineList, defineOperation, resultOf, Timestamp, Uuid } f
 import { type Role, requireFreshSignIn, roles } from "#core/engine"
 import { isMailAddress, normalAddress } from "../../../email/index.ts"
 import { Users } from "../../../identity/index.ts"
+import { named, OrganizationName } from "../../references.ts"
 import { type MemberInvitation, MemberInvitationsCollection } from "../invitations/collections.ts"
 import { InvitationsToken, type Sent } from "../invitations/invitations.ts"
 import { JoiningToken } from "../invitations/joining.ts"
@@ -121,7 +122,7 @@ export const acceptInvitation = defineOperation({
   hints: { readOnly: false, destructive: false, idempotent: false },
   mcp,
   input: z.strictObject({ code: z.string().min(1).max(200).describe("From the link: the text after `#code=`.") }),
-  output: z.object({ organization: z.object({ id: Uuid, slug: z.string(), name: z.string() }), role: z.enum(roles) }),
+  output: z.object({ organization: OrganizationName, role: z.enum(roles) }),
   errors: ["not_found", "permission_denied", "failed_precondition", "resource_exhausted", "aborted"],
   examples: [{ input: { code: resultOf("invitation.code") } }],
   inject: { joining: JoiningToken, users: Users },
@@ -130,8 +131,7 @@ export const acceptInvitation = defineOperation({
     const own = caller.user && (await users.get(caller.user.id))
     const user = joining.requirePerson(opened, own, { isPerson: caller.scopes === undefined, isSignedIn: isSignedIn(caller) })
     await joining.join(work, opened, user, { credentialId: caller.credential.id, requestId: caller.requestId })
-    const { id, slug, name } = opened.organization
-    return { organization: { id, slug, name }, role: opened.invitation.role }
+    return { organization: named(opened.organization), role: opened.invitation.role }
   },
   onConflict: async ({ error }) => error,
 })
