@@ -2,11 +2,11 @@
 // node's time. Few events are left to become more; a search reads what the index does not reach yet.
 import { type Clock, type Ids, type Leases, type Logger, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, retainedEntry, sleep } from "#core/engine"
-import { blockId, type EventIndex, postingsId, type Segment } from "../collections.ts"
+import type { EventIndex, Segment } from "../collections.ts"
 import { bodiesApart, entryText } from "./entry-text.ts"
 import { Merging, mergeable } from "./merging.ts"
-import { bitsFor, idBlocks, idsPerBlock, Postings, parts } from "./segment.ts"
-import { readIndex, stageIndex, writeParts } from "./stored-index.ts"
+import { bitsFor, idsPerBlock, Postings } from "./segment.ts"
+import { blocksOf, partsOf, readIndex, stageIndex, writeParts } from "./stored-index.ts"
 import { tokens } from "./tokens.ts"
 
 export interface BuilderDeps {
@@ -29,6 +29,7 @@ const behindMs = 6 * lateMs
 const perSegment = 4_096
 const perWindow = 8 * perSegment
 const perRead = 250
+const postingsAtOnce = 4_096
 const leaseMs = 120_000
 /** Of a busy node's time, the index takes one part in so many. */
 const share = 40
@@ -174,18 +175,30 @@ export class IndexBuilder {
       for (const [place, entry] of some.entries()) {
         const text = entryText(retainedEntry(entry, payloadsDays, now), bodies.get(entry.id))
         tokens(text, (token) => postings.add(token, from + place))
+        await this.#rest()
       }
-      await this.#rest()
     }
-    const found = [...postings.sorted()]
-    const bits = bitsFor(found.reduce((sum, { ordinals }) => sum + ordinals.length, 0))
+    let [count, looked] = [0, 0]
+    for (const { ordinals } of postings.sorted()) {
+      count += ordinals.length
+      if (++looked % postingsAtOnce === 0) await this.#rest()
+    }
+    const bits = bitsFor(count)
     const id = ids.uuid()
     const [first, last] = [sorted[0], sorted.at(-1)]
     if (!first || !last) throw new Error("A segment holds entries.")
     const segment = { id, entries: sorted.length, bits, ids_per_block: idsPerBlock, from: first.received_at, to: last.received_at }
-    const blocks = [...idBlocks(sorted.map((entry) => entry.id))].map((base64, block) => ({ id: blockId(id, block), base64 }))
-    const filed = [...parts(found, bits)].map(({ part, base64 }) => ({ id: postingsId(id, part), base64 }))
-    await writeParts(this.#deps, organization, segment, [...blocks, ...filed])
+    const writer = { ...this.#deps, rest: () => this.#rest() }
+    await writeParts(
+      writer,
+      organization,
+      segment,
+      blocksOf(
+        id,
+        sorted.map((entry) => entry.id),
+      ),
+    )
+    await writeParts(writer, organization, segment, partsOf(id, postings.sorted(), bits))
     return segment
   }
 

@@ -1,9 +1,9 @@
 // Merges segments of one size and one day, so that a search among millions of events reads a few parts and not thousands. Part by
 // part, so that no more of a segment is in memory than one of its parts.
 import type { Ids, Store, UnitsOfWork } from "#core"
-import { blockId, blockIds, postingsId, type Segment } from "../collections.ts"
-import { bitsFor, idBlocks, idsOf, idsPerBlock, maxEntries, mergedPostings, type Posting, parts, readPart } from "./segment.ts"
-import { readParts, removeParts, writeParts } from "./stored-index.ts"
+import { blockIds, postingsId, type Segment } from "../collections.ts"
+import { bitsFor, idsOf, idsPerBlock, maxEntries, mergedPostings, type Posting, partOf, readPart } from "./segment.ts"
+import { blocksOf, partsOf, readParts, removeParts, writeParts } from "./stored-index.ts"
 
 const mergedAtOnce = 8
 const atOnce = 16
@@ -45,7 +45,8 @@ export class Merging {
     const sources = [...given].sort((a, b) => (a.from < b.from ? -1 : 1))
     const entries = sources.reduce((sum, one) => sum + one.entries, 0)
     const bits = Math.max(...sources.map((one) => one.bits), bitsFor(sources.reduce((sum, one) => sum + 2 ** one.bits * 700, 0)))
-    const least = Math.min(...sources.map((one) => one.bits))
+    // Of the prefixes that are merged one by one: each has a few parts' worth of postings.
+    const length = Math.max(...sources.map((one) => one.bits))
     const id = ids.uuid()
     const to =
       sources
@@ -54,23 +55,22 @@ export class Merging {
         .at(-1) ?? ""
     const segment: Segment = { id, entries, bits, ids_per_block: idsPerBlock, from: sources[0]?.from ?? "", to }
     await this.#ids(organization, sources, segment)
-    for (let first = 0; first < 2 ** least; first += atOnce) {
-      const prefixes = Array.from({ length: Math.min(atOnce, 2 ** least - first) }, (_, n) => first + n)
-      const named = prefixes.flatMap((prefix) => sources.flatMap((source) => partsUnder(source, prefix, least)))
-      const read = await readParts(store, organization, named)
-      const written = prefixes.flatMap((prefix) => {
-        let offset = 0
-        const each = sources.map((source) => {
-          const postings: Posting[] = []
-          for (const part of partsUnder(source, prefix, least)) postings.push(...readPart(read.get(part) ?? ""))
-          offset += source.entries
-          return { postings, offset: offset - source.entries }
-        })
-        return [...parts(mergedPostings(each), bits)]
-      })
-      const filed = written.map(({ part, base64 }) => ({ id: postingsId(id, part), base64 }))
-      await writeParts(this.#deps, organization, segment, filed)
-      await rest()
+    let offset = 0
+    const streams = sources.map((source) => {
+      offset += source.entries
+      return new PostingStream(source, length, offset - source.entries)
+    })
+    for (let first = 0; first < 2 ** length; first += atOnce) {
+      const prefixes = Array.from({ length: Math.min(atOnce, 2 ** length - first) }, (_, n) => first + n)
+      const named = new Set(streams.flatMap((stream) => prefixes.flatMap((prefix) => stream.lacks(prefix))))
+      const read = await readParts(store, organization, [...named])
+      const written: { id: string; base64: string }[] = []
+      for (const prefix of prefixes) {
+        const merged = mergedPostings(streams.map((stream) => ({ postings: stream.take(prefix, read), offset: stream.offset })))
+        written.push(...partsOf(id, merged, bits))
+        await rest()
+      }
+      await writeParts(this.#deps, organization, segment, written)
     }
     return segment
   }
@@ -85,17 +85,52 @@ export class Merging {
       const named = blockIds(source)
       const read = await readParts(this.#deps.store, organization, named)
       const before = all.length
-      for (const block of named) all.push(...idsOf(read.get(block) ?? ""))
+      for (const block of named) {
+        all.push(...idsOf(read.get(block) ?? ""))
+        await this.#deps.rest()
+      }
       // Ordinals of the next one begin behind it.
       if (all.length !== before + source.entries) throw new Error(`A part of the segment ${source.id} is not stored.`)
     }
-    const blocks = [...idBlocks(all)].map((base64, block) => ({ id: blockId(segment.id, block), base64 }))
-    await writeParts(this.#deps, organization, segment, blocks)
+    await writeParts(this.#deps, organization, segment, blocksOf(segment.id, all))
   }
 }
 
-/** Parts of a segment whose tokens begin with these bits. */
-function partsUnder({ id, bits }: Segment, prefix: number, length: number): string[] {
-  const count = 2 ** (bits - length)
-  return Array.from({ length: count }, (_, n) => postingsId(id, prefix * count + n))
+/** Postings of one segment, read by ascending prefixes of their tokens. A part of the segment may have several prefixes. */
+class PostingStream {
+  readonly offset: number
+  readonly #source: Segment
+  readonly #length: number
+  #part = -1
+  #postings: readonly Posting[] = []
+  #at = 0
+
+  constructor(source: Segment, length: number, offset: number) {
+    this.#source = source
+    this.#length = length
+    this.offset = offset
+  }
+
+  /** The part to read for a prefix; none if it was read. */
+  lacks(prefix: number): string[] {
+    const part = this.#partOf(prefix)
+    return part === this.#part ? [] : [postingsId(this.#source.id, part)]
+  }
+
+  take(prefix: number, read: ReadonlyMap<string, string>): Posting[] {
+    const part = this.#partOf(prefix)
+    if (part !== this.#part) {
+      this.#part = part
+      this.#postings = [...readPart(read.get(postingsId(this.#source.id, part)) ?? "")]
+      this.#at = 0
+    }
+    const taken: Posting[] = []
+    for (let next = this.#postings[this.#at]; next && partOf(next.token, this.#length) === prefix; next = this.#postings[++this.#at])
+      taken.push(next)
+    return taken
+  }
+
+  #partOf(prefix: number): number {
+    return Math.floor(prefix / 2 ** (this.#length - this.#source.bits))
+  }
 }

@@ -18,37 +18,60 @@ export interface Posting {
   readonly ordinals: readonly number[]
 }
 
+/** Tokens with the same first bits are sorted together: a sort of a whole segment would hold the main thread. */
+const bucketBits = 8
+
 /** Gathers tokens of entries, in the order of their ids. */
 export class Postings {
-  #pairs = new Float64Array(65_536)
-  #length = 0
+  readonly #buckets = Array.from({ length: 2 ** bucketBits }, () => new Pairs())
 
   add(token: number, ordinal: number): void {
+    this.#buckets[partOf(token, bucketBits)]?.add(token * ordinals + ordinal)
+  }
+
+  /** In the order of tokens. The work is done in pieces, as postings are read. */
+  *sorted(): Generator<Posting> {
+    for (const bucket of this.#buckets) yield* postingsOf(bucket.sorted())
+  }
+}
+
+class Pairs {
+  #pairs = new Float64Array(64)
+  #length = 0
+  #isSorted = true
+
+  add(pair: number): void {
     if (this.#length === this.#pairs.length) {
       const grown = new Float64Array(2 * this.#length)
       grown.set(this.#pairs)
       this.#pairs = grown
     }
-    this.#pairs[this.#length++] = token * ordinals + ordinal
+    this.#pairs[this.#length++] = pair
+    this.#isSorted = false
   }
 
-  /** In the order of tokens. */
-  *sorted(): Generator<Posting> {
-    const pairs = this.#pairs.subarray(0, this.#length).sort()
-    let [token, found, last] = [-1, [] as number[], -1]
-    for (const pair of pairs) {
-      if (pair === last) continue
-      last = pair
-      const next = Math.floor(pair / ordinals)
-      if (next !== token) {
-        if (found.length > 0) yield cut(token, found)
-        token = next
-        found = []
-      }
-      found.push(pair % ordinals)
-    }
-    if (found.length > 0) yield cut(token, found)
+  sorted(): Float64Array {
+    const pairs = this.#pairs.subarray(0, this.#length)
+    if (!this.#isSorted) pairs.sort()
+    this.#isSorted = true
+    return pairs
   }
+}
+
+function* postingsOf(pairs: Float64Array): Generator<Posting> {
+  let [token, found, last] = [-1, [] as number[], -1]
+  for (const pair of pairs) {
+    if (pair === last) continue
+    last = pair
+    const next = Math.floor(pair / ordinals)
+    if (next !== token) {
+      if (found.length > 0) yield cut(token, found)
+      token = next
+      found = []
+    }
+    found.push(pair % ordinals)
+  }
+  if (found.length > 0) yield cut(token, found)
 }
 
 function cut(token: number, found: number[]): Posting {

@@ -1,6 +1,7 @@
 // How the index lies in the store: the list of segments, changed under its revision, and the parts that they name.
 import { type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 import {
+  blockId,
   blockIds,
   type EventIndex,
   EventIndexCollection,
@@ -9,6 +10,7 @@ import {
   postingsId,
   type Segment,
 } from "../collections.ts"
+import { idBlocks, type Posting, parts } from "./segment.ts"
 
 const dayMs = 86_400_000
 const partsPerCommit = 64
@@ -37,20 +39,30 @@ export interface PartWriter {
   readonly payloadsDays: number
 }
 
-/** Parts go with the payloads of their entries, whether or not their segment comes to be listed. */
+/**
+ * Parts go with the payloads of their entries, whether or not their segment comes to be listed. Rests after each part, so that
+ * a generator of parts does its work in pieces.
+ */
 export async function writeParts(
-  { works, payloadsDays }: PartWriter,
+  { works, payloadsDays, rest }: PartWriter & { readonly rest: () => Promise<void> },
   organization: string,
   { to }: Segment,
-  given: readonly Pick<EventIndexPart, "id" | "base64">[],
+  given: Iterable<Filed>,
 ): Promise<void> {
   const expires_at = timestamp(Date.parse(to) + payloadsDays * dayMs)
-  for (let from = 0; from < given.length; from += partsPerCommit) {
+  let waiting: Filed[] = []
+  const write = async () => {
+    const parts = waiting
+    waiting = []
     await works.run((work) => {
-      const collection = work.in(EventIndexPartCollection, organization)
-      for (const part of given.slice(from, from + partsPerCommit)) collection.insert({ ...part, expires_at })
+      for (const part of parts) work.in(EventIndexPartCollection, organization).insert({ ...part, expires_at })
     })
   }
+  for (const part of given) {
+    if (waiting.push(part) === partsPerCommit) await write()
+    await rest()
+  }
+  if (waiting.length > 0) await write()
 }
 
 export async function removeParts({ works }: PartWriter, organization: string, segments: readonly Segment[]): Promise<void> {
@@ -64,6 +76,17 @@ export async function removeParts({ works }: PartWriter, organization: string, s
       for (const id of ids.slice(from, from + partsPerCommit)) collection.remove(id, { optional: true })
     })
   }
+}
+
+type Filed = Pick<EventIndexPart, "id" | "base64">
+
+export function* blocksOf(segment: string, ids: readonly string[]): Generator<Filed> {
+  let block = 0
+  for (const base64 of idBlocks(ids)) yield { id: blockId(segment, block++), base64 }
+}
+
+export function* partsOf(segment: string, postings: Iterable<Posting>, bits: number): Generator<Filed> {
+  for (const { part, base64 } of parts(postings, bits)) yield { id: postingsId(segment, part), base64 }
 }
 
 /** By id; those that are not there are left out. */
