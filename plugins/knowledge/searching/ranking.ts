@@ -8,6 +8,8 @@ const k1 = 1.2
 const b = 0.75
 /** Of fusion, as published. */
 const fusionConstant = 60
+/** Vectors that are compared before other work may run. */
+const comparedAtOnce = 256
 /** Items that a query finds at most. */
 const maxHits = 1_000
 
@@ -122,13 +124,13 @@ export async function nearest(
     const { vectors, count } = segment
     const selected = segment.selection(selection)
     for (let at = 0; at < count; at++) {
+      if (at % comparedAtOnce === 0) await pause()
       let sum = 0
       const begin = at * length
       for (let place = 0; place < length; place++) sum += (vectors[begin + place] ?? 0) * (asked[place] ?? 0)
       const score = sum / 16_129
       if (score > 0 && score > best.least && (!selected || selected(at))) best.add(score, segment, at)
     }
-    await pause()
   }
   return best.sorted()
 }
