@@ -13,6 +13,7 @@ import { StagedWork, type UnitOfWork } from "../contract/unit-of-work.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
+import { giveWay } from "../kernel/give-way.ts"
 import type { Ids } from "../kernel/ids.ts"
 import { nameWork } from "../kernel/request-scope.ts"
 import { inSpan } from "../kernel/tracing.ts"
@@ -86,6 +87,9 @@ interface Call {
   readonly claim: Claim | undefined
   readonly signal: AbortSignal
 }
+
+/** More are audited and committed in turns of their own. */
+const manyWrites = 100
 
 /** Failures that a repeat may meet because its first call has just gone through. */
 const collisions = new Set(["already_exists", "aborted", "failed_precondition"])
@@ -215,8 +219,11 @@ export function createInvoker(deps: InvokerDeps): Invoker {
       if (work.writes.length > 0) throw new Error(`${operation.name} is declared read-only, but staged ${work.writes.length} writes.`)
       return await work.committed({ created: [] })
     }
+    const hasManyWrites = work.writes.length > manyWrites
+    if (hasManyWrites) await giveWay()
     await audited(work, call)
     if (claim && answer) claim.record(work, answer, operation.secretOutput ?? [])
+    if (hasManyWrites) await giveWay()
     const result = await deps.store.commit(work.commit)
     try {
       await work.committed(result)

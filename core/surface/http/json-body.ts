@@ -1,6 +1,7 @@
 // The JSON body of a request: its size, type, spelling and shape checked, each refusal with the status HTTP has for it.
 import type { IncomingMessage } from "node:http"
 import { AppError } from "../../kernel/errors.ts"
+import { giveWay } from "../../kernel/give-way.ts"
 import { jsonFault } from "../../kernel/json-fault.ts"
 import { excessOf } from "../../kernel/json-shape.ts"
 import { bodyOf } from "../../kernel/read-body.ts"
@@ -9,13 +10,18 @@ import { tooComplex } from "../../kernel/too-complex.ts"
 import { kindOf } from "../../kernel/zod-problems.ts"
 
 export const defaultMaxBodyBytes = 1_048_576
+/** A longer text is read, parsed and checked in turns of their own. */
+const longText = 65_536
 const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
 
 /** The body as an object; `{}` when there is none. Throws `resource_exhausted` (413) or `invalid_argument` (415, 400). */
 export async function readJsonBody(request: IncomingMessage, maxBytes = defaultMaxBodyBytes): Promise<Record<string, unknown>> {
   const text = await readJsonText(request, maxBytes)
   if (text === "") return {}
+  const isLong = text.length > longText
+  if (isLong) await giveWay()
   const value = parse(text)
+  if (isLong) await giveWay()
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw malformed(`The body must be a JSON object; it is ${kindOf(value)}.`, "body_not_an_object")
   }

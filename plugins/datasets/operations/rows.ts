@@ -1,6 +1,6 @@
 // Reading, adding, removing and exporting the rows of a dataset.
 import { z } from "zod"
-import { AnyJson, AppError, Clock, defineOperation, Pager, pageInput, resultOf, timestamp, Uuid } from "#core"
+import { AnyJson, AppError, Clock, defineOperation, giveWay, Pager, pageInput, resultOf, timestamp, Uuid } from "#core"
 import type { Streamed } from "#core/engine"
 import { blanksOf, withBlanks } from "../blank-columns.ts"
 import { Datasets } from "../datasets.ts"
@@ -8,6 +8,9 @@ import { byteOrderMark, csv, ndjson } from "../export.ts"
 import { batchRowId } from "../row-identity.ts"
 import { refuseUnordered } from "../row-query.ts"
 import { DatasetSlug, RowResource } from "./dataset-resource.ts"
+
+/** Rows that are staged before other work may run. */
+const rowsAtOnce = 50
 
 const FilterText = z
   .string()
@@ -97,6 +100,7 @@ export const insertRows = defineOperation({
     const receivedAt = timestamp(deps.clock.now())
     const row_ids: string[] = []
     for (const [itemIndex, values] of input.rows.entries()) {
+      if (itemIndex % rowsAtOnce === rowsAtOnce - 1) await giveWay()
       const origin = { executionId: work.id, stepId: "rows", itemIndex, receivedAt }
       const id = input.key === undefined ? batchRowId(origin) : undefined
       const row = { organization: caller.organization, dataset: dataset.slug, key: input.key, id, values, origin }
