@@ -1,50 +1,65 @@
 // Faults that no code handles, in a service under its supervisor and under load. The books agree afterwards.
 import { spawn } from "node:child_process"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { freePort } from "../free-port.ts"
 import { projectRoot } from "../import-graph.ts"
 import { finished, outputUntil } from "../processes.ts"
 import { until } from "../waiting.ts"
-import { freshFolder, killGroup, launch, startService } from "./service-process.ts"
+import { freshFolder, killGroup, launch, type ServiceProcess, startService } from "./service-process.ts"
 import { acknowledged, underLoad } from "./under-load.ts"
 
-/** Whether the fault belongs to the service and not to one request or job. */
-const faults: readonly (readonly [fault: string, ends: boolean])[] = [
-  ["commit throw", false],
-  ["commit drop", false],
-  ["checkpoint throw", true],
-  ["checkpoint drop", true],
-  ["lease throw", true],
-  ["lease drop", true],
-  ["job throw", false],
-  ["job drop", true],
-]
+/** Places of faults, in turn, and whether the fault belongs to the service and not to one request or job. */
+const faults = {
+  throw: [
+    ["commit", false],
+    ["checkpoint", true],
+    ["job", false],
+    ["lease", true],
+  ],
+  drop: [
+    ["commit", false],
+    ["checkpoint", true],
+    ["lease", true],
+    ["job", true],
+  ],
+} as const
 
-describe("a fault in the service's own code", () => {
-  for (const [fault, ends] of faults) {
-    it(`${fault}: ${ends ? "the service drains and starts again" : "the service continues"}, and the books agree`, async () => {
+describe("faults in the service's own code", () => {
+  for (const [way, places] of Object.entries(faults)) {
+    it(`${way}: the service continues or starts again, and the books agree`, async () => {
       const port = await freePort()
+      const folder = freshFolder()
       const { findings } = await underLoad({
+        dataDir: folder.path,
         faults: ["throws"],
         supervised: true,
         keepsOn: true,
         connections: 8,
-        env: { PORT: String(port), THROWS_IN: fault },
+        env: { PORT: String(port) },
         async happens(service, sender) {
-          if (ends) {
-            await until("the restart", () => /starts again in \d+ ms/.test(service.said()))
-            expect(service.said()).to.match(/drains and exits/)
-          } else await until("the fault", () => /a fault of the test/.test(service.said()))
-          await acknowledged(sender, 200)
-          if (!ends) expect(service.said()).not.to.match(/starts again/)
+          let starts = 0
+          for (const [place, ends] of places) {
+            writeFileSync(join(folder.path, "fault"), `${place} ${way}`)
+            await until(`the fault in ${place}`, () => service.said().includes(`a fault of the test in ${place}`))
+            if (ends) starts++
+            await until(`${starts} starts`, () => countOf(service, /starts again in \d+ ms/g) >= starts)
+            await acknowledged(sender, 200)
+            expect(countOf(service, /starts again in \d+ ms/g), place).to.equal(starts)
+            expect(countOf(service, /drains and exits/g), place).to.equal(starts)
+          }
         },
       })
+      folder.remove()
       expect(findings.problems).to.deep.equal([])
     })
   }
 })
+
+function countOf(service: ServiceProcess, pattern: RegExp): number {
+  return service.said().match(pattern)?.length ?? 0
+}
 
 describe("supervisor", () => {
   const folder = freshFolder()

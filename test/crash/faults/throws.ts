@@ -1,35 +1,40 @@
-// A service with one fault in its own code, named by THROWS_IN. `throw` throws in the code itself. `drop` drops a rejected
-// promise there. The fault happens once in a data folder. Loaded with --import, by tests only. A fault in a commit belongs
-// to a request: the same fault in a commit of a timer ends the service.
-import { existsSync, writeFileSync } from "node:fs"
+// A service with faults in its own code. The file `fault` in the data folder names the next one, for example `commit throw`.
+// `throw` throws in the code itself. `drop` drops a rejected promise there. A fault removes the file. A fault in a commit
+// belongs to a request: the same fault in a commit of a timer ends the service. Loaded with --import, by tests only.
+import { existsSync, readFileSync, rmSync } from "node:fs"
 import { Leases } from "../../../core/jobs/leases.ts"
 import { currentRequest } from "../../../core/kernel/request-scope.ts"
 import { DeferredRun } from "../../../core/pipeline/run/deferred-run.ts"
 import { GroupCommit } from "../../../core/storage/commit.ts"
 import { Checkpoints } from "../../../core/storage/sqlite/checkpoints.ts"
 
-const places: Record<string, readonly [object, string, number]> = {
-  commit: [GroupCommit.prototype, "commit", 300],
-  checkpoint: [Checkpoints.prototype, "wrote", 50],
-  lease: [Leases.prototype, "renew", 2],
-  job: [DeferredRun.prototype, "run", 3],
+const places: Readonly<Record<string, readonly [prototype: object, method: string]>> = {
+  commit: [GroupCommit.prototype, "commit"],
+  checkpoint: [Checkpoints.prototype, "wrote"],
+  lease: [Leases.prototype, "renew"],
+  job: [DeferredRun.prototype, "run"],
 }
 
-const [place = "", way] = (process.env["THROWS_IN"] ?? "").split(" ")
-const [prototype, method, after] = places[place] ?? [{}, "", 0]
-const real = Reflect.get(prototype, method) as (...given: unknown[]) => unknown
-const mark = "fault-happened"
-let calls = 0
+for (const [place, [prototype, method]] of Object.entries(places)) {
+  const real = Reflect.get(prototype, method) as (...given: unknown[]) => unknown
+  Reflect.set(prototype, method, function faulty(this: unknown, ...given: unknown[]) {
+    const way = place === "commit" && !currentRequest() ? undefined : takeFault(place)
+    if (way === undefined) return real.apply(this, given)
+    const error = new Error(`a fault of the test in ${place}`)
+    if (way === "throw") throw error
+    // biome-ignore lint/nursery/noFloatingPromises: the fault of the test.
+    Promise.reject(error)
+    // A request whose rejection is dropped gets 500. Its commit must then fail as well.
+    if (place === "commit") throw error
+    return real.apply(this, given)
+  })
+}
 
-Reflect.set(prototype, method, function faulty(this: unknown, ...given: unknown[]) {
-  if (place === "commit" && !currentRequest()) return real.apply(this, given)
-  if (++calls < after || existsSync(mark)) return real.apply(this, given)
-  writeFileSync(mark, "")
-  const error = new Error(`a fault of the test in ${place}`)
-  if (way === "throw") throw error
-  // biome-ignore lint/nursery/noFloatingPromises: the fault of the test.
-  Promise.reject(error)
-  // A request whose rejection is dropped gets 500. Its commit must then fail as well.
-  if (place === "commit") throw error
-  return real.apply(this, given)
-})
+/** Takes the fault that waits for this place. */
+function takeFault(place: string): string | undefined {
+  if (!existsSync("fault")) return undefined
+  const [wanted, way] = readFileSync("fault", "utf8").split(" ")
+  if (wanted !== place) return undefined
+  rmSync("fault")
+  return way
+}
