@@ -79,7 +79,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     // A node runs what it commits: these are the other's.
     const runThere = async (id: string) => {
       const headers = { authorization: `Bearer ${admin_key}` }
-      const answer = await fetch(`${url}/v1/heartbeats/${id}/run`, { method: "POST", headers })
+      const answer = await patiently(() => fetch(`${url}/v1/heartbeats/${id}/run`, { method: "POST", headers }))
       expect(answer.status).to.equal(200)
     }
     const instructed = await made({
