@@ -20,7 +20,7 @@ export { type Document, defineCollection, type Json } from "./contract/collectio
 export { resultOf } from "./contract/example.ts"
 export { AnyJson, Name, Slug, SlugOrId, slugOf, slugTaken, Timestamp, Uuid, uniqueSlug } from "./contract/fields.ts"
 export { PublicUrl } from "./contract/inbound.ts"
-export { defineJob, JobQueue, Postponed } from "./contract/job.ts"
+export { defineJob, JobQueue, jobRef, Postponed } from "./contract/job.ts"
 export { Leases } from "./contract/lease.ts"
 export type { LintRule } from "./contract/lint-rule.ts"
 export { defineList } from "./contract/list.ts"

@@ -43,19 +43,24 @@ export interface JobArgs<P, R extends TokenRecord> {
   keepsFor(milliseconds: number): boolean
 }
 
-export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
+/** Names a job for the code that enqueues it. */
+export interface JobRef<P extends z.ZodType = z.ZodType> {
   readonly type: string
-  readonly summary: string
   readonly payload: P
   readonly retry?: RetryPolicy
+  /** Deadline of one try. Default 60,000. */
+  readonly timeoutMs?: number
+}
+
+/** Runs a job. */
+export interface JobHandler<P extends z.ZodType, R extends TokenRecord> {
+  readonly summary: string
   /** How many of these a node runs at once; `jobs.concurrency` unless given. No other type's jobs wait for them. */
   readonly slots?: number
   /** Of the slots, those reserved for organizations that hold none; a quarter, rounded down, unless given. */
   readonly reservedSlots?: number
   /** True if jobs of one key may hang together: a key then takes at most half of the slots that its organization has free. */
   readonly limitsKeys?: boolean
-  /** Deadline of one try. Default 60,000. */
-  readonly timeoutMs?: number
   readonly inject?: R
   /** A run waits for a person's approval where the organization asks for it. Such a job is enqueued for an organization. */
   readonly gate?: JobGate<z.output<P>>
@@ -65,15 +70,27 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
   exhausted?(args: JobArgs<z.output<P>, R>, error: unknown): Promise<void> | void
 }
 
+export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> extends JobRef<P>, JobHandler<P, R> {}
+
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds jobs of every payload type.
 export type AnyJob = Job<any, any>
 
 /** Every job that core and the plugins declare. */
 export const Jobs: ExtensionPoint<AnyJob> = { kind: "job", nameOf: (job) => job.type }
 
+/** Names a job beside its collection. Code that enqueues the job needs only the reference. */
+export function jobRef<P extends z.ZodType>(type: string, payload: P, options: Pick<JobRef, "retry" | "timeoutMs"> = {}): JobRef<P> {
+  return { type, payload, ...options }
+}
+
 /** Declares a job: work that outlives the call that asked for it. */
-export function defineJob<P extends z.ZodType, const R extends TokenRecord = Record<never, never>>(job: Job<P, R>): Job<P, R> {
-  return job
+export function defineJob<P extends z.ZodType, const R extends TokenRecord = Record<never, never>>(job: Job<P, R>): Job<P, R>
+export function defineJob<P extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
+  ref: JobRef<P>,
+  handler: JobHandler<P, R>,
+): Job<P, R>
+export function defineJob<P extends z.ZodType, R extends TokenRecord>(ref: JobRef<P> | Job<P, R>, handler?: JobHandler<P, R>): Job<P, R> {
+  return { ...ref, ...handler } as Job<P, R>
 }
 
 export interface EnqueueOptions {
@@ -91,9 +108,6 @@ export interface EnqueueOptions {
   /** Handed to the first attempt where this node makes it at once, so that it need not read what was just written; not stored. */
   readonly remember?: unknown
 }
-
-/** What enqueueing needs of a job: any job, with any injected services. */
-export type JobRef<P extends z.ZodType> = Pick<Job<P>, "type" | "payload" | "retry" | "timeoutMs">
 
 /** The durable queue: a job is staged in a commit, and runs at least once. */
 export interface JobQueue {

@@ -20,8 +20,7 @@ const passing: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /** Due when the approval is decided, or expires. */
-export const approvedCall = defineJob({
-  ...approvedCallJob,
+export const approvedCall = defineJob(approvedCallJob, {
   summary: "A call that waited for approval.",
   inject: { declarations: Declarations, invoker: Invoker, keeper: Gatekeeper, clock: Clock },
   async run({ payload, deps: { declarations, invoker, keeper, clock }, work, signal, log }) {

@@ -11,6 +11,7 @@ import {
   type Filter,
   type JobQueue,
   type Json,
+  jobRef,
   type Live,
   roleAtLeast,
   type Store,
@@ -39,7 +40,7 @@ import { shownInput } from "./shown-input.ts"
 import { refuseHalves } from "./storable.ts"
 
 /** The job that notes that nobody decided in time. */
-export const expireJobRef = { type: "approvals.expire", payload: z.object({ organization: z.string(), approval_id: z.string() }) }
+export const expireJobRef = jobRef("approvals.expire", z.object({ organization: z.string(), approval_id: z.string() }))
 
 const digestKeyBytes = 32
 

@@ -2,8 +2,7 @@
 import { AppError, defineJob, UnitsOfWork } from "#core"
 import { ApprovalsToken, expireJobRef } from "./approvals.ts"
 
-export const expireJob = defineJob({
-  ...expireJobRef,
+export const expireJob = defineJob(expireJobRef, {
   summary: "Notes that nobody decided about an approval in time.",
   inject: { approvals: ApprovalsToken, works: UnitsOfWork },
   async run({ payload: { organization, approval_id }, deps: { approvals, works } }) {

@@ -1,6 +1,6 @@
 // Mail to an organization's admins about what began to wait: one for all of a minute.
 import { z } from "zod"
-import { defineJob, derivedUuid, type JobQueue, Store, timestamp, type UnitOfWork } from "#core"
+import { defineJob, derivedUuid, type JobQueue, jobRef, Store, timestamp, type UnitOfWork } from "#core"
 import { Mailer } from "../email/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { ApprovalCollection } from "./collections.ts"
@@ -10,7 +10,7 @@ const minuteMs = 60_000
 /** Shown in one mail; the rest is counted. */
 const maxShown = 20
 
-const noticeRef = { type: "approvals.notice", payload: z.object({ organization: z.string(), from: z.int() }) }
+const noticeRef = jobRef("approvals.notice", z.object({ organization: z.string(), from: z.int() }))
 
 /** Stages the mail of this minute, once however much begins to wait in it. */
 export function stageNotice(work: UnitOfWork, queue: JobQueue, organization: string, now: number): void {
@@ -19,8 +19,7 @@ export function stageNotice(work: UnitOfWork, queue: JobQueue, organization: str
   queue.enqueue(work, noticeRef, { organization, from }, { organization, id, runAt: from + minuteMs })
 }
 
-export const noticeJob = defineJob({
-  ...noticeRef,
+export const noticeJob = defineJob(noticeRef, {
   summary: "Tells an organization's admins by mail what waits for them.",
   inject: { store: Store, organizations: Organizations, mailer: Mailer, links: ApprovalLinks },
   async run({ payload: { organization, from }, deps, work, signal, log }) {

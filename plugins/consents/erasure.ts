@@ -1,7 +1,7 @@
 // What is left of an erased person in other areas, removed by a job that begins again where a node ended: conversations with
 // messages and files, mails, entries of the suppression list, and, where it was asked for, rows.
 import { z } from "zod"
-import { defineJob, type UnitOfWork, Vault } from "#core"
+import { defineJob, jobRef, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { ConversationErasure } from "../conversations/index.ts"
 import { Datasets } from "../datasets/index.ts"
@@ -11,14 +11,18 @@ import { LeadErasureToken, LeadRowsToken } from "../leads/index.ts"
 import { SuppressionsToken } from "../suppressions/index.ts"
 import type { Person } from "./person.ts"
 
-export const eraseTracesRef = {
-  type: "consents.erase_traces",
-  payload: z.object({
+export const eraseTracesRef = jobRef(
+  "consents.erase_traces",
+  z.object({
     /** Of the person: nothing of them is to be read in a job that waits. */
     sealed: z.strictObject({ key_id: z.string(), text: z.string() }),
     delete_rows: z.boolean(),
   }),
-}
+  {
+    retry: { max_attempts: 50, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 },
+    timeoutMs: 1_800_000,
+  },
+)
 
 const Told = z.object({ kind: z.enum(["email", "phone"]), value: z.string() })
 
@@ -26,11 +30,8 @@ export function sealed(vault: Vault, jobId: string, { kind, value }: Person) {
   return vault.seal(JSON.stringify({ kind, value }), jobSealContext(jobId))
 }
 
-export const eraseTraces = defineJob({
-  ...eraseTracesRef,
+export const eraseTraces = defineJob(eraseTracesRef, {
   summary: "Removes what other areas have of a person who was erased.",
-  retry: { max_attempts: 50, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 },
-  timeoutMs: 1_800_000,
   inject: {
     vault: Vault,
     conversations: ConversationErasure,

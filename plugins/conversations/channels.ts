@@ -1,6 +1,7 @@
-// The two channels, each with collections of its own: conversations, messages, delivery reports and an opt-out ledger of
-// one say nothing of the other.
-import { type Document, defineCollection, derivedUuid } from "#core"
+// The two channels with their jobs. Each channel has its own collections: conversations, messages, delivery reports and an
+// opt-out ledger.
+import { z } from "zod"
+import { type Document, defineCollection, derivedUuid, type Json, jobRef } from "#core"
 import type { StoredMessage } from "./messages.ts"
 import type { OptOutEntry, OptOutState } from "./opt-out/ledger.ts"
 import { personKey } from "./phone.ts"
@@ -105,3 +106,52 @@ export function conversationId(organization: string, channel: Channel, { number,
 export function messageId(organization: string, channel: Channel, providerId: string): string {
   return derivedUuid("conversation message", organization, channel, providerId)
 }
+
+const channel = z.enum(channels)
+const soonAgain = { max_attempts: 20, initial_delay_ms: 50, factor: 2, max_delay_ms: 60_000 }
+
+export const foldJob = jobRef(
+  "conversations.fold",
+  z.object({
+    channel,
+    conversation_id: z.string(),
+    /** Between which numbers it is; with them a conversation is made again that was removed while a message came. */
+    ends: z.object({ number: z.string(), address: z.string() }).optional(),
+    /** A message to the person, who may have been erased while it was accepted. */
+    sent: z.string().optional(),
+  }),
+  { retry: soonAgain },
+)
+
+export const settleJob = jobRef("conversations.settle", z.object({ channel, provider_id: z.string(), message_id: z.string().nullable() }), {
+  retry: soonAgain,
+})
+
+export const closeJob = jobRef("conversations.close", z.object({ channel, conversation_id: z.string() }), {
+  timeoutMs: 120_000,
+})
+
+export const sendJob = jobRef("conversations.send", z.object({ channel, message_id: z.string() }))
+
+export const mediaJob = jobRef("conversations.media", z.object({ channel, message_id: z.string() }))
+
+export const pieceJob = jobRef(
+  "conversations.receive_piece",
+  z.object({
+    provider: z.enum(["meta_whatsapp", "twilio"]),
+    /** A webhook of at most `maxParts` parts. */
+    payload: z.custom<Json>(),
+    at: z.string(),
+    origin: z.string(),
+    piece: z.int(),
+    message_id: z.string().nullable(),
+  }),
+)
+
+export const moveJob = jobRef("conversations.move", z.object({ channel, from: z.string(), to: z.string(), until: z.string().nullable() }), {
+  timeoutMs: 600_000,
+})
+
+export const purgeJob = jobRef("conversations.purge", z.object({ channel, conversation_id: z.string(), until: z.string() }), {
+  timeoutMs: 600_000,
+})

@@ -2,7 +2,7 @@
 import { AppError, type Clock, derivedUuid, isUuid, type Scheduler, type Store, stageRevision, token, type UnitOfWork } from "#core"
 import type { Organizations } from "../organizations/index.ts"
 import { CaseCollection, type StoredCase, type StoredSuite, SuiteCollection, SuiteSlugCollection } from "./collections.ts"
-import { nightlyRef } from "./runs/job-refs.ts"
+import { nightlyRef } from "./runs/collections.ts"
 import type { EvalSettings } from "./settings.ts"
 
 export type SuiteChange = Partial<

@@ -1,5 +1,6 @@
 // Heartbeats, and the record of their runs.
-import { type Document, defineCollection, type Json, type LogLine } from "#core"
+import { z } from "zod"
+import { type Document, defineCollection, type Json, jobRef, type LogLine } from "#core"
 import type { Author } from "../organizations/index.ts"
 import type { HeartbeatTimes } from "./next-run.ts"
 
@@ -118,4 +119,14 @@ export const RunCollection = defineCollection<StoredRun>()({
   expires: "expires_at",
   audit: "size",
   auditFields: ["heartbeat_id"],
+})
+
+/** A beat that was lost would end the heartbeat, so it is tried until it is committed. */
+export const beatRef = jobRef("heartbeats.beat", z.strictObject({ heartbeat_id: z.string() }), {
+  retry: { max_attempts: 10_000, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
+})
+
+/** Retried where what came of it could not be stored; a run that fails has ended. */
+export const runRef = jobRef("heartbeats.run", z.strictObject({ run_id: z.string() }), {
+  retry: { max_attempts: 1_000, initial_delay_ms: 500, factor: 2, max_delay_ms: 60_000 },
 })

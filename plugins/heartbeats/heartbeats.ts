@@ -15,8 +15,7 @@ import {
   token,
   type UnitOfWork,
 } from "#core"
-import { HeartbeatCollection, RunCollection, type StoredHeartbeat, type StoredRun } from "./collections.ts"
-import { beatRef, runRef } from "./job-refs.ts"
+import { beatRef, HeartbeatCollection, RunCollection, runRef, type StoredHeartbeat, type StoredRun } from "./collections.ts"
 import { earlierRun, firstActive, nextRun, nextRunAfter } from "./next-run.ts"
 import type { HeartbeatSettings } from "./settings.ts"
 

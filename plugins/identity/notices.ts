@@ -1,6 +1,6 @@
 // Mails to a person about changes of the own account. The service itself sends them: to the address of the time of the change.
 import { z } from "zod"
-import { type Clock, defineJob, type JobQueue, PublicUrl, timestamp, type UnitOfWork } from "#core"
+import { type Clock, defineJob, type JobQueue, jobRef, PublicUrl, timestamp, type UnitOfWork } from "#core"
 import { Mailer } from "../email/index.ts"
 import { mailPerson, personMailRetry } from "./person-mail.ts"
 
@@ -12,11 +12,9 @@ const Notice = z.object({
   at: z.string(),
 })
 
-const reference = {
-  type: "identity.notice",
-  payload: Notice,
+const reference = jobRef("identity.notice", Notice, {
   retry: personMailRetry,
-}
+})
 
 export interface NoticeDeps {
   readonly queue: JobQueue
@@ -29,8 +27,7 @@ export function stageNotice(work: UnitOfWork, { queue, clock }: NoticeDeps, noti
   queue.enqueue(work, reference, { ...notice, at: timestamp(clock.now()) })
 }
 
-export const noticeMail = defineJob({
-  ...reference,
+export const noticeMail = defineJob(reference, {
   summary: "Mails a person about a change of the own account.",
   inject: { mailer: Mailer, publicUrl: PublicUrl },
   async run({ payload: { at, ...content }, deps: { mailer, publicUrl }, jobId, signal }) {

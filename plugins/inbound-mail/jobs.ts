@@ -1,6 +1,6 @@
 // What is done with mail once it is on disk, so that a crash after the 250 loses none.
 import { z } from "zod"
-import { Clock, defineJob, Store, type UnitOfWork, UnitsOfWork } from "#core"
+import { Clock, defineJob, jobRef, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { MailAuthors } from "./authors.ts"
 import { InboundMailCollection, type StoredMail } from "./collections.ts"
@@ -12,14 +12,14 @@ import { MailHandlers, type ReceivedMail } from "./handlers.ts"
 import { MailParserToken, maxThreads } from "./parse/mail-parser.ts"
 import { receiveAgain, receiving } from "./receive.ts"
 
-export const processRef = { type: "inbound_mail.process", payload: z.object({ organization: z.string(), mail_id: z.string() }) }
-export const purgeRef = { type: "inbound_mail.purge", payload: z.object({ organization: z.string(), raw_key: z.string() }) }
+export const processRef = jobRef("inbound_mail.process", z.object({ organization: z.string(), mail_id: z.string() }), {
+  timeoutMs: 120_000,
+})
+export const purgeRef = jobRef("inbound_mail.purge", z.object({ organization: z.string(), raw_key: z.string() }))
 
-export const processJob = defineJob({
-  ...processRef,
+export const processJob = defineJob(processRef, {
   summary: "Gives received mail to the handler that claims it.",
   slots: maxThreads,
-  timeoutMs: 120_000,
   inject: {
     store: Store,
     clock: Clock,
@@ -83,8 +83,7 @@ async function handle({ handlers, ...services }: HandleServices, mail: ReceivedM
   return { handled_by: "conversations", stage }
 }
 
-export const purgeJob = defineJob({
-  ...purgeRef,
+export const purgeJob = defineJob(purgeRef, {
   summary: "Removes a received message as it came.",
   inject: { buckets: Buckets },
   run: ({ payload: { organization, raw_key }, deps: { buckets } }) => buckets.open(organization).remove(raw_key),

@@ -1,5 +1,6 @@
 // Knowledge items with their versions, what waits to be read, and the index by which they are found.
-import { type Document, defineCollection, derivedUuid } from "#core"
+import { z } from "zod"
+import { type Document, defineCollection, derivedUuid, jobRef } from "#core"
 
 export const itemTypes = ["markdown", "text", "html", "pdf"] as const
 export type ItemType = (typeof itemTypes)[number]
@@ -176,4 +177,17 @@ export const RemovalCollection = defineCollection<StoredRemoval>()({
   times: [],
   indexes: [],
   audit: "none",
+})
+
+export const readRef = jobRef("knowledge.read", z.strictObject({ item_id: z.string(), version: z.int() }), {
+  retry: { max_attempts: 5, initial_delay_ms: 1_000, factor: 4, max_delay_ms: 300_000 },
+  timeoutMs: 120_000,
+})
+
+export const dropFileRef = jobRef("knowledge.drop_upload", z.strictObject({ upload_id: z.string() }))
+
+/** `vectors` limits the work to items without vectors. */
+export const indexRef = jobRef("knowledge.index", z.strictObject({ vectors: z.boolean().optional() }), {
+  retry: { max_attempts: 20, initial_delay_ms: 200, factor: 2, max_delay_ms: 60_000 },
+  timeoutMs: 600_000,
 })

@@ -1,12 +1,11 @@
 // The jobs of knowledge: reading a version in, and keeping the index up to date.
 import { defineJob } from "#core"
+import { dropFileRef, indexRef, readRef } from "./collections.ts"
 import { IndexerToken } from "./indexing/indexer.ts"
-import { dropFileRef, indexRef, readRef } from "./job-refs.ts"
 import { ReadingToken } from "./reading/reading.ts"
 import { UploadsToken } from "./uploads/uploads.ts"
 
-export const readVersion = defineJob({
-  ...readRef,
+export const readVersion = defineJob(readRef, {
   summary: "Read a version of a knowledge item in.",
   // The key is the host that a document is fetched from.
   limitsKeys: true,
@@ -16,15 +15,13 @@ export const readVersion = defineJob({
   exhausted: ({ payload, deps, organization = "", work }) => deps.reading.giveUp(work, organization, payload.item_id, payload.version),
 })
 
-export const dropUpload = defineJob({
-  ...dropFileRef,
+export const dropUpload = defineJob(dropFileRef, {
   summary: "Remove a document that was uploaded and that no item was made of.",
   inject: { uploads: UploadsToken },
   run: ({ payload, deps, organization = "", work }) => deps.uploads.expire(work, organization, payload.upload_id),
 })
 
-export const indexKnowledge = defineJob({
-  ...indexRef,
+export const indexKnowledge = defineJob(indexRef, {
   summary: "Index the knowledge items of an organization that were changed.",
   // One at a time, so that what comes meanwhile is indexed together.
   slots: 1,

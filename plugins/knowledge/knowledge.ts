@@ -18,6 +18,7 @@ import {
   type ItemType,
   OpeningCollection,
   RemovalCollection,
+  readRef,
   type StoredItem,
   type StoredVersion,
   UploadCollection,
@@ -25,7 +26,6 @@ import {
   versionId,
 } from "./collections.ts"
 import type { Indexer } from "./indexing/indexer.ts"
-import { readRef } from "./job-refs.ts"
 import type { KnowledgeSettings } from "./settings.ts"
 import type { Uploads } from "./uploads/uploads.ts"
 

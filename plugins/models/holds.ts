@@ -8,6 +8,7 @@ import {
   defineCollection,
   derivedUuid,
   type JobQueue,
+  jobRef,
   type Store,
   timestamp,
   type UnitOfWork,
@@ -15,11 +16,9 @@ import {
 } from "#core"
 import type { Usage } from "./budget.ts"
 
-export const bookLostRef = {
-  type: "models.book_lost",
-  payload: z.strictObject({ budget: z.string() }),
+export const bookLostRef = jobRef("models.book_lost", z.strictObject({ budget: z.string() }), {
   retry: { max_attempts: 10_000, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
-} as const
+})
 
 interface HeldCalls extends Document {
   /** Counts reservations, each of which must be made from the last one's state. */

@@ -1,5 +1,6 @@
 // What is kept of a screenshot: what was asked for, how far it is, and where its image is until when.
-import { type Document, defineCollection } from "#core"
+import { z } from "zod"
+import { type Document, defineCollection, jobRef, Uuid } from "#core"
 import type { Instruction, Viewport } from "./instructions.ts"
 
 export interface StoredScreenshot extends Document {
@@ -39,3 +40,11 @@ export const ScreenshotCollection = defineCollection<StoredScreenshot>()({
   indexes: [{ fields: ["status"] }],
   expires: "purge_at",
 })
+
+const payload = z.strictObject({ id: Uuid })
+
+/** Retried only where the fault is ours: the caller is waiting. */
+const retry = { max_attempts: 3, initial_delay_ms: 1_000, factor: 4, max_delay_ms: 60_000 }
+
+export const renderRef = jobRef("screenshots.render", payload, { retry })
+export const expireRef = jobRef("screenshots.expire", payload)

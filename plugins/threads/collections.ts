@@ -1,5 +1,6 @@
 // Threads and their messages, and runs of agents with every step.
-import { type Document, defineCollection } from "#core"
+import { z } from "zod"
+import { type Document, defineCollection, jobRef } from "#core"
 import type { ResultHandle } from "./agents/call.ts"
 import type { RunState } from "./runs/transitions.ts"
 
@@ -106,3 +107,13 @@ export const RunStepCollection = defineCollection<StoredRunStep>()({
   audit: "none",
   repairsText: true,
 })
+
+const payload = z.strictObject({ run_id: z.string(), attempt_number: z.int() })
+
+export const runRef = jobRef("agents.run", payload, {
+  retry: { max_attempts: 4, initial_delay_ms: 2_000, factor: 4, max_delay_ms: 60_000 },
+  // Longer than an agent may take.
+  timeoutMs: 330_000,
+})
+
+export const expireRef = jobRef("agents.run_expire", payload)

@@ -1,7 +1,7 @@
 // The route that Trust Hub calls when a status changes: the job asks Trust Hub at once instead of later.
 import { defineRoute, JobQueue, UnitsOfWork, Vault } from "#core"
 import { callbackPath, isSigned } from "./callback-url.ts"
-import { registerRef } from "./job-refs.ts"
+import { registerRef } from "./collections.ts"
 import { jobOf, RegistrationsToken } from "./registrations.ts"
 
 export const statusCallback = defineRoute({

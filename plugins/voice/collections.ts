@@ -1,6 +1,6 @@
 // What an organization wants to be shown as its name, and each registration of one, with what Trust Hub made for it.
 import { z } from "zod"
-import { type Document, defineCollection, derivedUuid } from "#core"
+import { type Document, defineCollection, derivedUuid, jobRef } from "#core"
 
 export const statuses = ["pending_approval", "approved", "submitted", "in_review", "active", "rejected"] as const
 export type RegistrationStatus = (typeof statuses)[number]
@@ -87,4 +87,10 @@ export const RegistrationCollection = defineCollection<Registration>()({
   scope: "organization",
   times: ["submitted_at", "checked_at", "created_at", "updated_at"],
   indexes: [],
+})
+
+export const registerRef = jobRef("voice.register_caller_name", z.object({ organization: z.string(), registration_id: z.string() }), {
+  timeoutMs: 300_000,
+  // Refused or unanswered calls postpone it; what fails it is this service's own, such as its storage.
+  retry: { max_attempts: 50, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 },
 })

@@ -25,8 +25,8 @@ import {
   type Filing,
   type Registration,
   RegistrationCollection,
+  registerRef,
 } from "./collections.ts"
-import { registerRef } from "./job-refs.ts"
 
 /** A name is never registered without a person. */
 export const callerNameGate = { name: "voice.caller_name", risk: "high", summary: "Registering a caller name with carriers." } as const

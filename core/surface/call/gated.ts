@@ -4,7 +4,7 @@ import { z } from "zod"
 import { type Caller, roles } from "../../contract/caller.ts"
 import type { Json } from "../../contract/collection.ts"
 import { type FiledApproval, type Gatekeeper, requesterOf } from "../../contract/gate.ts"
-import type { JobQueue } from "../../contract/job.ts"
+import { type JobQueue, jobRef } from "../../contract/job.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -13,10 +13,9 @@ import { pathParameters } from "./audit.ts"
 import { parseInput } from "./parse-input.ts"
 
 /** The job of a call that waits; core/surface/approved-call.ts runs it. */
-export const approvedCallJob = {
-  type: "operation.approved",
-  timeoutMs: 900_000,
-  payload: z.object({
+export const approvedCallJob = jobRef(
+  "operation.approved",
+  z.object({
     operation: z.string(),
     approval_id: z.string(),
     /** Whose call it was, with the rights that it had. */
@@ -29,7 +28,10 @@ export const approvedCallJob = {
       request_id: z.string(),
     }),
   }),
-}
+  {
+    timeoutMs: 900_000,
+  },
+)
 
 /** What filing a call takes. */
 export interface GatedCall {

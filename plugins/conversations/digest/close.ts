@@ -3,20 +3,17 @@
 import { Clock, changesOf, defineJob, Postponed, Store, timestamp } from "#core"
 import { Models } from "../../models/index.ts"
 import { AnnouncementsToken } from "../announcements.ts"
-import { collections } from "../channels.ts"
+import { closeJob, collections } from "../channels.ts"
 import { newestFirst, type StoredMessage } from "../messages.ts"
 import { ConversationSettingsToken } from "../settings.ts"
 import { digestOf } from "./digest.ts"
-import { closeJob } from "./job-ref.ts"
 
 /** Newest messages that are read. */
 const maxMessages = 200
 const minuteMs = 60_000
 
-export const closeConversation = defineJob({
-  ...closeJob,
+export const closeConversation = defineJob(closeJob, {
   summary: "Closes an idle conversation with a digest of it.",
-  timeoutMs: 120_000,
   inject: { store: Store, clock: Clock, models: Models, settings: ConversationSettingsToken, announcements: AnnouncementsToken },
   async run({ payload: { channel, conversation_id }, organization = "", deps, work, signal, last }) {
     const { store, clock, models, settings, announcements } = deps

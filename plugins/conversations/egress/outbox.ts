@@ -1,12 +1,10 @@
 // Accepting a message to be sent: it passes the gate, is stored, and a job sends it.
 import { type Clock, type JobQueue, type Store, timestamp, token, type UnitOfWork } from "#core"
-import { type Channel, collections, conversationId } from "../channels.ts"
+import { type Channel, collections, conversationId, foldJob, sendJob } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
-import { foldJob } from "../fold-jobs.ts"
 import type { StoredMessage, Template } from "../messages.ts"
 import type { PhoneNumbers } from "../numbers/numbers.ts"
 import type { EgressGate } from "./gate.ts"
-import { sendJob } from "./job-ref.ts"
 
 interface Services {
   readonly store: Store

@@ -16,8 +16,7 @@ import {
 } from "#core"
 import type { Integrations } from "../../integrations/index.ts"
 import type { Announcements } from "../announcements.ts"
-import { type Channel, collections } from "../channels.ts"
-import { foldJob, settleJob } from "../fold-jobs.ts"
+import { type Channel, collections, foldJob, sendJob, settleJob } from "../channels.ts"
 import type { StoredMessage } from "../messages.ts"
 import type { PhoneNumbers } from "../numbers/numbers.ts"
 import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
@@ -25,7 +24,6 @@ import type { OptOuts } from "../opt-out/ledger.ts"
 import type { DeliveryState } from "../receipts.ts"
 import type { ConversationSettings } from "../settings.ts"
 import type { Asked, EgressGate } from "./gate.ts"
-import { sendJob } from "./job-ref.ts"
 import { meta } from "./providers/meta.ts"
 import { type Outcome, outcomeOfError } from "./providers/outcome.ts"
 import { twilio } from "./providers/twilio.ts"
@@ -212,8 +210,7 @@ export class Sender {
 
 export const SenderToken = token<Sender>("Sender")
 
-export const sendMessage = defineJob({
-  ...sendJob,
+export const sendMessage = defineJob(sendJob, {
   summary: "Sends a message to a person.",
   // Calls wait for a carrier. The key is the number that sends, so that a silent carrier leaves slots to other numbers.
   slots: 48,

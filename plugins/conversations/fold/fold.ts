@@ -3,9 +3,7 @@
 // revision, and runs again.
 import { type Changes, type JobQueue, type Store, token, type UnitOfWork } from "#core"
 import type { Announcements } from "../announcements.ts"
-import { type Channel, collections, type StoredConversation } from "../channels.ts"
-import { closeJob } from "../digest/job-ref.ts"
-import { foldJob } from "../fold-jobs.ts"
+import { type Channel, closeJob, collections, foldJob, type StoredConversation } from "../channels.ts"
 import type { SeenPerson } from "../leads.ts"
 import { accepted, newestFirst, newestSentFirst, oldestFirst, type StoredMessage, sentTime, unsent } from "../messages.ts"
 import type { Removals } from "../removal/removals.ts"

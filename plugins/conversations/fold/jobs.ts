@@ -1,17 +1,13 @@
 // Bringing conversations and sent messages up to date, after what changed them is on disk.
 import { defineJob, type UnitOfWork, UnitsOfWork } from "#core"
-import { foldJob, settleJob } from "../fold-jobs.ts"
+import { foldJob, settleJob } from "../channels.ts"
 import { ConversationLeads } from "../leads.ts"
 import { RemovalsToken } from "../removal/removals.ts"
 import { FoldsToken } from "./fold.ts"
 import { SettlementsToken } from "./settle.ts"
 
-const retry = { max_attempts: 20, initial_delay_ms: 50, factor: 2, max_delay_ms: 60_000 }
-
-export const foldConversation = defineJob({
-  ...foldJob,
+export const foldConversation = defineJob(foldJob, {
   summary: "Brings a conversation up to date with its messages.",
-  retry,
   inject: { folds: FoldsToken, works: UnitsOfWork, leads: ConversationLeads, removals: RemovalsToken },
   async run({ payload: { channel, conversation_id, ends, sent }, organization = "", deps: { folds, works, leads, removals } }) {
     if (ends && sent !== undefined) await removals.removeLate(organization, channel, sent, ends)
@@ -23,10 +19,8 @@ export const foldConversation = defineJob({
   },
 })
 
-export const settleMessage = defineJob({
-  ...settleJob,
+export const settleMessage = defineJob(settleJob, {
   summary: "Brings a sent message up to date with the reports about it.",
-  retry,
   inject: { settlements: SettlementsToken, works: UnitsOfWork },
   run: ({ payload: { channel, ...of }, organization = "", deps }) =>
     deps.works.retryConflicts((work) => deps.settlements.stage(work, organization, channel, of)),

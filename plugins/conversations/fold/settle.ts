@@ -2,8 +2,7 @@
 // to the call that sent it was stored.
 import { type Changes, type Clock, type JobQueue, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
 import type { Announcements } from "../announcements.ts"
-import { type Channel, collections } from "../channels.ts"
-import { foldJob } from "../fold-jobs.ts"
+import { type Channel, collections, foldJob } from "../channels.ts"
 import { type StoredMessage, sentTime } from "../messages.ts"
 import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"

@@ -1,10 +1,8 @@
 // Moves what was said at an earlier address of a person to the conversation at the present one. May run again: each message
 // moves once, and both conversations are computed from their messages afterwards.
 import { defineJob, type JobQueue, JobQueue as Queue, Store, UnitsOfWork } from "#core"
-import { collections, conversationId, type StoredConversation } from "../channels.ts"
-import { foldJob } from "../fold-jobs.ts"
+import { collections, conversationId, foldJob, moveJob, type StoredConversation } from "../channels.ts"
 import { writtenAs } from "../phone.ts"
-import { moveJob } from "./job-refs.ts"
 
 const page = 200
 
@@ -14,10 +12,8 @@ interface Services {
   readonly queue: JobQueue
 }
 
-export const moveConversations = defineJob({
-  ...moveJob,
+export const moveConversations = defineJob(moveJob, {
   summary: "Moves a person's messages from an earlier number or user ID to the present one.",
-  timeoutMs: 600_000,
   inject: { store: Store, works: UnitsOfWork, queue: Queue },
   async run({ payload: { channel, from, to, until }, organization = "", deps, signal }) {
     const { conversations } = collections[channel]

@@ -1,13 +1,12 @@
 // Takes one piece of a large delivery in. The organization is charged before the piece is read.
 import { defineJob, Postponed, RateLimiter } from "#core"
+import { pieceJob } from "../channels.ts"
 import { ConversationSettingsToken } from "../settings.ts"
-import { pieceJob } from "./job-refs.ts"
 import { ReceiverToken } from "./receiver.ts"
 
 const waitMs = 1_000
 
-export const receivePiece = defineJob({
-  ...pieceJob,
+export const receivePiece = defineJob(pieceJob, {
   summary: "Takes a part of a large webhook into conversations.",
   slots: 2,
   inject: { receiver: ReceiverToken, limiter: RateLimiter, settings: ConversationSettingsToken },

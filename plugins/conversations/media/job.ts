@@ -3,15 +3,13 @@ import { AppError, Clock, defineJob, type Json, Store, timestamp } from "#core"
 import { Buckets } from "../../buckets/index.ts"
 import { Integrations } from "../../integrations/index.ts"
 import { AnnouncementsToken } from "../announcements.ts"
-import { collections } from "../channels.ts"
+import { collections, mediaJob } from "../channels.ts"
 import type { Media } from "../messages.ts"
 import { PhoneNumbersToken } from "../numbers/numbers.ts"
 import { ConversationSettingsToken } from "../settings.ts"
 import { fetchMedia } from "./fetch.ts"
-import { mediaJob } from "./job-ref.ts"
 
-export const fetchMessageMedia = defineJob({
-  ...mediaJob,
+export const fetchMessageMedia = defineJob(mediaJob, {
   summary: "Fetches the files of a message.",
   // Each holds a file in memory. The key is the number that received the message.
   slots: 6,

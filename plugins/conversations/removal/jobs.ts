@@ -2,17 +2,14 @@
 import { z } from "zod"
 import { Clock, defineJob, JobQueue, timestamp } from "#core"
 import { Organizations } from "../../organizations/index.ts"
-import { foldJob } from "../fold-jobs.ts"
+import { foldJob, purgeJob } from "../channels.ts"
 import { ConversationSettingsToken } from "../settings.ts"
-import { purgeJob } from "./job-refs.ts"
 import { RemovalsToken } from "./removals.ts"
 
 const dayMs = 86_400_000
 
-export const purgeMessages = defineJob({
-  ...purgeJob,
+export const purgeMessages = defineJob(purgeJob, {
   summary: "Removes messages of a conversation, with their files.",
-  timeoutMs: 600_000,
   inject: { removals: RemovalsToken, queue: JobQueue },
   async run({ payload: { channel, conversation_id, until }, organization = "", deps: { removals, queue }, work, signal }) {
     await removals.purge(organization, channel, conversation_id, until, signal)

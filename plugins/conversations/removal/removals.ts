@@ -13,12 +13,11 @@ import {
 } from "#core"
 import type { Buckets } from "../../buckets/index.ts"
 import type { Announcements } from "../announcements.ts"
-import { type Channel, channels, collections } from "../channels.ts"
+import { type Channel, channels, collections, purgeJob } from "../channels.ts"
 import type { EarlierAddresses } from "../earlier-addresses.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import { writtenAs } from "../phone.ts"
 import type { OutboundVetoes } from "../vetoes.ts"
-import { purgeJob } from "./job-refs.ts"
 
 /** A conversation that was removed; `id` is its own. */
 interface Removal extends Document {

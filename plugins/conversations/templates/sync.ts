@@ -1,6 +1,6 @@
 // Reads the templates of a business account from Meta, as a job. What Meta no longer has goes.
 import { z } from "zod"
-import { Clock, defineJob, Store, timestamp } from "#core"
+import { Clock, defineJob, jobRef, Store, timestamp } from "#core"
 import { Integrations } from "../../integrations/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
 import { PhoneNumbersToken } from "../numbers/numbers.ts"
@@ -10,10 +10,9 @@ import { type StoredTemplate, TemplateCollection, templateId } from "./collectio
 /** Of 100 templates each. */
 const maxPages = 60
 
-export const syncJob = { type: "conversations.templates", payload: z.object({ number: z.string() }) }
+export const syncJob = jobRef("conversations.templates", z.object({ number: z.string() }))
 
-export const syncTemplates = defineJob({
-  ...syncJob,
+export const syncTemplates = defineJob(syncJob, {
   summary: "Reads a business account's message templates from Meta.",
   inject: { store: Store, clock: Clock, numbers: PhoneNumbersToken, integrations: Integrations },
   async run({ payload: { number }, organization = "", deps: { store, clock, numbers, integrations }, work, signal }) {

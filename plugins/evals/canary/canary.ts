@@ -23,9 +23,8 @@ import type { Metrics } from "#core/engine"
 import type { Organizations } from "../../organizations/index.ts"
 import type { Screenshots } from "../../screenshots/index.ts"
 import { evalsChannel } from "../channel.ts"
-import { CanaryCollection, type CheckVerdict, type StoredCanary } from "./collection.ts"
+import { CanaryCollection, type CheckVerdict, checkRef, type StoredCanary, watchRef } from "./collection.ts"
 import { dueOf } from "./due.ts"
-import { checkRef, watchRef } from "./job-refs.ts"
 
 interface CanaryDeps {
   readonly store: Store

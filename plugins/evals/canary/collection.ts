@@ -1,5 +1,6 @@
 // The widget canary of an organization: which page is looked at for which widget, and how the last look went.
-import { type Document, defineCollection } from "#core"
+import { z } from "zod"
+import { type Document, defineCollection, jobRef } from "#core"
 
 export const checkVerdicts = ["passed", "failed", "unfinished", "late"] as const
 export type CheckVerdict = (typeof checkVerdicts)[number]
@@ -30,4 +31,13 @@ export const CanaryCollection = defineCollection<StoredCanary>()({
   scope: "organization",
   times: ["running_since", "last_started_at", "last_check_at", "updated_at"],
   indexes: [],
+})
+
+/** Tried once: the next minute brings another. */
+const once = { max_attempts: 1, initial_delay_ms: 1_000, factor: 1, max_delay_ms: 1_000 }
+
+export const watchRef = jobRef("evals.watch_widget", z.strictObject({}), { retry: once })
+
+export const checkRef = jobRef("evals.check_widget", z.strictObject({ check_id: z.string(), screenshot_id: z.string() }), {
+  retry: { ...once, max_attempts: 3 },
 })

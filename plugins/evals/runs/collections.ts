@@ -1,5 +1,6 @@
 // What is kept of runs: the run with what it was begun with, its cases as they were then, and every answer with its verdict.
-import { type Document, defineCollection, type Json } from "#core"
+import { z } from "zod"
+import { type Document, defineCollection, type Json, jobRef } from "#core"
 import { type AgentContact, agentSecretContext } from "../../threads/index.ts"
 import type { Verdict } from "../judging/judge.ts"
 import type { RunVerdict } from "./report.ts"
@@ -102,4 +103,14 @@ export const AnswerCollection = defineCollection<StoredAnswer>()({
   indexes: [{ fields: ["run_id", "id"] }, { fields: ["run_id", "case_slug", "id"] }],
   expires: "expires_at",
   audit: "size",
+})
+
+export const runRef = jobRef("evals.run", z.strictObject({ run_id: z.string() }), {
+  retry: { max_attempts: 4, initial_delay_ms: 2_000, factor: 4, max_delay_ms: 60_000 },
+  // 2,000 answers of a slow agent, four at once.
+  timeoutMs: 7_200_000,
+})
+
+export const nightlyRef = jobRef("evals.nightly", z.strictObject({ suite_id: z.string() }), {
+  retry: { max_attempts: 3, initial_delay_ms: 60_000, factor: 4, max_delay_ms: 600_000 },
 })

@@ -5,22 +5,20 @@ import { evalsChannel } from "../channel.ts"
 import { unjudged } from "../judging/judge.ts"
 import { EvalConfig } from "../settings.ts"
 import { SuitesToken } from "../suites.ts"
-import { nightlyRef, runRef } from "./job-refs.ts"
+import { nightlyRef, runRef } from "./collections.ts"
 import type { Runs } from "./run.ts"
 import { RunStarts } from "./start.ts"
 
 export const RunsToken = token<Runs>("EvalRuns")
 
-export const playRun = defineJob({
-  ...runRef,
+export const playRun = defineJob(runRef, {
   summary: "Ask an agent the cases of an eval suite, and have the answers judged.",
   inject: { runs: RunsToken },
   run: ({ payload, deps, organization = "", work, signal, last }) => deps.runs.play(work, organization, payload.run_id, { signal, last }),
   exhausted: ({ payload, deps, organization = "", work }, error) => deps.runs.giveUp(work, organization, payload.run_id, error),
 })
 
-export const nightlyRun = defineJob({
-  ...nightlyRef,
+export const nightlyRun = defineJob(nightlyRef, {
   summary: "Begin the nightly run of an eval suite.",
   inject: {
     store: Store,

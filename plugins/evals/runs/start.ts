@@ -8,8 +8,7 @@ import { agentOfSuite } from "../fitting.ts"
 import { estimateOf, judgeOf } from "../judging/judge.ts"
 import type { EvalSettings } from "../settings.ts"
 import type { Suites } from "../suites.ts"
-import { RunCaseCollection, RunCollection, type runCauses, type StoredRun } from "./collections.ts"
-import { runRef } from "./job-refs.ts"
+import { RunCaseCollection, RunCollection, type runCauses, runRef, type StoredRun } from "./collections.ts"
 import { named } from "./try.ts"
 
 export interface StartDeps {

@@ -1,5 +1,6 @@
 // What is kept of replay plans: the plan with how far it is, and what became of each of its events.
-import { type Document, defineCollection } from "#core"
+import { z } from "zod"
+import { type Document, defineCollection, jobRef } from "#core"
 
 export const planStates = ["rehearsing", "rehearsed", "replaying", "paused", "completed", "stopped"] as const
 export type PlanState = (typeof planStates)[number]
@@ -61,4 +62,8 @@ export const PlannedEventCollection = defineCollection<PlannedEvent>()({
   indexes: [{ fields: ["plan_id", "execution_id"] }, { fields: ["plan_id", "outcome", "execution_id"] }],
   expires: "expires_at",
   audit: "none",
+})
+
+export const replayRef = jobRef("events.replay_plan", z.object({ plan: z.string() }), {
+  timeoutMs: 3_600_000,
 })

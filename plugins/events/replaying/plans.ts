@@ -33,8 +33,8 @@ import {
   PlannedEventCollection,
   type ReplayPlan,
   ReplayPlanCollection,
+  replayRef,
 } from "./collections.ts"
-import { replayRef } from "./job-ref.ts"
 import { type Rehearsed, rehearse } from "./rehearse.ts"
 import { planMachine } from "./states.ts"
 

@@ -1,17 +1,15 @@
 // The mail with the code for a new address. An address of another user gets no mail.
 import { z } from "zod"
-import { Clock, defineJob, derivedUuid, type JobQueue, type Sealed, Store, type UnitOfWork, Vault } from "#core"
+import { Clock, defineJob, derivedUuid, type JobQueue, jobRef, type Sealed, Store, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { Mailer } from "../../email/index.ts"
 import { mailPerson, notYou, personMailRetry } from "../person-mail.ts"
 import { Users } from "../users.ts"
 import { type AddressChange, AddressChangesCollection } from "./collections.ts"
 
-const reference = {
-  type: "identity.address_code",
-  payload: z.object({ change: z.string(), created_at: z.string(), sealed: z.custom<Sealed>() }),
+const reference = jobRef("identity.address_code", z.object({ change: z.string(), created_at: z.string(), sealed: z.custom<Sealed>() }), {
   retry: personMailRetry,
-}
+})
 
 interface MailDeps {
   readonly queue: JobQueue
@@ -25,8 +23,7 @@ export function stageAddressCode(work: UnitOfWork, { queue, vault }: MailDeps, c
   queue.enqueue(work, reference, { change: change.id, created_at: change.created_at, sealed }, { id })
 }
 
-export const addressCodeMail = defineJob({
-  ...reference,
+export const addressCodeMail = defineJob(reference, {
   summary: "Sends a code to a person's new address.",
   inject: { store: Store, users: Users, vault: Vault, clock: Clock, mailer: Mailer },
   async run({ payload, deps: { store, users, vault, clock, mailer }, jobId, signal }) {

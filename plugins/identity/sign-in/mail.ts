@@ -2,7 +2,7 @@
 // known and unknown addresses. An unknown address gets no mail.
 import { randomInt } from "node:crypto"
 import { z } from "zod"
-import { Clock, defineJob, type JobQueue, PublicUrl, type Sealed, Store, type UnitOfWork, Vault } from "#core"
+import { Clock, defineJob, type JobQueue, jobRef, PublicUrl, type Sealed, Store, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { Mailer } from "../../email/index.ts"
 import { mailPerson, notYou, personMailRetry } from "../person-mail.ts"
@@ -12,11 +12,9 @@ import { type SignInAttempt, SignInAttemptsCollection } from "./collections.ts"
 const Payload = z.object({ attempt: z.string(), sealed: z.custom<Sealed>() })
 const Secrets = z.object({ code: z.string(), link: z.string(), next: z.string() })
 
-const reference = {
-  type: "identity.sign_in_mail",
-  payload: Payload,
+const reference = jobRef("identity.sign_in_mail", Payload, {
   retry: personMailRetry,
-}
+})
 
 interface MailDeps {
   readonly queue: JobQueue
@@ -30,8 +28,7 @@ export function stageSignInMail(work: UnitOfWork, deps: MailDeps, { id }: SignIn
   deps.queue.enqueue(work, reference, { attempt: id, sealed }, { id, runAt: deps.clock.now() + 200 + randomInt(800) })
 }
 
-export const signInMail = defineJob({
-  ...reference,
+export const signInMail = defineJob(reference, {
   summary: "Sends a sign-in code and link to a person.",
   inject: { store: Store, users: Users, vault: Vault, clock: Clock, mailer: Mailer, publicUrl: PublicUrl },
   async run({ payload, deps: { store, users, vault, clock, mailer, publicUrl }, jobId, signal }) {

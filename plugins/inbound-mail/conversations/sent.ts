@@ -1,15 +1,15 @@
 // Keeps sent mail as a message of the conversation with its recipient, so that the reply finds the conversation.
 // The receipt of the mail and the job below are one commit: a kill or a full disk loses neither.
 import { z } from "zod"
-import { defineJob, derivedUuid, type JobQueue, type Logger, type UnitOfWork, UnitsOfWork } from "#core"
+import { defineJob, derivedUuid, type JobQueue, jobRef, type Logger, type UnitOfWork, UnitsOfWork } from "#core"
 import type { MailGuard } from "../../email/index.ts"
 import { ConversationsToken, type NewMessage } from "./conversations.ts"
 
 const Address = z.object({ name: z.string(), address: z.string() })
 
-const keepSentRef = {
-  type: "inbound_mail.keep_sent",
-  payload: z.object({
+const keepSentRef = jobRef(
+  "inbound_mail.keep_sent",
+  z.object({
     message_id: z.string(),
     from: Address,
     to: z.array(Address),
@@ -18,9 +18,11 @@ const keepSentRef = {
     text: z.string(),
     at: z.string(),
   }),
-  /** A store without room answers so for hours. */
-  retry: { max_attempts: 100, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 300_000 },
-}
+  {
+    /** A store without room answers so for hours. */
+    retry: { max_attempts: 100, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 300_000 },
+  },
+)
 
 interface GuardDeps {
   readonly queue: JobQueue
@@ -45,8 +47,7 @@ export function keepSentGuard({ queue, works, log }: GuardDeps): MailGuard {
   }
 }
 
-export const keepSentJob = defineJob({
-  ...keepSentRef,
+export const keepSentJob = defineJob(keepSentRef, {
   summary: "Puts a sent mail into its conversation.",
   inject: { conversations: ConversationsToken, works: UnitsOfWork },
   async run({ payload, organization = "", deps: { conversations, works } }) {

@@ -1,6 +1,6 @@
 // Gives received mail to the pipelines that take their events from it: one event for each mail and pipeline.
 import { z } from "zod"
-import { defineJob, derivedUuid, type JobQueue, type Json, Store, token, type UnitOfWork } from "#core"
+import { defineJob, derivedUuid, type JobQueue, type Json, jobRef, Store, token, type UnitOfWork } from "#core"
 import { PipelineEngine, PipelineSource } from "#core/engine"
 import { ownHeader } from "../../email/index.ts"
 import type { EventPipelines } from "../../event-pipelines/index.ts"
@@ -13,10 +13,7 @@ import { headersOf } from "../parse/content.ts"
 /** Pipelines of an organization that one mail is given to. */
 const maxPipelines = 50
 
-const feedRef = {
-  type: "inbound_mail.feed",
-  payload: z.object({ organization: z.string(), mail_id: z.string(), pipeline_id: z.string() }),
-}
+const feedRef = jobRef("inbound_mail.feed", z.object({ organization: z.string(), mail_id: z.string(), pipeline_id: z.string() }))
 
 export class Feeding {
   readonly #queue: JobQueue
@@ -43,8 +40,7 @@ export class Feeding {
 
 export const FeedingToken = token<Feeding>("MailFeeding")
 
-export const feedJob = defineJob({
-  ...feedRef,
+export const feedJob = defineJob(feedRef, {
   summary: "Puts a received mail through a pipeline.",
   inject: { store: Store, engine: PipelineEngine, source: PipelineSource },
   async run({ payload: { organization, mail_id, pipeline_id }, deps: { store, engine, source }, log }) {

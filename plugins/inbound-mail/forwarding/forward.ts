@@ -1,7 +1,7 @@
 // Hands a received mail on to the mailbox that its domain names. It leaves as a mail of the domain's own, signed as such,
 // so that SPF, DKIM and DMARC pass; the author is in Reply-To, and the message as it came is attached.
 import { z } from "zod"
-import { derivedUuid, type JobQueue, type Json, type RateLimiter, type Store, token, type UnitOfWork } from "#core"
+import { derivedUuid, type JobQueue, type Json, jobRef, type RateLimiter, type Store, token, type UnitOfWork } from "#core"
 import type { Buckets } from "../../buckets/index.ts"
 import { domainOf, isMailAddress, type Mailer, ownHeader } from "../../email/index.ts"
 import type { MailRoutes } from "../../sending-domains/index.ts"
@@ -14,7 +14,7 @@ import { headersOf } from "../parse/content.ts"
 
 const maxText = 20_000
 
-export const forwardRef = { type: "inbound_mail.forward", payload: z.object({ organization: z.string(), mail_id: z.string() }) }
+export const forwardRef = jobRef("inbound_mail.forward", z.object({ organization: z.string(), mail_id: z.string() }))
 
 interface ForwardingServices {
   readonly store: Store

@@ -3,8 +3,7 @@ import { AppError, defineJob, Store } from "#core"
 import { MessageCollection } from "../conversations/collections.ts"
 import { ForwardingToken, forwardRef } from "./forward.ts"
 
-export const forwardJob = defineJob({
-  ...forwardRef,
+export const forwardJob = defineJob(forwardRef, {
   // The key is the domain that the mail is forwarded to.
   slots: 32,
   limitsKeys: true,

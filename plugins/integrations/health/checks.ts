@@ -67,8 +67,7 @@ export class HealthChecks {
 
 export const HealthChecksToken = token<HealthChecks>("health checks of integrations")
 
-export const checkHealth = defineJob({
-  ...checkRef,
+export const checkHealth = defineJob(checkRef, {
   summary: "Check the credentials of a connection by its app's test call.",
   inject: { store: Store, checks: HealthChecksToken },
   async run({ payload, organization = "", deps: { store, checks }, work, signal }) {

@@ -1,7 +1,7 @@
 // When connections are checked: from time to time, each at minutes of its own.
 import { createHash } from "node:crypto"
 import { z } from "zod"
-import { type Scheduler, token, type UnitOfWork, type Vault } from "#core"
+import { jobRef, type Scheduler, token, type UnitOfWork, type Vault } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"
 import type { TestCall } from "../apps/document.ts"
 import { type Connection, openCredentials } from "../connections.ts"
@@ -9,11 +9,9 @@ import { type Connection, openCredentials } from "../connections.ts"
 export const checkIntervals = ["off", "15m", "1h", "6h"] as const
 export type CheckInterval = (typeof checkIntervals)[number]
 
-export const checkRef = {
-  type: "integrations.check_health",
-  payload: z.strictObject({ id: z.uuid() }),
+export const checkRef = jobRef("integrations.check_health", z.strictObject({ id: z.uuid() }), {
   retry: { max_attempts: 3, initial_delay_ms: 5_000, factor: 4, max_delay_ms: 60_000 },
-}
+})
 
 interface ScheduleDeps {
   readonly scheduler: Scheduler

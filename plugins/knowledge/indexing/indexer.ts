@@ -14,8 +14,7 @@ import {
   type UnitsOfWork,
 } from "#core"
 import type { Models } from "../../models/index.ts"
-import { ItemCollection, RemovalCollection, type StoredItem, VersionCollection, versionId } from "../collections.ts"
-import { indexRef } from "../job-refs.ts"
+import { ItemCollection, indexRef, RemovalCollection, type StoredItem, VersionCollection, versionId } from "../collections.ts"
 import { IndexChange, type Listed, removeUnfinished } from "./index-change.ts"
 import type { IndexWorker, ItemToIndex } from "./index-worker.ts"
 import type { Segment } from "./segment.ts"

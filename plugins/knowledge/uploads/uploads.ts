@@ -20,8 +20,7 @@ import {
 } from "#core"
 import type { Buckets } from "../../buckets/index.ts"
 import { isStillMember, memberLinkOf, type Organizations } from "../../organizations/index.ts"
-import { FileCollection, type StoredFile, VersionCollection } from "../collections.ts"
-import { dropFileRef } from "../job-refs.ts"
+import { dropFileRef, FileCollection, type StoredFile, VersionCollection } from "../collections.ts"
 
 interface UploadsDeps {
   readonly store: Store

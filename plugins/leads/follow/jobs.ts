@@ -2,16 +2,14 @@
 import { Clock, defineJob, JobQueue } from "#core"
 import { CatchUpToken } from "./catch-up.ts"
 import { FollowerToken } from "./follower.ts"
-import { catchUpRef, followRef } from "./job-refs.ts"
+import { catchUpRef, followRef } from "./handovers.ts"
 
 /** A commit takes a moment after its rows were told of; one that was refused leaves none. */
 const againMs = 10_000
 
-export const followRows = defineJob({
-  ...followRef,
+export const followRows = defineJob(followRef, {
   summary: "Makes leads of rows that name a person.",
   slots: 2,
-  timeoutMs: 300_000,
   inject: { follower: FollowerToken, queue: JobQueue, clock: Clock },
   async run({ payload: { organization, rows, again }, deps: { follower, queue, clock }, work }) {
     const missing = await follower.follow(organization, rows)
@@ -20,10 +18,8 @@ export const followRows = defineJob({
   },
 })
 
-export const catchUp = defineJob({
-  ...catchUpRef,
+export const catchUp = defineJob(catchUpRef, {
   summary: "Makes leads of rows that a process could not hand over before it ended.",
-  timeoutMs: 600_000,
   inject: { catchUp: CatchUpToken },
   run: ({ deps, signal }) => deps.catchUp.run(signal),
 })

@@ -3,7 +3,7 @@ import { type Collection, type Document, derivedUuidInOrder, type Store } from "
 import { EntryCollection, type JournalEntry } from "#core/engine"
 import { executionOf, type Row, unkeyedRowId } from "../../datasets/index.ts"
 import type { LeadRow } from "../collections.ts"
-import type { RowRef } from "./job-refs.ts"
+import type { RowRef } from "./handovers.ts"
 
 /** What is known of a row's write. No execution: a row without a key, which does not tell by which event it was written. */
 export type SeenRow = Omit<RowRef, "execution_id"> & { readonly execution_id?: string | undefined }

@@ -18,8 +18,7 @@ import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../datasets/index.ts"
 import { mayNamePerson } from "../person-in-row.ts"
 import type { Follower } from "./follower.ts"
-import { beatMs, HandoverCollection } from "./handovers.ts"
-import { catchUpRef, followRef, type RowRef } from "./job-refs.ts"
+import { beatMs, catchUpRef, followRef, HandoverCollection, type RowRef } from "./handovers.ts"
 import type { JournalRows } from "./journal.ts"
 
 const gatherMs = 250

@@ -3,8 +3,7 @@ import { defineJob } from "#core"
 import { SendingDomainsToken } from "../sending-domains.ts"
 import { checkRef } from "./schedule.ts"
 
-export const checkJob = defineJob({
-  ...checkRef,
+export const checkJob = defineJob(checkRef, {
   summary: "Checks the DNS records of a sending domain.",
   inject: { domains: SendingDomainsToken },
   async run({ payload: { organization, domain }, deps: { domains }, work }) {

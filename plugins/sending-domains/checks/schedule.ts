@@ -1,9 +1,9 @@
 // Checks of every registered domain each hour, at a minute of its own.
 import { z } from "zod"
-import type { Scheduler, UnitOfWork } from "#core"
+import { jobRef, type Scheduler, type UnitOfWork } from "#core"
 import type { StoredDomain } from "../collections.ts"
 
-export const checkRef = { type: "sending_domains.check", payload: z.object({ organization: z.string(), domain: z.string() }) }
+export const checkRef = jobRef("sending_domains.check", z.object({ organization: z.string(), domain: z.string() }))
 
 export function scheduleChecks(scheduler: Scheduler, work: UnitOfWork, organization: string, { id, domain }: StoredDomain): void {
   const minute = Number.parseInt(id.slice(0, 4), 16) % 60

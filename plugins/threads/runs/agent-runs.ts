@@ -16,9 +16,8 @@ import {
 import type { Account } from "../../models/index.ts"
 import type { AgentAnswer } from "../agents/call.ts"
 import type { StoredAgent } from "../agents/collection.ts"
-import { AgentRunCollection, RunStepCollection, type StoredAgentRun, type StoredRunStep } from "../collections.ts"
+import { AgentRunCollection, expireRef, RunStepCollection, runRef, type StoredAgentRun, type StoredRunStep } from "../collections.ts"
 import type { Threads } from "../threads.ts"
-import { expireRef, runRef } from "./job-refs.ts"
 import { type RunEvent, runMachine } from "./transitions.ts"
 
 export interface NewRun {

@@ -2,11 +2,10 @@
 import { AppError, defineJob, derivedUuid, type Json, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { type AgentTurn, AskAgents } from "../agents/call.ts"
 import { AgentCollection, type AgentContact, contactOf } from "../agents/collection.ts"
-import { AgentRunCollection, type StoredAgentRun, type StoredMessage } from "../collections.ts"
+import { AgentRunCollection, expireRef, runRef, type StoredAgentRun, type StoredMessage } from "../collections.ts"
 import { Threads } from "../threads.ts"
 import { AgentRunsToken } from "./agent-runs.ts"
 import { callbackUrl } from "./callback.ts"
-import { expireRef, runRef } from "./job-refs.ts"
 
 /** Of the thread as it was when the run was queued, what an agent is shown: the newest messages, and no more characters than this. */
 const maxMessages = 50
@@ -14,8 +13,7 @@ const maxCharacters = 100_000
 /** Codes of failures that a later try may not meet. */
 const passing = new Set(["unavailable", "deadline_exceeded", "aborted"])
 
-export const runJob = defineJob({
-  ...runRef,
+export const runJob = defineJob(runRef, {
   summary: "Asks the agent of a run.",
   inject: {
     store: Store,
@@ -78,8 +76,7 @@ export const runJob = defineJob({
   },
 })
 
-export const expireJob = defineJob({
-  ...expireRef,
+export const expireJob = defineJob(expireRef, {
   summary: "Ends a run whose agent did not call back.",
   inject: { store: Store, runs: AgentRunsToken },
   async run({ payload: { run_id, attempt_number }, deps, organization = "" }) {
