@@ -18,10 +18,12 @@ import {
   Value,
 } from "#console"
 import { type Approval, State } from "./approval.tsx"
+import { type Asker, useNames } from "./names.ts"
 
 export default function ApprovalScreen({ params }: ScreenProps) {
   const { id = "" } = params
   const read = useAnswer<Approval>("approvals.get", { id })
+  const nameOf = useNames()
   return (
     <>
       <p>
@@ -59,7 +61,7 @@ export default function ApprovalScreen({ params }: ScreenProps) {
                     [approval.subject.kind, approval.subject.name],
                     ["risk", approval.risk],
                     ["gate", approval.gate],
-                    ["asked by", approval.requester.user_id ?? approval.requester.credential_id ?? approval.requester.surface],
+                    ["asked by", approval.requester.credential_id === null ? approval.requester.surface : nameOf(approval.requester)],
                     ["asked", <Time key="asked" value={approval.created_at} />],
                     ["expires", <Ago key="expires" value={approval.expires_at} />],
                     ["digest", <code key="digest">{approval.digest}</code>],
@@ -75,7 +77,7 @@ export default function ApprovalScreen({ params }: ScreenProps) {
                 <Decision approval={approval} onDone={read.reload} />
               ))
             ) : (
-              <Decided approval={approval} />
+              <Decided approval={approval} nameOf={nameOf} />
             )}
           </>
         )}
@@ -160,13 +162,18 @@ function Decision({ approval: { id, digest, what, input }, onDone }: { readonly 
   )
 }
 
-function Decided({ approval: { decided_by, decided_at, note, receipt } }: { readonly approval: Approval }) {
+interface DecidedArgs {
+  readonly approval: Approval
+  readonly nameOf: (of: Asker) => string
+}
+
+function Decided({ approval: { decided_by, decided_at, note, receipt }, nameOf }: DecidedArgs) {
   return (
     <section aria-label="Decision">
       <h2>What became of it</h2>
       <Facts
         of={[
-          ["decided by", decided_by ? (decided_by.user_id ?? decided_by.credential_id) : "nobody"],
+          ["decided by", decided_by ? nameOf(decided_by) : "nobody"],
           ["decided", <Time key="decided" value={decided_at} />],
           ["note", note],
           ["carried out", <Time key="at" value={receipt?.at} />],

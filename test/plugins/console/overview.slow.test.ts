@@ -119,6 +119,7 @@ describe("the overview", () => {
     await page.getByRole("button", { name: "Reject" }).press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Reject" }).press("Enter")
     await page.getByRole("heading", { name: "What became of it" }).waitFor()
+    for (const name of ["Where it comes from", "Decision"]) await page.getByRole("region", { name }).getByText("the first owner").waitFor()
     expect((await host.api<{ state: string }>("GET", `/v1/approvals/${id}`)).body.state).to.equal("rejected")
   })
 })
