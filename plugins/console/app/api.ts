@@ -14,7 +14,7 @@ export interface Me {
   /** Of a token; null for keys, which have all that their role has. */
   readonly scopes: readonly string[] | null
   readonly credential: { readonly id: string; readonly manager: boolean }
-  readonly user: { readonly id: string; readonly email: string } | null
+  readonly user: { readonly id: string; readonly email: string; readonly name: string } | null
   /** Null for a session that was opened with a key. */
   readonly sign_in: { readonly method: string; readonly at: string; readonly is_fresh: boolean } | null
   readonly organizations: readonly { readonly slug: string; readonly name: string }[]
@@ -78,21 +78,24 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
   }
 }
 
-/** Reads the session of the browser again, here and in its other windows. Returns the problem; empty on success. */
-export async function refreshSession(): Promise<string> {
+/**
+ * Reads the session of the browser again, here and in its other windows. Returns the problem; empty on success.
+ * `why`: shown with the sign-in form if the session has ended.
+ */
+export async function refreshSession(why = ""): Promise<string> {
   tellOthers()
-  return (await taken()) ? "" : "The browser kept no session. Allow cookies for this page, and sign in again."
+  return (await taken(why)) ? "" : "The browser kept no session. Allow cookies for this page, and sign in again."
 }
 
 /** Takes up the session that the browser has now. */
-async function taken(): Promise<boolean> {
+async function taken(why = ""): Promise<boolean> {
   const before = me.value?.organization.id
   await load()
   // Sockets and their messages belong to one organization.
   if (before !== undefined && me.value?.organization.id !== before) for (const one of endings) one()
   const isBack = Boolean(me.value) && away.value
   away.value = false
-  if (me.value) parting.value = ""
+  if (me.value || why !== "") parting.value = me.value ? "" : why
   // What was refused meanwhile is read again.
   if (isBack) returns.value++
   return Boolean(me.value)

@@ -38,6 +38,7 @@ export default function SignIn({ link, ownerLink }: SignInArgs) {
           type="password"
           complete="current-password"
           button="Sign in"
+          isPlain
           send={(key) => signIn({ key })}
         />
         <p class="about">

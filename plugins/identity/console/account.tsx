@@ -1,6 +1,7 @@
 // The signed-in person: address, sign-in, sessions, and the end of the account.
 import { Facts, inBackground, me, OperationButton, refreshSession, SameAs, Time } from "#console"
 import { Address } from "./address.tsx"
+import { OwnName } from "./own-name.tsx"
 import { Passkeys } from "./passkeys.tsx"
 import { methodName, Sessions } from "./sessions.tsx"
 
@@ -27,17 +28,21 @@ export default function Account() {
         ]}
       />
       {!sign_in && <p class="about">A session opened with a key changes no account. Sign in by mail to change yours.</p>}
+      {user && sign_in && <OwnName name={user.name} />}
       {sign_in && <Address />}
       {sign_in && <Passkeys />}
       {user && !credential?.manager && <Sessions />}
       {sign_in && (
-        <section aria-label="Delete the account">
+        <section aria-label="Delete your account">
+          <h2>Delete your account</h2>
+          <p class="about">Your memberships, keys, sessions and passkeys end at once.</p>
           <OperationButton
             operation="me.delete"
             input={{}}
             isDangerous
             ask="Delete your account?"
-            onDone={() => inBackground(refreshSession())}
+            about="This cannot be undone."
+            onDone={() => inBackground(refreshSession("Your account was deleted."))}
           >
             Delete your account
           </OperationButton>

@@ -166,7 +166,7 @@ function unknownLink(): AppError {
 
 function ended(): AppError {
   const message =
-    "This code or link does not work: it was used, is older than ten minutes, or belongs to another browser. Ask for a new code."
+    "This code or link does not work: it was used, had five wrong tries, is older than ten minutes, or belongs to another browser. Ask for a new code."
   return new AppError("unauthenticated", message, { reason: "sign_in_code_ended" })
 }
 

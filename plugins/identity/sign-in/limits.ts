@@ -64,6 +64,7 @@ export async function countCode(work: UnitOfWork, { store, clock }: CountDeps, {
 
 function exhausted(limit: number, what: string, waitMs: number): AppError {
   const retryAfterS = Math.max(1, Math.ceil(waitMs / 1_000))
-  const message = `${limit} sign-in codes an hour are the limit ${what}; use the latest code, or try again in ${retryAfterS} s.`
+  const wait = retryAfterS < 120 ? `${retryAfterS} s` : `${Math.ceil(retryAfterS / 60)} minutes`
+  const message = `${limit} sign-in codes an hour are the limit ${what}; use the latest code, or try again in ${wait}.`
   return new AppError("resource_exhausted", message, { reason: "too_many_sign_in_codes", retry_after_s: retryAfterS }, { retryAfterS })
 }

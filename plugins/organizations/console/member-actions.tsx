@@ -16,6 +16,7 @@ const ends =
 export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
   const { user_id, role } = member
   const name = titleOf(member)
+  const isReset = useSignal(false)
   const organization = me.value?.organization.name ?? ""
   const mayChange = grantable().includes(role)
   const gone = (answer: object) => onLeft({ name, ...(answer as { ended_keys: number; left: readonly Left[] }) })
@@ -31,7 +32,7 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
           isDangerous
           ask={`Leave ${organization}?`}
           about="Your keys and sessions here end at once. Your heartbeats and private connections here pause."
-          onDone={() => inBackground(refreshSession())}
+          onDone={() => inBackground(refreshSession(`You left ${organization}.`))}
         >
           Leave
         </OperationButton>
@@ -56,7 +57,7 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
                 input={{ user_id }}
                 ask={`Reset the sign-ins of ${name}?`}
                 about="For a stolen device or a lost passkey. Sessions end, passkeys are removed, and a mail asks the person to sign in again. Keys continue."
-                onDone={onChange}
+                onDone={() => (isReset.value = true)}
               >
                 Reset sign-ins
               </OperationButton>
@@ -72,6 +73,11 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
               Remove
             </OperationButton>
           </div>
+          {isReset.value && (
+            <p role="status">
+              The sign-ins of <Foreign text={name} /> were reset.
+            </p>
+          )}
         </>
       ) : (
         <p>Your role may not change this member.</p>

@@ -76,8 +76,8 @@ function People({ members, reload }: { readonly members: readonly Member[]; read
               </>
             ),
           },
-          { name: "email", show: ({ email }) => email },
           { name: "role", show: ({ role }) => <Badge>{role}</Badge> },
+          { name: "email", show: ({ email }) => email },
           { name: "joined", show: ({ created_at }) => <Time value={created_at} /> },
         ]}
       />

@@ -45,15 +45,15 @@ export default function Organizations() {
               keyOf={({ id }) => id}
               columns={[
                 { name: "name", show: ({ name }) => name },
-                { name: "slug", show: ({ slug }) => slug },
                 { name: "role", show: ({ role }) => <Badge>{role}</Badge> },
-                { name: "created", show: ({ created_at }) => <Time value={created_at} /> },
                 {
                   name: "actions",
                   title: <span class="skip">Actions</span>,
                   show: ({ id, slug, name }) =>
                     id === me.value?.organization.id ? <Badge tone="good">open</Badge> : <Open slug={slug} name={name} />,
                 },
+                { name: "slug", show: ({ slug }) => slug },
+                { name: "created", show: ({ created_at }) => <Time value={created_at} /> },
               ]}
             />
             <NextPage cursor={next_cursor} />

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { roles } from "#core/engine"
-import { UserSessions } from "../../identity/index.ts"
+import { type User, UserSessions } from "../../identity/index.ts"
 import { Organizations } from "../directory.ts"
 import { personalReach } from "../reach.ts"
 import { named, OrganizationName, refuseOrganization } from "../references.ts"
@@ -29,19 +29,25 @@ export const getMe = defineOperation({
       .nullable()
       .describe("How and when the person signed in; null for a key and for a session opened with a key."),
     organizations: z.array(OwnOrganization).describe("Organizations of a person who signed in, at most 200; of a key its own one."),
-    user: z.object({ id: Uuid, email: z.string(), staff: z.boolean() }).nullable().describe("null for a service principal."),
+    user: z
+      .object({ id: Uuid, email: z.string(), staff: z.boolean(), name: z.string() })
+      .nullable()
+      .describe("null for a service principal."),
   }),
   errors: [],
   inject: { organizations: Organizations },
-  handle: async ({ caller, deps }) => ({
-    organization: caller.organization,
-    role: caller.role,
-    scopes: caller.scopes ? [...caller.scopes].sort() : null,
-    credential: caller.credential,
-    sign_in: caller.signIn ? { method: caller.signIn.method, at: caller.signIn.at, is_fresh: caller.signIn.isFresh } : null,
-    organizations: await organizationsOf(caller, deps.organizations),
-    user: caller.user ?? null,
-  }),
+  async handle({ caller, deps: { organizations } }) {
+    const person = caller.user && (await organizations.user(caller.user.id))
+    return {
+      organization: caller.organization,
+      role: caller.role,
+      scopes: caller.scopes ? [...caller.scopes].sort() : null,
+      credential: caller.credential,
+      sign_in: caller.signIn ? { method: caller.signIn.method, at: caller.signIn.at, is_fresh: caller.signIn.isFresh } : null,
+      organizations: await organizationsOf(caller, person, organizations),
+      user: caller.user ? { ...caller.user, name: person?.name ?? "" } : null,
+    }
+  },
 })
 
 export const switchOrganization = defineOperation({
@@ -73,9 +79,8 @@ export const switchOrganization = defineOperation({
   },
 })
 
-async function organizationsOf({ signIn, user, organization, role }: Caller, organizations: Organizations) {
-  const person = signIn && user ? await organizations.user(user.id) : undefined
-  if (!person) return [{ ...organization, role }]
+async function organizationsOf({ signIn, organization, role }: Caller, person: User | undefined, organizations: Organizations) {
+  if (!signIn || !person) return [{ ...organization, role }]
   const all = person.organization_ids.slice(0, maxShown).map(async (id) => {
     const [found, membership] = [await organizations.byId(id), await organizations.membership(id, person.id)]
     return found && membership ? [{ ...named(found), role: membership.role }] : []

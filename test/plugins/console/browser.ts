@@ -121,7 +121,7 @@ export class ConsoleUnderTest {
     const page = await context.newPage()
     const [said, elsewhere]: [string[], string[]] = [[], []]
     // What is refused on purpose, the browser reports by itself.
-    const expected = mayFail ? /status of (?:40[01349]|50\d)|net::ERR_|WebSocket connection/ : /status of 40[0139]/
+    const expected = mayFail ? /status of (?:40[01349]|429|50\d)|net::ERR_|WebSocket connection/ : /status of 40[0139]/
     page.on("console", (message) => void (expected.test(message.text()) || said.push(message.text())))
     page.on("pageerror", (error) => void said.push(String(error)))
     page.on(

@@ -35,4 +35,26 @@ describe("sign-in by mail in the console", () => {
     await page.getByRole("heading", { name: "Datasets" }).waitFor()
     expect(page.url()).to.not.include("link=")
   })
+
+  it("refuses an old code and too many codes, with the remedy", async () => {
+    const email = "grace@example.com"
+    await addUser(shown.host, email)
+    const page = await shown.open("/console", { mayFail: true })
+    await page.getByLabel("Email").fill(email)
+    await page.keyboard.press("Enter")
+    await page.getByLabel("Code", { exact: true }).waitFor()
+    const { code } = await mailed(shown.host.mails.length + 1)
+    shown.host.clock.move(11 * 60_000)
+    await page.getByLabel("Code", { exact: true }).fill(code)
+    await page.keyboard.press("Enter")
+    await page.getByRole("alert").getByText("Ask for a new code").waitFor()
+    await shown.looksRight(page, "sign-in-old-code")
+    for (let count = 2; count <= 6; count++) {
+      const answered = page.waitForResponse("**/console-session/code")
+      await page.getByRole("button", { name: "Mail a new code" }).click()
+      await answered
+    }
+    await page.getByRole("alert").getByText("sign-in codes an hour are the limit").waitFor()
+    await shown.looksRight(page, "sign-in-too-many")
+  })
 })

@@ -1,6 +1,8 @@
 // The screens of people in Chromium: members, invitations, organizations, and the dialog of a fresh sign-in.
 import { expect } from "chai"
 import type { Page } from "playwright-core"
+import { UnitsOfWork } from "#core"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 import { countMails, enterCode, mailTo, signInByMail } from "../console/mailbox.ts"
@@ -153,6 +155,48 @@ describe("people in the console", () => {
     await page.getByRole("button", { name: "End all other sessions" }).waitFor({ state: "detached" })
     await other.getByRole("link", { name: "Members", exact: true }).click()
     await other.getByRole("dialog", { name: "Sign in", exact: true }).waitFor()
+  })
+})
+
+describe("people who go in the console", () => {
+  const shown = consoleUnderTest({ capture: true })
+
+  it("lose their sign-ins, leave heartbeats for others, and leave by themselves", async () => {
+    const { host } = shown
+    await addUser(host, "ada@example.com", "owner")
+    const edsger = await addUser(host, "edsger@example.com", "admin")
+    await addUser(host, "grace@example.com", "member")
+    const { id } = await host.get(Organizations).first()
+    const minted = { name: "Script", kind: "api_key", role: "admin", scopes: null, user: edsger.id } as const
+    const { text: key } = await host.get(UnitsOfWork).run((work) => host.get(ApiKeys).mint(work, id, minted))
+    const digest = { name: "Weekly digest", kind: "script", interval_minutes: 60, script_js: "function script() { return null }" }
+    const made = await host.api<{ id: string }>("POST", "/v1/heartbeats", digest, { key })
+    const page = await shown.open("/console/members")
+    await signInByMail(host, page, "ada@example.com")
+    const confirm = async (name: string) => {
+      await page.getByRole("button", { name, exact: true }).click()
+      await page.getByRole("dialog").getByRole("button", { name, exact: true }).click()
+    }
+    await page.getByRole("link", { name: "grace@example.com" }).click()
+    await confirm("Reset sign-ins")
+    await page.getByRole("status").getByText("sign-ins of grace@example.com were reset").waitFor()
+    expect((await mailTo(host, "grace@example.com")).text).to.include("Sign in by mail again")
+    await shown.looksRight(page, "member-recovered")
+    await page.getByRole("link", { name: "edsger@example.com" }).click()
+    await confirm("Remove")
+    await page.getByRole("heading", { name: "edsger@example.com was removed" }).waitFor()
+    await shown.looksRight(page, "member-removed-heartbeat")
+    await page.getByRole("button", { name: "Take over" }).click()
+    await page.getByText("is yours now").waitFor()
+    expect((await host.api<{ state: string }>("GET", `/v1/heartbeats/${made.body.id}`)).body.state).to.equal("active")
+
+    const leaving = await shown.open("/console/members")
+    await signInByMail(host, leaving, "grace@example.com")
+    await leaving.getByRole("link", { name: "grace@example.com" }).click()
+    await leaving.getByRole("button", { name: "Leave" }).click()
+    await leaving.getByRole("dialog").getByRole("button", { name: "Leave" }).click()
+    await leaving.getByText("You left").waitFor()
+    await shown.looksRight(leaving, "left")
   })
 })
 
