@@ -8,9 +8,11 @@ import { lost, returns, trouble } from "./connection.ts"
 interface LazyArgs<Props> {
   readonly load: () => Promise<{ readonly default: ComponentType<Props> }>
   readonly props: Props
+  /** Shows nothing until the part is loaded. */
+  readonly isQuiet?: boolean
 }
 
-export function Lazy<Props extends object>({ load, props }: LazyArgs<Props>) {
+export function Lazy<Props extends object>({ load, props, isQuiet }: LazyArgs<Props>) {
   const state = useSignal<{ readonly part?: ComponentType<Props>; readonly failed?: true }>({})
   useEffect(() => {
     let gone = false
@@ -34,6 +36,7 @@ export function Lazy<Props extends object>({ load, props }: LazyArgs<Props>) {
   }, [returned])
   const { part: Part, failed } = state.value
   if (Part) return <Part {...props} />
+  if (isQuiet) return null
   return failed ? (
     <p role="alert">This part could not be loaded yet.</p>
   ) : (

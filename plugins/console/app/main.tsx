@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { areaOf, away, load, may, me, operations, parting, signOut, verbOf } from "./api.ts"
 import { Confirmation } from "./buttons.tsx"
 import { lost, returns, trouble } from "./connection.ts"
-import { type Contribution, contribute, groups, screenAt, screens, viewOf } from "./contributions.ts"
+import { type Contribution, contribute, groups, partsOf, screenAt, screens, viewOf } from "./contributions.ts"
 import { signInRequest } from "./fresh-sign-in.ts"
 import { inBackground } from "./in-background.ts"
 import { Lazy } from "./lazy.tsx"
@@ -151,7 +151,7 @@ function App() {
   return (
     // What one person opened is not another's to see.
     // biome-ignore lint/a11y: links are followed here, by keyboard as well
-    <div key={JSON.stringify([organization, user, role, scopes])} class="frame" onClick={follow}>
+    <div key={JSON.stringify([organization, user?.id, role, scopes])} class="frame" onClick={follow}>
       {away.value && <Away />}
       <a class="skip" href="#main">
         To the content
@@ -173,6 +173,9 @@ function App() {
       )}
       <Navigation />
       <main id="main" tabIndex={-1}>
+        {partsOf("frame").map(({ name, load }) => (
+          <Lazy key={name} load={load} props={{ subject: {} }} isQuiet />
+        ))}
         <Place />
         <SameAsButtons />
       </main>

@@ -25,7 +25,7 @@ export { inBackground } from "./in-background.ts"
 export { Lazy } from "./lazy.tsx"
 export { type LiveState, useLive } from "./live.ts"
 export { createPasskey, hasPasskeys } from "./passkeys.ts"
-export { go, hrefOf } from "./place.ts"
+export { go, hrefOf, segments } from "./place.ts"
 export { Rates } from "./rates.tsx"
 export { Copied, SameAs } from "./same.tsx"
 export {

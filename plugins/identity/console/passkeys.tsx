@@ -1,19 +1,7 @@
 // The person's passkeys: added in this browser, renamed and removed.
 import { useSignal } from "@preact/signals"
-import {
-  Ago,
-  Answered,
-  createPasskey,
-  hasPasskeys,
-  inBackground,
-  mayCall,
-  OperationButton,
-  Problem,
-  Table,
-  Time,
-  useAnswer,
-  useSubmit,
-} from "#console"
+import { Ago, Answered, hasPasskeys, inBackground, mayCall, OperationButton, Problem, Table, Time, useAnswer, useSubmit } from "#console"
+import { useNewPasskey } from "./new-passkey.ts"
 
 interface Passkey {
   readonly id: string
@@ -85,25 +73,17 @@ function Rename({ of: { id, name }, onDone }: { readonly of: Passkey; readonly o
 
 function Add({ onDone }: { readonly onDone: () => void }) {
   const name = useSignal("This device")
-  const problem = useSignal("")
-  const offer = useSubmit<{ readonly options: Parameters<typeof createPasskey>[0] }>("passkeys.offer")
-  const add = useSubmit("passkeys.add")
-  const create = async () => {
-    problem.value = ""
-    const offered = await offer.submit({})
-    if (!offered) return
-    const answer = await createPasskey(offered.options).catch(() => undefined)
-    if (!answer) problem.value = "The browser created no passkey. Try again."
-    else if (await add.submit({ name: name.value, answer })) onDone()
+  const { create, problem } = useNewPasskey()
+  const add = async () => {
+    if (await create(name.value)) onDone()
   }
-  const refusal = problem.value || offer.error?.message || add.error?.message
   return (
     <form
       aria-label="Add a passkey"
       class="filters"
       onSubmit={(event) => {
         event.preventDefault()
-        inBackground(create())
+        inBackground(add())
       }}
     >
       <div>
@@ -118,7 +98,7 @@ function Add({ onDone }: { readonly onDone: () => void }) {
         />
       </div>
       <button type="submit">Add a passkey</button>
-      {refusal && <Problem text={refusal} />}
+      {problem && <Problem text={problem} />}
     </form>
   )
 }

@@ -11,6 +11,15 @@ export default {
       load: () => import("./account.tsx"),
     },
   ],
+  parts: [
+    {
+      of: "frame",
+      name: "passkey-offer",
+      title: "Passkey offer",
+      needs: ["passkeys.list", "passkeys.add"],
+      load: () => import("./passkey-offer.tsx"),
+    },
+  ],
   views: [
     { area: "me", navigation: "elsewhere" },
     { area: "sessions", navigation: "elsewhere" },
