@@ -9,7 +9,13 @@ export function Address() {
     inBackground(refreshSession())
   }
   return isAsked.value ? (
-    <OperationForm name="me.confirm_address" onDone={confirmed} />
+    <section aria-label="New address">
+      <p role="status">If no other account uses the new address, a mail with a code is on its way.</p>
+      <OperationForm name="me.confirm_address" onDone={confirmed} />
+      <button type="button" onClick={() => (isAsked.value = false)}>
+        Use another address
+      </button>
+    </section>
   ) : (
     <OperationDetails title="Change your address" name="me.change_address" onDone={() => (isAsked.value = true)} />
   )

@@ -94,7 +94,7 @@ describe("a passkey in the console", () => {
     await page.getByRole("form", { name: "Change address" }).getByLabel("email").fill(newEmail)
     await press("Change address")
     const code = page.getByRole("form", { name: "Confirm address" }).getByLabel("code")
-    await code.waitFor()
+    await page.getByRole("status").getByText("a mail with a code is on its way").waitFor()
     await shown.looksRight(page, "account-address")
     const { subject } = await mailTo(host, newEmail)
     await code.fill(/^\d{6}/.exec(subject)?.[0] ?? "")
