@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { supervisedVariable, type ToService, type ToSupervisor } from "./cluster/supervised.ts"
 
+/** Exits in a row, each of a service that had listened for less than a minute. */
 const maxExits = 5
-const withinMs = 60_000
+const steadyMs = 60_000
 const minPauseMs = 500
 /** npm sends a signal of the terminal a second time. */
 const sameSignalMs = 1_000
@@ -15,8 +16,10 @@ const main = fileURLToPath(new URL("./main.ts", import.meta.url))
 
 class Supervisor {
   #child: ChildProcess | undefined
-  #exits: number[] = []
+  #exits = 0
   #hasListened = false
+  /** Undefined until the present child listens. */
+  #listensSince: number | undefined
   #askedAt: number | undefined
   #pause: NodeJS.Timeout | undefined
 
@@ -34,8 +37,11 @@ class Supervisor {
       env: { ...env, [supervisedVariable]: "1" },
     })
     this.#child = child
+    this.#listensSince = undefined
     child.on("message", (message: ToSupervisor) => {
-      if (message === "listening") this.#hasListened = true
+      if (message !== "listening") return
+      this.#hasListened = true
+      this.#listensSince ??= performance.now()
     })
     child.once("error", (error) => this.#end(1, `The service could not be started: ${error.message}`))
     child.once("exit", (code, signal) => this.#exited(code, signal))
@@ -48,14 +54,17 @@ class Supervisor {
       this.#end(code ?? 1)
       return
     }
-    const now = performance.now()
-    this.#exits = [...this.#exits.filter((at) => now - at < withinMs), now]
+    const wasSteady = performance.now() - (this.#listensSince ?? performance.now()) >= steadyMs
+    this.#exits = wasSteady ? 1 : this.#exits + 1
     const how = signal ?? `code ${code}`
-    if (this.#exits.length >= maxExits) {
-      this.#end(1, `The service ended with ${how}, ${maxExits} times in a minute. It is not started again; see its log above.`)
+    if (this.#exits >= maxExits) {
+      this.#end(
+        1,
+        `The service ended with ${how}, ${maxExits} times within a minute of its start. It is not started again; see its log above.`,
+      )
       return
     }
-    const pauseMs = minPauseMs * 2 ** (this.#exits.length - 1)
+    const pauseMs = minPauseMs * 2 ** (this.#exits - 1)
     console.error(`The service ended with ${how}. It starts again in ${pauseMs} ms.`)
     this.#pause = setTimeout(() => this.#start(), pauseMs)
   }

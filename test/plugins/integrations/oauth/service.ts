@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { Integrations } from "../../../../plugins/integrations/index.ts"
+import { patiently } from "../../../waiting.ts"
 import { type AuthorizationServer, client, type ServerOptions, startAuthorizationServer } from "./authorization-server.ts"
 import { Browser, type Seen } from "./browser.ts"
 
@@ -59,7 +60,7 @@ export class OAuthService {
 
   async begin(name: string, change: object = {}): Promise<Begun> {
     const input = { app: "contacts", name, share_with_org: true, return_url: returnUrl, ...change }
-    const { status, body } = await this.host.api<Begun>("POST", "/v1/integrations-connect", input)
+    const { status, body } = await patiently(() => this.host.api<Begun>("POST", "/v1/integrations-connect", input))
     if (status !== 200) throw new Error(`connect was answered ${status}: ${JSON.stringify(body)}`)
     return body
   }

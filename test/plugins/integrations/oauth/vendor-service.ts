@@ -5,6 +5,7 @@ import { join } from "node:path"
 import type { OutgoingResponse } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { Integrations } from "../../../../plugins/integrations/index.ts"
+import { patiently } from "../../../waiting.ts"
 import { Browser } from "./browser.ts"
 import { startVendorServer, type VendorServer, vendorClient } from "./vendor-server.ts"
 
@@ -77,7 +78,7 @@ export async function startVendorService(
     vendor,
     async connect(app, name = app, browser = new Browser()) {
       const input = { app, name, share_with_org: true, return_url: returnUrl }
-      const { status, body } = await host.api<{ connect_url: string }>("POST", "/v1/integrations-connect", input)
+      const { status, body } = await patiently(() => host.api<{ connect_url: string }>("POST", "/v1/integrations-connect", input))
       if (status !== 200) throw new Error(`connect was answered ${status}: ${JSON.stringify(body)}`)
       const { url } = await browser.open(body.connect_url, (next) => next.startsWith(returnUrl))
       return Object.fromEntries(new URL(url).searchParams)
