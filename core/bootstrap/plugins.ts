@@ -2,9 +2,10 @@
 // and no port: the command reads them to write schemas and documentation.
 import { join, resolve } from "node:path"
 import type { AnyPlugin, Registrar } from "../contract/registrar.ts"
-import { registrarFor } from "../contract/registrar.ts"
+import { registerPlugin } from "../contract/registrar.ts"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
 import { Container } from "../kernel/di.ts"
+import { extending, extensionProblems } from "../kernel/extension-point.ts"
 import { findPlugins, type OrderedPlugin, orderPlugins } from "../kernel/loader.ts"
 import { reasonConflicts } from "../kernel/reasons.ts"
 import { Registry } from "../kernel/registry.ts"
@@ -35,6 +36,7 @@ export async function loadPlugins({ config, root, plugins = [] }: LoadPluginsArg
   const found = await findPlugins<Registrar>({ paths, roots: [root, frameworkRoot] }, problems)
   const given = plugins.filter((plugin) => !found.some((one) => one.plugin === plugin)).map((plugin) => ({ plugin, from: "the host" }))
   const ordered = orderPlugins<Registrar>([...found, ...given], config.plugins.settings, problems, config.unset)
+  problems.push(...extensionProblems(ordered.map(({ plugin, config: settings }) => extending(plugin, settings))))
   problems.push(...reasonConflicts(ordered.map(({ plugin }) => plugin)))
   if (problems.length > 0) throw new BootError(problems)
   return ordered
@@ -44,7 +46,7 @@ export function registerPlugins(plugins: readonly LoadedPlugin[], into: { contai
   const problems: string[] = []
   for (const { plugin, config } of plugins) {
     try {
-      plugin.register(registrarFor(plugin.id, into.container, into.registry, []), config as never)
+      registerPlugin(plugin, config, into.container, into.registry)
     } catch (error) {
       problems.push(`The plugin "${plugin.id}" could not register: ${(error as Error).message}`)
     }

@@ -5,7 +5,7 @@ import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { AppError } from "../kernel/errors.ts"
 import { didYouMean } from "../kernel/guess.ts"
 import type { Logger } from "../kernel/log.ts"
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 import type { Json } from "./collection.ts"
 import type { Envelope } from "./envelope.ts"
 import type { Risk } from "./gate.ts"
@@ -162,7 +162,7 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
 export type AnyAction = Action<any, any, any>
 
 /** The action types that are loaded. */
-export const Actions: ExtensionPoint<AnyAction> = { kind: "action", nameOf: (action) => action.type }
+export const Actions: DeclarationKind<AnyAction> = { kind: "action", nameOf: (action) => action.type }
 
 const timings = ["commit", "deferred"]
 const idempotencies = ["exactly_once", "idempotency_key"]

@@ -2,7 +2,7 @@
 // verdict always says why, and which part of the request was the proof, so that only that is hidden from what follows.
 import type { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 
 /** A request as it arrived. Header names are lower case; a repeated header is a list. */
 export interface InboundRequest {
@@ -168,7 +168,7 @@ export interface AuthMode<C extends z.ZodType = z.ZodType, R extends TokenRecord
 export type AnyAuthMode = AuthMode<any, any>
 
 /** The auth modes that are loaded. */
-export const AuthModes: ExtensionPoint<AnyAuthMode> = { kind: "auth mode", nameOf: (mode) => mode.mode }
+export const AuthModes: DeclarationKind<AnyAuthMode> = { kind: "auth mode", nameOf: (mode) => mode.mode }
 
 /** Declares an auth mode; `register` hands it to the service. */
 export function defineAuthMode<C extends z.ZodType, const R extends TokenRecord = Record<never, never>>(

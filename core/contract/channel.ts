@@ -2,7 +2,7 @@
 // a client that lost its connection can catch up.
 import type { z } from "zod"
 import { token } from "../kernel/di.ts"
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 import type { Role } from "./caller.ts"
 import type { Json } from "./collection.ts"
 import type { Store } from "./store.ts"
@@ -54,7 +54,7 @@ export interface PastMessage {
   readonly at: string
 }
 
-export const Channels: ExtensionPoint<Channel> = { kind: "channel", nameOf: (channel) => channel.name }
+export const Channels: DeclarationKind<Channel> = { kind: "channel", nameOf: (channel) => channel.name }
 
 /** Names before their `:*`. */
 const reserved = new Set<string>()

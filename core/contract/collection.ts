@@ -1,6 +1,6 @@
 // What a plugin keeps: a declared collection of documents. The declaration says whose the documents are, which fields
 // are times and what is indexed, so that both storage drivers lay it out alike and neither needs to be told more.
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 import type { Sealed } from "../kernel/vault.ts"
 
 /** A JSON value. */
@@ -72,4 +72,4 @@ export function defineCollection<D extends Document>() {
   return <const S extends CollectionScope>(spec: Omit<CollectionSpec<D, S>, "document">): CollectionSpec<D, S> => spec
 }
 
-export const Collections: ExtensionPoint<CollectionSpec> = { kind: "collection", nameOf: (spec) => spec.name }
+export const Collections: DeclarationKind<CollectionSpec> = { kind: "collection", nameOf: (spec) => spec.name }

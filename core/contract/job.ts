@@ -4,7 +4,7 @@ import type { z } from "zod"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Logger } from "../kernel/log.ts"
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 import type { JobGate, Requester } from "./gate.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
@@ -76,7 +76,7 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
 export type AnyJob = Job<any, any>
 
 /** Every job that core and the plugins declare. */
-export const Jobs: ExtensionPoint<AnyJob> = { kind: "job", nameOf: (job) => job.type }
+export const Jobs: DeclarationKind<AnyJob> = { kind: "job", nameOf: (job) => job.type }
 
 /** Names a job beside its collection. Code that enqueues the job needs only the reference. */
 export function jobRef<P extends z.ZodType>(type: string, payload: P, options: Pick<JobRef, "retry" | "timeoutMs"> = {}): JobRef<P> {

@@ -1,6 +1,6 @@
 // A rule that pipeline documents are held against: what it refuses or warns of, why, and what to do. The pages under
 // docs/rules are made of these, and tests compile every example.
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 
 /** A rule that documents are held against; its page under docs/rules is made of it. */
 export interface LintRule {
@@ -34,4 +34,4 @@ export interface CrossDocumentRule extends LintRule {
   check(documents: readonly LintedDocument[]): readonly ({ readonly message: string; readonly pointer: string } | undefined)[]
 }
 
-export const CrossDocumentRules: ExtensionPoint<CrossDocumentRule> = { kind: "lint rule", nameOf: ({ id }) => id }
+export const CrossDocumentRules: DeclarationKind<CrossDocumentRule> = { kind: "lint rule", nameOf: ({ id }) => id }

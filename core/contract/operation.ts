@@ -3,7 +3,7 @@
 import type { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { AppError, ErrorCode } from "../kernel/errors.ts"
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 import type { Caller, Role } from "./caller.ts"
 import type { OperationExample } from "./example.ts"
 import type { Gate, OperationGate } from "./gate.ts"
@@ -117,7 +117,7 @@ export interface Streamed {
 export type AnyOperation = Operation<any, any, any>
 
 /** The operations that are loaded. */
-export const Operations: ExtensionPoint<AnyOperation> = { kind: "operation", nameOf: (operation) => operation.name }
+export const Operations: DeclarationKind<AnyOperation> = { kind: "operation", nameOf: (operation) => operation.name }
 
 /** Declares an operation: a route, a command, an MCP tool and a method of the client at once. */
 export function defineOperation<I extends z.ZodType, O extends z.ZodType, const R extends TokenRecord = Record<never, never>>(

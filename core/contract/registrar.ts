@@ -1,8 +1,9 @@
 // What a plugin can declare, and `definePlugin`. Everything is checked as it is declared; nothing is started here.
 import type { z } from "zod"
 import { type Container, type Service, type Token, type TokenRecord, token } from "../kernel/di.ts"
+import { extending, provideExtensions } from "../kernel/extension-point.ts"
 import type { Plugin } from "../kernel/plugin.ts"
-import type { ExtensionPoint, Registry } from "../kernel/registry.ts"
+import type { DeclarationKind, Registry } from "../kernel/registry.ts"
 import { Actions, type AnyAction, assertAction } from "./action.ts"
 import { type AnyAuthMode, AuthModes } from "./auth-mode.ts"
 import { type Channel, Channels } from "./channel.ts"
@@ -35,17 +36,26 @@ export interface Registrar {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the loader holds plugins of every config type.
-export type AnyPlugin = Plugin<Registrar, any>
+export type AnyPlugin = Plugin<Registrar, any, any>
 
 /** Declares a plugin; the default export of its `index.ts`. */
-export function definePlugin<C extends z.ZodType>(plugin: Plugin<Registrar, C>): Plugin<Registrar, C> {
+export function definePlugin<C extends z.ZodType, const E extends readonly unknown[] = []>(
+  plugin: Plugin<Registrar, C, E>,
+): Plugin<Registrar, C, E> {
   return plugin
 }
 
+/** Registers the declarations, points and extensions of a plugin. Returns the services that nothing injects. */
+export function registerPlugin(plugin: AnyPlugin, config: unknown, container: Container, registry: Registry): Token<unknown>[] {
+  const ran: Token<unknown>[] = []
+  plugin.register(registrarFor(plugin.id, container, registry, ran), config)
+  return [...ran, ...provideExtensions(container, extending(plugin, config))]
+}
+
 /** The registrar of one plugin; what it declares is kept under the plugin's id. */
-export function registrarFor(plugin: string, container: Container, registry: Registry, ran: Token<unknown>[]): Registrar {
+function registrarFor(plugin: string, container: Container, registry: Registry, ran: Token<unknown>[]): Registrar {
   const add =
-    <T>(point: ExtensionPoint<T>) =>
+    <T>(point: DeclarationKind<T>) =>
     (...items: T[]) => {
       for (const item of items) registry.add(point, item, plugin)
     }

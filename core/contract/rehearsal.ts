@@ -1,7 +1,7 @@
 // What a rehearsal of pipelines (tests, dry runs on a temporary service) asks of the areas of the API: each fixture is
 // offered by the plugin that owns what it makes or reads.
 import type { z } from "zod"
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 import type { Caller } from "./caller.ts"
 import type { Document, Json } from "./collection.ts"
 import type { Operation } from "./operation.ts"
@@ -47,4 +47,4 @@ export type RehearsalFixture = {
   [K in keyof RehearsalFixtures]: { readonly name: K; readonly run: RehearsalFixtures[K] }
 }[keyof RehearsalFixtures]
 
-export const RehearsalFixturePoint: ExtensionPoint<RehearsalFixture> = { kind: "rehearsal fixture", nameOf: ({ name }) => name }
+export const RehearsalFixturePoint: DeclarationKind<RehearsalFixture> = { kind: "rehearsal fixture", nameOf: ({ name }) => name }

@@ -2,7 +2,7 @@
 // page, a signed link). What can be an operation is an operation; a route decides by itself who may have what it gives.
 import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { Logger } from "../kernel/log.ts"
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 
 /** A request, as a route sees it. */
 export interface RouteRequest {
@@ -75,7 +75,7 @@ export interface Route<R extends TokenRecord = TokenRecord> {
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds routes that inject anything.
 export type AnyRoute = Route<any>
 
-export const Routes: ExtensionPoint<AnyRoute> = { kind: "route", nameOf: (route) => route.name }
+export const Routes: DeclarationKind<AnyRoute> = { kind: "route", nameOf: (route) => route.name }
 
 /** Declares a route that is not an operation. */
 export function defineRoute<const R extends TokenRecord = Record<never, never>>(route: Route<R>): Route<R> {

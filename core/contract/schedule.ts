@@ -2,7 +2,7 @@
 // nodes one commits each run, together with the schedule's next time.
 import type { z } from "zod"
 import { token } from "../kernel/di.ts"
-import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { DeclarationKind } from "../kernel/registry.ts"
 import type { JobRef } from "./job.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
@@ -49,4 +49,4 @@ export interface DeclaredSchedule<P extends z.ZodType = z.ZodType> extends Timin
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds schedules of jobs of every payload type.
 export type AnySchedule = DeclaredSchedule<any>
 
-export const Schedules: ExtensionPoint<AnySchedule> = { kind: "schedule", nameOf: ({ name }) => name }
+export const Schedules: DeclarationKind<AnySchedule> = { kind: "schedule", nameOf: ({ name }) => name }

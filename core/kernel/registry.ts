@@ -1,7 +1,7 @@
-// What plugins have declared, by kind. A kind (operations, actions, ...) is an extension point: a name, and how to tell
-// its items apart. The registry refuses two items of one name and says which plugins they came from.
+// Declarations of plugins, by kind (operations, actions, ...). The registry refuses two items with one name, and names the
+// plugins of both.
 
-export interface ExtensionPoint<T> {
+export interface DeclarationKind<T> {
   /** Singular, as messages name it: "operation". */
   readonly kind: string
   readonly nameOf: (item: T) => string
@@ -14,9 +14,9 @@ export interface Registered<T> {
 }
 
 export class Registry {
-  readonly #items = new Map<ExtensionPoint<unknown>, Map<string, Registered<unknown>>>()
+  readonly #items = new Map<DeclarationKind<unknown>, Map<string, Registered<unknown>>>()
 
-  add<T>(point: ExtensionPoint<T>, item: T, plugin: string): void {
+  add<T>(point: DeclarationKind<T>, item: T, plugin: string): void {
     const items = this.#of(point)
     const name = point.nameOf(item)
     const earlier = items.get(name)
@@ -24,20 +24,20 @@ export class Registry {
     items.set(name, { item, plugin })
   }
 
-  all<T>(point: ExtensionPoint<T>): Registered<T>[] {
+  all<T>(point: DeclarationKind<T>): Registered<T>[] {
     return [...this.#of(point).values()]
   }
 
-  items<T>(point: ExtensionPoint<T>): T[] {
+  items<T>(point: DeclarationKind<T>): T[] {
     return this.all(point).map((registered) => registered.item)
   }
 
-  get<T>(point: ExtensionPoint<T>, name: string): T | undefined {
+  get<T>(point: DeclarationKind<T>, name: string): T | undefined {
     return this.#of(point).get(name)?.item
   }
 
-  #of<T>(point: ExtensionPoint<T>): Map<string, Registered<T>> {
-    const key = point as ExtensionPoint<unknown>
+  #of<T>(point: DeclarationKind<T>): Map<string, Registered<T>> {
+    const key = point as DeclarationKind<unknown>
     const known = this.#items.get(key)
     const items = known ?? new Map<string, Registered<unknown>>()
     if (!known) this.#items.set(key, items)

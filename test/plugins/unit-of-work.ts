@@ -19,7 +19,7 @@ import { Outgoing } from "../../core/contract/outgoing.ts"
 import { Pager } from "../../core/contract/page.ts"
 import { createPauses, Pauses } from "../../core/contract/pauses.ts"
 import { RateLimiter } from "../../core/contract/rate-limiter.ts"
-import { type AnyPlugin, registrarFor } from "../../core/contract/registrar.ts"
+import { type AnyPlugin, registerPlugin } from "../../core/contract/registrar.ts"
 import { Store } from "../../core/contract/store.ts"
 import { type UnitOfWork, UnitsOfWork } from "../../core/contract/unit-of-work.ts"
 import { App } from "../../core/kernel/app.ts"
@@ -108,7 +108,7 @@ export class ServiceUnderTest {
     container.provide(Pager, { create: () => createPager({ key: vault.keyFor("cursors") }) })
     const ran: Token<unknown>[] = []
     for (const plugin of this.#plugins) {
-      plugin.register(registrarFor(plugin.id, container, this.#registry, ran), plugin.config.parse({}))
+      ran.push(...registerPlugin(plugin, plugin.config.parse({}), container, this.#registry))
     }
     container.get(Store)
     for (const operation of this.#registry.items(Operations)) container.all(operation.inject)

@@ -3,7 +3,7 @@ import { parse } from "yaml"
 import { z } from "zod"
 import { type ActionExample, Actions, type AnyAction } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
-import { type AnyPlugin, definePlugin, registrarFor } from "../../contract/registrar.ts"
+import { type AnyPlugin, definePlugin, registerPlugin } from "../../contract/registrar.ts"
 import { Container } from "../../kernel/di.ts"
 import { Registry } from "../../kernel/registry.ts"
 import { PipelineDocument } from "../../pipeline/document.ts"
@@ -42,7 +42,7 @@ export interface Subject {
 export function subjectsOf(given: AnyAction | AnyPlugin, options: ContractOptions): Subject[] {
   if (!("register" in given)) return [{ action: given, options, plugin: undefined }]
   const registry = new Registry()
-  given.register(registrarFor(given.id, new Container(), registry, []), given.config.parse({}))
+  registerPlugin(given, given.config.parse({}), new Container(), registry)
   const actions = registry.items(Actions)
   if (actions.length === 0) throw new Error(`The plugin "${given.id}" declares no action type.`)
   return actions.map((action) => ({ action, options, plugin: given }))

@@ -1,0 +1,117 @@
+// Extension points. A plugin declares a point, and other plugins add items to it. A service that injects the point
+// receives the items of all plugins, each plugin after its needs.
+import { type Container, type Service, type Token, type TokenRecord, token } from "./di.ts"
+
+/** A list that other plugins add items to. The items are complete once all services exist. */
+export interface ExtensionPoint<T> extends Token<readonly T[]> {
+  /** True if the service does not start without an item. */
+  readonly isRequired: boolean
+}
+
+/** Declares an extension point. Its id begins with the id of its plugin: `email.guards`. */
+export function defineExtensionPoint<T>({ id, isRequired = false }: { id: string; isRequired?: boolean }): ExtensionPoint<T> {
+  return { ...token<readonly T[]>(id), isRequired }
+}
+
+/** An item that the container creates with its dependencies. */
+export class Injected<T> {
+  readonly service: Service<T>
+
+  constructor(service: Service<T>) {
+    this.service = service
+  }
+}
+
+/** Makes an item of an extension point from services. */
+export function injected<T, const R extends TokenRecord>(service: Service<T, R>): Injected<T> {
+  return new Injected(service as unknown as Service<T>)
+}
+
+/** A point with an item for it, by the type of each item. */
+export type Extensions<T extends readonly unknown[]> = {
+  readonly [K in keyof T]: readonly [ExtensionPoint<T[K]>, NoInfer<T[K] | Injected<T[K]>>]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the loader holds items of every type.
+export type AnyExtension = readonly [ExtensionPoint<any>, unknown]
+
+/** A plugin, as far as it concerns extension points. */
+export interface Extending {
+  readonly id: string
+  readonly needs: readonly string[]
+  readonly points: readonly ExtensionPoint<unknown>[]
+  readonly extend: readonly AnyExtension[]
+}
+
+interface Declaring {
+  readonly id: string
+  readonly needs?: readonly string[]
+  readonly extensionPoints?: readonly ExtensionPoint<unknown>[]
+  readonly extend?: readonly AnyExtension[] | ((config: never) => readonly AnyExtension[])
+}
+
+/** Returns the points and the extensions of a plugin. Refused settings are undefined, and give no extensions. */
+export function extending({ id, needs = [], extensionPoints: points = [], extend = [] }: Declaring, config: unknown): Extending {
+  if (typeof extend !== "function") return { id, needs, points, extend }
+  return { id, needs, points, extend: config === undefined ? [] : extend(config as never) }
+}
+
+/** Provides the points of a plugin, and the items that it adds to points. */
+export function provideExtensions(container: Container, { id, points, extend }: Extending): Token<unknown>[] {
+  for (const point of points) container.provide(point, { create: (): unknown[] => [] }, id)
+  return extend.map(([point, item], index) => {
+    const own = token(`${id} for ${point.name} (${index + 1})`)
+    const service: Service<unknown> = item instanceof Injected ? item.service : { create: () => item }
+    const { inject = {}, create, ...life } = service
+    container.provide(
+      own,
+      {
+        ...life,
+        inject: { ...inject, [pointKey]: point },
+        create(deps) {
+          const { [pointKey]: items, ...rest } = deps
+          const made = create(rest)
+          ;(items as unknown[]).push(made)
+          return made
+        },
+      },
+      id,
+    )
+    return own
+  })
+}
+
+const pointKey = "extension point"
+
+/** Lists missing points, illegal edges and duplicates. */
+export function extensionProblems(plugins: readonly Extending[]): string[] {
+  const problems: string[] = []
+  const owners = new Map<string, { point: ExtensionPoint<unknown>; id: string }>()
+  for (const { id, points } of plugins) {
+    for (const point of points) {
+      const owner = owners.get(point.name)
+      if (owner) problems.push(`The extension point "${point.name}" is declared by both ${owner.id} and ${id}; rename one.`)
+      else owners.set(point.name, { point, id })
+      if (!point.name.startsWith(`${id}.`))
+        problems.push(`The extension point "${point.name}" of the plugin "${id}" must be named "${id}.<name>".`)
+    }
+  }
+  const extended = new Set<string>()
+  for (const { id, needs, extend } of plugins) {
+    for (const [index, [point, item]] of extend.entries()) {
+      const owner = owners.get(point.name)
+      const edge = `The plugin "${id}" extends "${point.name}"`
+      if (!owner) problems.push(`${edge}, but no loaded plugin declares this extension point. Load its plugin, or remove the extension.`)
+      else if (owner.point !== point) problems.push(`${edge}, but "${owner.id}" declares another extension point with this id.`)
+      else if (owner.id !== id && !needs.includes(owner.id)) problems.push(`${edge}, but does not need "${owner.id}". Add "${owner.id}" to its needs.`)
+      if (extend.slice(0, index).some(([other, earlier]) => other === point && earlier === item))
+        problems.push(`${edge} twice with the same item; remove one.`)
+      extended.add(point.name)
+    }
+  }
+  for (const [name, { point, id }] of owners) {
+    if (point.isRequired && !extended.has(name))
+      problems.push(`The plugin "${id}" requires an item for "${name}", but no loaded plugin adds one.`)
+  }
+  return problems
+}
