@@ -1,8 +1,8 @@
 // Consents: a ledger of what people agreed to be written for, the one question whether they may be written to, and erasure.
 import { z } from "zod"
-import { Clock, definePlugin, Ids, Store, Vault } from "#core"
+import { Clock, definePlugin, Ids, injected, Store, Vault } from "#core"
 import { OutboundVetoes } from "../conversations/index.ts"
-import { Datasets } from "../datasets/index.ts"
+import { RowGuards } from "../datasets/index.ts"
 import { MailGuards } from "../email/index.ts"
 import { LeadsToken, LeadTimeline } from "../leads/index.ts"
 import { DataGuards } from "../outgoing-http/index.ts"
@@ -23,11 +23,17 @@ import { consentSource, suppressionSource } from "./timeline.ts"
 
 export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer } from "./rules/rules.ts"
 
+const erasedData = injected({ inject: { store: Store, keys: ConsentKeysToken, leads: LeadsToken }, create: erasedDataGuard })
+
 export default definePlugin({
   id: "consents",
   reasons,
   needs: ["conversations", "datasets", "email", "event-files", "inbound-mail", "leads", "outgoing-http", "suppressions"],
   config: z.strictObject({}),
+  extend: [
+    [RowGuards, erasedData],
+    [DataGuards, erasedData],
+  ],
   register(registrar) {
     registrar.collections(ConsentCollection, TombstoneCollection, ConsentSettingsCollection, ConsentKeyCollection)
     registrar.jobs(eraseTraces)
@@ -55,14 +61,6 @@ export default definePlugin({
       create({ rules, clock, guards, vetoes }) {
         guards.use(mailGuard(rules, clock))
         vetoes.use(messageVeto(rules, clock))
-      },
-    })
-    registrar.run("erased data", {
-      inject: { datasets: Datasets, data: DataGuards, store: Store, keys: ConsentKeysToken, leads: LeadsToken },
-      create: ({ datasets, data, ...deps }) => {
-        const guard = erasedDataGuard(deps)
-        datasets.guard(guard)
-        data.use(guard)
       },
     })
     registrar.run("timeline", {

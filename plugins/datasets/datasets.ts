@@ -4,6 +4,7 @@ import {
   type CacheInvalidation,
   type Clock,
   type Collection,
+  defineExtensionPoint,
   derivedUuid,
   isUuid,
   type Json,
@@ -71,16 +72,16 @@ export interface Datasets {
   follow(follower: RowFollower): void
   /** Throws what a guard throws. `receivedAt`: of the event that the rows were made of; absent: they come from no event. */
   requireWritable(organization: string, rows: readonly Readonly<Record<string, Json>>[], receivedAt?: string): Promise<void>
-  /** Adds a check of rows that come from an earlier event or from a file. To be called while services are created. */
-  guard(guard: RowGuard): void
 }
 
-/** Throws AppError if a row must not be stored. */
+/** Throws AppError if a row from an earlier event or from a file must not be stored. */
 export type RowGuard = (
   organization: string,
   rows: readonly Readonly<Record<string, Json>>[],
   receivedAt: string | undefined,
 ) => Promise<void>
+
+export const RowGuards = defineExtensionPoint<RowGuard>({ id: "datasets.row-guards" })
 
 /** A dataset that is written through here and nowhere else. */
 export interface ReservedDataset {
@@ -105,18 +106,18 @@ export interface DatasetsDeps {
   readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly live: Live
+  readonly guards: readonly RowGuard[]
   /** Rows that a read may go through without an index. */
   readonly maxScannedRows: number
 }
 
-export function createDatasets({ store, invalidation, clock, live, maxScannedRows }: DatasetsDeps): Datasets {
+export function createDatasets({ store, invalidation, clock, live, guards, maxScannedRows }: DatasetsDeps): Datasets {
   const known = new KnownDatasets({ store, invalidation, clock })
   const writer = new RowWriter(known, invalidation)
   const news = new RowNews(live)
   const stored = (organization: string) => store.open(DatasetsCollection, organization)
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
   const followers: RowFollower[] = []
-  const guards: RowGuard[] = []
   const scans = new RowScans(clock, maxScannedRows)
 
   const reserved = new Map<string, string>()
@@ -179,7 +180,6 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
     async requireWritable(organization, rows, receivedAt) {
       for (const guard of guards) await guard(organization, rows, receivedAt)
     },
-    guard: (guard) => void guards.push(guard),
     reserve(slug, what, { scope } = {}) {
       reserved.set(slug, what)
       if (scope !== undefined) scopes.set(slug, scope)

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, Live, Store } from "#core"
 import { DatasetsCollection, RowsCollection } from "./collections.ts"
-import { createDatasets, Datasets } from "./datasets.ts"
+import { createDatasets, Datasets, RowGuards } from "./datasets.ts"
 import { createDataset, getDataset, listDatasets, updateDataset } from "./operations/datasets.ts"
 import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
 import { reasons } from "./reasons.ts"
@@ -13,8 +13,7 @@ import { splitLeads } from "./split-leads.ts"
 export { type Dataset, DatasetsCollection, type Row } from "./collections.ts"
 export { asColumns, columnOf, type RenamedField } from "./column-names.ts"
 export { DatasetReference } from "./dataset-reference.ts"
-export type { RowGuard } from "./datasets.ts"
-export { Datasets, type ReservedDataset } from "./datasets.ts"
+export { Datasets, type ReservedDataset, type RowGuard, RowGuards } from "./datasets.ts"
 export { personColumn } from "./person-columns.ts"
 export type { FollowedRow } from "./row-followers.ts"
 export { executionOf, unkeyedRowId } from "./row-identity.ts"
@@ -32,6 +31,7 @@ export default definePlugin({
       .default(100_000)
       .describe("Maximum rows that a filter or sort scans without an index; a larger scan is refused."),
   }),
+  extensionPoints: [RowGuards],
   register(reg, config) {
     reg.collections(DatasetsCollection, RowsCollection)
     reg.channels(rowsChannel)
@@ -39,7 +39,7 @@ export default definePlugin({
     reg.rehearsal({ name: "rows", run: rehearsedRows })
     reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
     reg.provide(Datasets, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, live: Live },
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, live: Live, guards: RowGuards },
       create: (deps) => createDatasets({ ...deps, maxScannedRows: config.max_scanned_rows }),
     })
   },

@@ -4,11 +4,11 @@ import { z } from "zod"
 import { Clock, definePlugin, OutgoingHttp, Settings, token } from "#core"
 import { Destinations, importedAtStart, Outgoing } from "#core/engine"
 import { createOutgoingHttp, type OutgoingClient } from "./client.ts"
-import { createDataGuards, DataGuards } from "./data-guards.ts"
+import { DataGuards } from "./data-guards.ts"
 import { reasons } from "./reasons.ts"
 import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"
 
-export { type DataGuard, DataGuards } from "./data-guards.ts"
+export { type DataGuard, DataGuards, guardData } from "./data-guards.ts"
 export { checkHeaders, refusedHeaders } from "./headers.ts"
 export { asOrganization } from "./organization.ts"
 export { outcomeOf } from "./outcome.ts"
@@ -21,6 +21,7 @@ export default definePlugin({
   id: "outgoing-http",
   reasons,
   config: z.strictObject({}),
+  extensionPoints: [DataGuards],
   register(registrar) {
     registrar.provide(Client, {
       inject: { settings: Settings, outgoing: Outgoing, clock: Clock, destinations: Destinations },
@@ -31,7 +32,6 @@ export default definePlugin({
       "library",
       importedAtStart(() => import("undici")),
     )
-    registrar.provide(DataGuards, { create: createDataGuards })
     registrar.provide(OutgoingHttp, { inject: { client: Client }, create: ({ client }) => client })
     registrar.provide(OutgoingSockets, {
       inject: { settings: Settings },

@@ -2,7 +2,7 @@
 // out of the document.
 import { z } from "zod"
 import { AnyJson, defineAction, type Json, OutgoingHttp, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
-import { DataGuards, encodeBody, withQuery } from "../../outgoing-http/index.ts"
+import { DataGuards, guardData, encodeBody, withQuery } from "../../outgoing-http/index.ts"
 import { httpRequestRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -73,7 +73,7 @@ await: true`,
   },
   async run({ config, context, deps }) {
     const { organization, event, dataSince, idempotencyKey, signal } = context
-    await deps.guards.require(organization.id, [event, config as Json], dataSince)
+    await guardData(deps.guards, organization.id, [event, config as Json], dataSince)
     return await deps.http.send({ ...requestOf(config), organization: organization.id, idempotencyKey, signal })
   },
   destination: ({ url }) => new URL(url).host,

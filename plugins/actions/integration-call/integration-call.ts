@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AnyJson, defineAction, type Json, SlugOrId, template, templateJson, templateRecord } from "#core"
 import { Integrations } from "../../integrations/index.ts"
-import { DataGuards, outcomeOf } from "../../outgoing-http/index.ts"
+import { DataGuards, guardData, outcomeOf } from "../../outgoing-http/index.ts"
 import { integrationCallRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -71,7 +71,7 @@ body: { stage: won }`,
     const headers = Object.fromEntries(Object.entries(config.headers ?? {}).map(([name, value]) => [name, String(value)]))
     const { organization, event, dataSince, idempotencyKey, signal } = context
     const request = { method, path, query, headers, body }
-    await deps.guards.require(organization.id, [event, config as Json], dataSince)
+    await guardData(deps.guards, organization.id, [event, config as Json], dataSince)
     return outcomeOf(await deps.integrations.call(organization.id, integration, request, { idempotencyKey, signal, comesAgain: true }))
   },
   destination: ({ integration }) => integration,

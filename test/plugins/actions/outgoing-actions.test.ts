@@ -11,7 +11,6 @@ import { createMailer, type Mailer } from "../../../plugins/email/mailer.ts"
 import { createSenders } from "../../../plugins/email/senders.ts"
 import { smtpTransport } from "../../../plugins/email/smtp.ts"
 import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/outgoing-http/client.ts"
-import { createDataGuards } from "../../../plugins/outgoing-http/data-guards.ts"
 import { failureOf } from "../../refusal.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { listen, outgoing, type Peer } from "../outgoing-http/loopback-peer.ts"
@@ -94,7 +93,7 @@ fields: { Name: "{{ event.name }}", Budget: "{{ event.budget }}", Tags: "{{ even
 })
 
 describe("http.request", () => {
-  const guards = createDataGuards()
+  const guards: [] = []
   let peer: Peer
   let http: OutgoingClient
   before(async () => {

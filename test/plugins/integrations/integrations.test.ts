@@ -7,7 +7,6 @@ import { Connections } from "../../../plugins/integrations/connections.ts"
 import { connectIntegration } from "../../../plugins/integrations/operations/connect.ts"
 import { listIntegrations } from "../../../plugins/integrations/operations/list.ts"
 import { disconnectIntegration, getIntegration } from "../../../plugins/integrations/operations/one.ts"
-import { createDataGuards } from "../../../plugins/outgoing-http/data-guards.ts"
 import { failureOf } from "../../refusal.ts"
 import { findings, runStep } from "../actions/step-bench.ts"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
@@ -258,7 +257,7 @@ describe("integrations", () => {
 
     it("serves integration.call: values in place, failures told apart, remarks at save", async () => {
       await connect({ name: "CRM" })
-      const deps = { integrations: desk.integrations, guards: createDataGuards() }
+      const deps = { integrations: desk.integrations, guards: [] }
       const context = { organization: { id: acme.id, slug: acme.slug } }
       const yaml = 'integration: crm\npath: /contacts/{{ event.id | url_encode }}\nbody: { email: "{{ event.email }}" }'
       const { result } = await runStep(integrationCall, yaml, { deps, context, event: { id: "a/b", email: "x@y.test" } })
