@@ -68,8 +68,6 @@ export interface Datasets {
   remove(work: UnitOfWork, organization: string, dataset: Dataset, row: Row): void
   /** Tells of rows written to and removed from each organization's dataset of this slug; one watcher a slug. To be called while services are created. */
   watch(slug: string, watcher: RowWatcher): void
-  /** Tells of rows that `write` stages. To be called while services are created. */
-  follow(follower: RowFollower): void
   /** Throws what a guard throws. `receivedAt`: of the event that the rows were made of; absent: they come from no event. */
   requireWritable(organization: string, rows: readonly Readonly<Record<string, Json>>[], receivedAt?: string): Promise<void>
 }
@@ -107,17 +105,17 @@ export interface DatasetsDeps {
   readonly clock: Clock
   readonly live: Live
   readonly guards: readonly RowGuard[]
+  readonly followers: readonly RowFollower[]
   /** Rows that a read may go through without an index. */
   readonly maxScannedRows: number
 }
 
-export function createDatasets({ store, invalidation, clock, live, guards, maxScannedRows }: DatasetsDeps): Datasets {
+export function createDatasets({ store, invalidation, clock, live, guards, followers, maxScannedRows }: DatasetsDeps): Datasets {
   const known = new KnownDatasets({ store, invalidation, clock })
   const writer = new RowWriter(known, invalidation)
   const news = new RowNews(live)
   const stored = (organization: string) => store.open(DatasetsCollection, organization)
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
-  const followers: RowFollower[] = []
   const scans = new RowScans(clock, maxScannedRows)
 
   const reserved = new Map<string, string>()
@@ -206,7 +204,6 @@ export function createDatasets({ store, invalidation, clock, live, guards, maxSc
       news.deleted(work, organization, dataset.slug, row.id)
     },
     watch: (slug, watcher) => writer.watch(slug, watcher),
-    follow: (follower) => void followers.push(follower),
     async ensure(work, organization, reference, given = {}) {
       const slug = resolveReference(reference, organization.slug)
       refuseReserved(slug)

@@ -7,6 +7,7 @@ import { createDataset, getDataset, listDatasets, updateDataset } from "./operat
 import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedRows } from "./rehearsal.ts"
+import { RowFollowers } from "./row-followers.ts"
 import { rowsChannel } from "./row-news.ts"
 import { splitLeads } from "./split-leads.ts"
 
@@ -15,7 +16,7 @@ export { asColumns, columnOf, type RenamedField } from "./column-names.ts"
 export { DatasetReference } from "./dataset-reference.ts"
 export { Datasets, type ReservedDataset, type RowGuard, RowGuards } from "./datasets.ts"
 export { personColumn } from "./person-columns.ts"
-export type { FollowedRow } from "./row-followers.ts"
+export { type FollowedRow, RowFollowers } from "./row-followers.ts"
 export { executionOf, unkeyedRowId } from "./row-identity.ts"
 export { problemOfName } from "./row-values.ts"
 export type { RowWatcher } from "./row-writer.ts"
@@ -31,7 +32,7 @@ export default definePlugin({
       .default(100_000)
       .describe("Maximum rows that a filter or sort scans without an index; a larger scan is refused."),
   }),
-  extensionPoints: [RowGuards],
+  extensionPoints: [RowGuards, RowFollowers],
   register(reg, config) {
     reg.collections(DatasetsCollection, RowsCollection)
     reg.channels(rowsChannel)
@@ -39,7 +40,7 @@ export default definePlugin({
     reg.rehearsal({ name: "rows", run: rehearsedRows })
     reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
     reg.provide(Datasets, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, live: Live, guards: RowGuards },
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, live: Live, guards: RowGuards, followers: RowFollowers },
       create: (deps) => createDatasets({ ...deps, maxScannedRows: config.max_scanned_rows }),
     })
   },

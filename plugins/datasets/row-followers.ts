@@ -1,5 +1,5 @@
-// Who is told of rows as they are written, of any dataset that is not reserved.
-import type { Json, UnitOfWork } from "#core"
+// Receivers of rows as they are written, of any dataset without a reservation.
+import { defineExtensionPoint, type Json, type UnitOfWork } from "#core"
 import type { RowOrigin } from "./row-identity.ts"
 
 export interface FollowedRow {
@@ -16,3 +16,5 @@ export interface FollowedRow {
 
 /** Runs where a row is staged, with every event: must be fast, and neither wait nor throw. Its commit may still be refused. */
 export type RowFollower = (row: FollowedRow) => void
+
+export const RowFollowers = defineExtensionPoint<RowFollower>({ id: "datasets.row-followers" })

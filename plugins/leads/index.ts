@@ -1,8 +1,8 @@
 // Leads: one for each person, however they came, known by mail address and phone number; and all that happened with them.
-import { Clock, ClockCorrections, definePlugin, Ids, JobQueue, Log, Store, UnitsOfWork } from "#core"
+import { Clock, ClockCorrections, definePlugin, Ids, injected, JobQueue, Log, Store, UnitsOfWork } from "#core"
 import { Metrics } from "#core/engine"
 import { ConversationHistory, ConversationLeads } from "../conversations/index.ts"
-import { Datasets } from "../datasets/index.ts"
+import { Datasets, type FollowedRow, RowFollowers } from "../datasets/index.ts"
 import { MailAuthors, MailHistory } from "../inbound-mail/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { ChangeCollection, IdentityCollection, LeadCollection, LeadRowCollection, LeadSettingsCollection } from "./collections.ts"
@@ -36,6 +36,18 @@ export default definePlugin({
   reasons,
   needs: ["conversations", "datasets", "email", "inbound-mail", "organizations"],
   config: LeadsSettings,
+  extend: [
+    [
+      RowFollowers,
+      injected({
+        inject: { buffer: LeadRowsToken },
+        create:
+          ({ buffer }) =>
+          (row: FollowedRow) =>
+            buffer.add(row),
+      }),
+    ],
+  ],
   register(registrar, { default_region: defaultRegion }) {
     registrar.collections(LeadCollection, IdentityCollection, ChangeCollection, LeadRowCollection)
     registrar.collections(LeadSettingsCollection, FollowedCollection, HandoverCollection)
@@ -93,6 +105,8 @@ export default definePlugin({
         journal: JournalRowsToken,
       },
       create: (deps) => new RowBuffer(deps),
+      start: (buffer) => buffer.start(),
+      stop: (buffer) => buffer.stop(),
     })
     registrar.provide(CatchUpToken, {
       inject: {
@@ -107,15 +121,6 @@ export default definePlugin({
         corrections: ClockCorrections,
       },
       create: (deps) => new CatchUp(deps),
-    })
-    registrar.run("rows", {
-      inject: { buffer: LeadRowsToken, datasets: Datasets },
-      create({ buffer, datasets }) {
-        datasets.follow((row) => buffer.add(row))
-        return buffer
-      },
-      start: (buffer) => buffer.start(),
-      stop: (buffer) => buffer.stop(),
     })
     registrar.run("conversations", {
       inject: { directory: ConversationLeads, history: ConversationHistory, leads: LeadsToken, timeline: LeadTimeline },
