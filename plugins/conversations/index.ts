@@ -1,5 +1,5 @@
 // Conversations by chat app and text message: what people write, what they refuse, and the one way by which they are written to.
-import { Clock, definePlugin, JobQueue, Live, Pager, PublicUrl, RateLimiter, Store, UnitsOfWork } from "#core"
+import { Clock, definePlugin, injected, JobQueue, Live, Pager, PublicUrl, RateLimiter, Store, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { CallGuards, Integrations } from "../integrations/index.ts"
 import { Keys } from "../suppressions/index.ts"
@@ -56,6 +56,7 @@ export default definePlugin({
   reasons,
   needs: ["buckets", "integrations", "models", "organizations", "outgoing-http", "suppressions"],
   config: ConversationSettings,
+  extend: [[CallGuards, injected({ inject: { store: Store }, create: ({ store }) => lineGuard(store) })]],
   register(registrar, settings) {
     registrar.collections(
       PhoneNumberCollection,
@@ -76,10 +77,6 @@ export default definePlugin({
     registrar.jobs(foldConversation, settleMessage, sendMessage, syncTemplates, fetchMessageMedia, closeConversation)
     registrar.jobs(receivePiece, moveConversations)
     registrar.provide(EarlierAddressesToken, { inject: { store: Store }, create: (deps) => new EarlierAddresses(deps) })
-    registrar.run("lines", {
-      inject: { guards: CallGuards, store: Store },
-      create: ({ guards, store }) => guards.use(lineGuard(store)),
-    })
     registrar.provide(ConversationSettingsToken, { create: () => settings })
     registrar.provide(OutboundVetoes, { create: createOutboundVetoes })
     registrar.provide(ConversationLeads, { create: createConversationLeads })

@@ -1,5 +1,5 @@
-// Who may forbid a call through a connection: an area that keeps connections to itself, say.
-import { type AppError, token } from "#core"
+// Checks of calls through a connection. An area with a connection of its own forbids other calls.
+import { type AppError, defineExtensionPoint } from "#core"
 import type { IntegrationRequest } from "./app.ts"
 
 export interface GuardedCall {
@@ -9,28 +9,7 @@ export interface GuardedCall {
   readonly request: IntegrationRequest
 }
 
-/** Why the call must not be made; undefined where it may. */
+/** Returns the reason to refuse the call. */
 export type CallGuard = (call: GuardedCall) => Promise<AppError | undefined>
 
-export interface CallGuards {
-  /** To be called while services are created. */
-  use(guard: CallGuard): void
-  /** The first refusal. */
-  refusal: CallGuard
-}
-
-export const CallGuards = token<CallGuards>("CallGuards")
-
-export function createCallGuards(): CallGuards {
-  const guards: CallGuard[] = []
-  return {
-    use: (guard) => void guards.push(guard),
-    async refusal(call) {
-      for (const guard of guards) {
-        const refusal = await guard(call)
-        if (refusal) return refusal
-      }
-      return undefined
-    },
-  }
-}
+export const CallGuards = defineExtensionPoint<CallGuard>({ id: "integrations.call-guards" })

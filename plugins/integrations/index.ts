@@ -10,7 +10,7 @@ import { readAppDocuments } from "./apps/read.ts"
 import { Broker, BrokerToken, endBrokerConnection } from "./broker/broker.ts"
 import { BrokerSettings, Nango } from "./broker/nango.ts"
 import { brokerConnect, brokerDone } from "./broker/routes.ts"
-import { CallGuards, createCallGuards } from "./call-guards.ts"
+import { CallGuards } from "./call-guards.ts"
 import { ConnectionLinks, createConnectionLinks } from "./connection-links.ts"
 import { Connections } from "./connections.ts"
 import { pauseConnectionsOf } from "./departure.ts"
@@ -59,6 +59,7 @@ export default definePlugin({
       .default({})
       .describe("By slug of the app: the client that the service is registered as at its authorization server."),
   }),
+  extensionPoints: [CallGuards],
   register(registrar, config) {
     registrar.collections(Connections, Tickets, AuthorizationStates, Grants, GrantHolders, StoredClients, OwnApps, CallCounts)
     registrar.routes(authorize, callback, ownAppCallback, brokerConnect, brokerDone)
@@ -133,7 +134,6 @@ export default definePlugin({
     })
     registrar.provide(GrantRevocation, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.revocation })
     registrar.provide(AuthorizationFlow, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.authorizations })
-    registrar.provide(CallGuards, { create: createCallGuards })
     registrar.provide(Integrations, {
       inject: {
         guards: CallGuards,

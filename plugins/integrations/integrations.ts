@@ -15,7 +15,7 @@ import {
 import type { AnyIntegrationApp, IntegrationRequest } from "./app.ts"
 import { serviceAccountKey } from "./apps/service-account.ts"
 import type { Broker } from "./broker/broker.ts"
-import type { CallGuards } from "./call-guards.ts"
+import type { CallGuard } from "./call-guards.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, usedByPipelines, viewOf } from "./connections.ts"
 import { requireRunning } from "./departure.ts"
 import { CallLimits } from "./limits/call-limits.ts"
@@ -70,7 +70,7 @@ interface IntegrationsDeps {
   readonly broker: Pick<Broker, "call">
   readonly works: UnitsOfWork
   readonly clock: Clock
-  readonly guards: CallGuards
+  readonly guards: readonly CallGuard[]
   /** The organization that manages this one. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
@@ -113,7 +113,8 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
       if (!found) throw missing(ref)
       // Another host takes no part in what is guarded.
       const isGuarded = !byKeeper && context.base === undefined
-      const refusal = isGuarded ? await guards.refusal({ organization, connection: found.connection, request }) : undefined
+      let refusal: AppError | undefined
+      if (isGuarded) for (const guard of guards) refusal ??= await guard({ organization, connection: found.connection, request })
       if (refusal) throw refusal
       return through(found.owner, organization, found.connection, request, context)
     },

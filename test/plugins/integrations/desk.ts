@@ -21,7 +21,6 @@ import { createPager } from "../../../core/surface/pager.ts"
 import { createUnitsOfWork } from "../../../core/surface/units-of-work.ts"
 import { type AnyIntegrationApp, createIntegrationApps } from "../../../plugins/integrations/app.ts"
 import { httpApp } from "../../../plugins/integrations/apps/http.ts"
-import { createCallGuards } from "../../../plugins/integrations/call-guards.ts"
 import { Connections } from "../../../plugins/integrations/connections.ts"
 import { HealthSchedule } from "../../../plugins/integrations/health/schedule.ts"
 import { createIntegrations } from "../../../plugins/integrations/integrations.ts"
@@ -58,7 +57,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     oauth: noOAuth,
     broker: noBroker,
     clock: systemClock,
-    guards: createCallGuards(),
+    guards: [],
     managerOf,
   })
   // Nothing is scheduled here, so the scheduler makes no jobs; health.test.ts has a whole service.
