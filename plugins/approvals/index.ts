@@ -1,6 +1,6 @@
 // Approvals: what waits for a person before it happens, who decided, and what came of it.
 import { z } from "zod"
-import { Clock, definePlugin, JobQueue, Live, PublicUrl, Store, Vault } from "#core"
+import { Clock, definePlugin, JobQueue, Live, Store, Vault } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { AutonomyGates } from "../autonomy/index.ts"
 import { ApiKeys, Departures, Principals } from "../organizations/index.ts"
@@ -9,7 +9,7 @@ import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection } from "./collections.ts"
 import { rejectRequestsOf } from "./departure.ts"
 import { expireJob } from "./expiry.ts"
-import { ApprovalLinks, createApprovalLinks } from "./links.ts"
+import { ApprovalLinks } from "./links.ts"
 import { noticeJob } from "./notice.ts"
 import { decideApproval, getApproval, listApprovals } from "./operations.ts"
 import { reasons } from "./reasons.ts"
@@ -31,6 +31,7 @@ export default definePlugin({
       .default(30)
       .describe("How long an approval is kept after the time for its decision, with what was asked for and what came of it."),
   }),
+  extensionPoints: [ApprovalLinks],
   register(registrar, config) {
     registrar.collections(ApprovalCollection)
     registrar.channels(approvalsChannel)
@@ -57,7 +58,6 @@ export default definePlugin({
           return []
         }),
     })
-    registrar.provide(ApprovalLinks, { inject: { publicUrl: PublicUrl }, create: createApprovalLinks })
     registrar.provide(Gatekeeper, { inject: { approvals: ApprovalsToken }, create: ({ approvals }) => approvals })
   },
 })

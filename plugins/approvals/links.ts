@@ -1,23 +1,12 @@
-// Where people read and decide what waits. The API's own address, unless a plugin that shows approvals says where.
-import { type PublicUrl, token } from "#core"
+// The pages that mails about approvals link to: of the console, or the API itself.
+import { defineExtensionPoint, type PublicUrl } from "#core"
 
-/** The address of an approval's page; of the list of what waits, without an id. */
+/** Returns the address of an approval's page. Without an id: of the list of pending approvals. */
 export type ApprovalLink = (approvalId?: string) => string
 
-export interface ApprovalLinks {
-  /** To be called while services are created; the last one counts. */
-  use(link: ApprovalLink): void
-  of: ApprovalLink
-}
+/** The last item counts. Without an item mails link to the API. */
+export const ApprovalLinks = defineExtensionPoint<ApprovalLink>({ id: "approvals.links" })
 
-export const ApprovalLinks = token<ApprovalLinks>("ApprovalLinks")
-
-export function createApprovalLinks({ publicUrl }: { readonly publicUrl: PublicUrl }): ApprovalLinks {
-  let link: ApprovalLink = (id) => `${publicUrl()}/v1/approvals${id === undefined ? "?state=pending" : `/${id}`}`
-  return {
-    use: (own) => {
-      link = own
-    },
-    of: (id) => link(id),
-  }
+export function apiLink(publicUrl: PublicUrl): ApprovalLink {
+  return (id) => `${publicUrl()}/v1/approvals${id === undefined ? "?state=pending" : `/${id}`}`
 }

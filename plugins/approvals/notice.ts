@@ -1,10 +1,10 @@
 // Mail to an organization's admins about what began to wait: one for all of a minute.
 import { z } from "zod"
-import { defineJob, derivedUuid, type JobQueue, jobRef, Store, timestamp, type UnitOfWork } from "#core"
+import { defineJob, derivedUuid, type JobQueue, jobRef, PublicUrl, Store, timestamp, type UnitOfWork } from "#core"
 import { Mailer } from "../email/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { ApprovalCollection } from "./collections.ts"
-import { ApprovalLinks } from "./links.ts"
+import { ApprovalLinks, apiLink } from "./links.ts"
 
 const minuteMs = 60_000
 /** Shown in one mail; the rest is counted. */
@@ -21,9 +21,10 @@ export function stageNotice(work: UnitOfWork, queue: JobQueue, organization: str
 
 export const noticeJob = defineJob(noticeRef, {
   summary: "Tells an organization's admins by mail what waits for them.",
-  inject: { store: Store, organizations: Organizations, mailer: Mailer, links: ApprovalLinks },
+  inject: { store: Store, organizations: Organizations, mailer: Mailer, links: ApprovalLinks, publicUrl: PublicUrl },
   async run({ payload: { organization, from }, deps, work, signal, log }) {
-    const { store, organizations, mailer, links } = deps
+    const { store, organizations, mailer, links, publicUrl } = deps
+    const linkTo = links.at(-1) ?? apiLink(publicUrl)
     const filter = { state: "pending", created_at: { $gte: timestamp(from), $lt: timestamp(from + minuteMs) } }
     const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { created_at: 1 }, limit: maxShown + 1 })
     const to = await organizations.noticeAddresses(organization)
@@ -42,8 +43,8 @@ export const noticeJob = defineJob(noticeRef, {
       intro: `Read and decide with a key of an admin: millrace approvals get ID, millrace approvals decide ID --decision approve. Undecided, they expire.`,
       fields: waiting
         .slice(0, maxShown)
-        .map(({ id, what, why, risk }) => ({ label: id, value: `${what} ${why} Risk: ${risk}. ${links.of(id)}` })),
-      button: { label: "What waits", url: links.of(waiting.length === 1 ? waiting[0]?.id : undefined) },
+        .map(({ id, what, why, risk }) => ({ label: id, value: `${what} ${why} Risk: ${risk}. ${linkTo(id)}` })),
+      button: { label: "What waits", url: linkTo(waiting.length === 1 ? waiting[0]?.id : undefined) },
       idempotencyKey: derivedUuid("approvals", organization, String(from), "mail"),
       at: timestamp(from + minuteMs),
       signal,

@@ -1,7 +1,7 @@
 // The console: a page of the service's own, at /console, for people who look at what the API holds. It calls nothing but
 // the API; what an area has to show is read from what its operations declare.
 import { z } from "zod"
-import { Clock, definePlugin, PublicUrl, Settings, Vault } from "#core"
+import { Clock, definePlugin, injected, PublicUrl, Settings, Vault } from "#core"
 import { Declarations, Listening } from "#core/engine"
 import { ApprovalLinks } from "../approvals/index.ts"
 import { createOperatorLink } from "../identity/index.ts"
@@ -22,18 +22,15 @@ export default definePlugin({
   reasons,
   needs: ["organizations", "approvals", "integrations", "identity", "email"],
   config: z.strictObject({}),
+  extend: [
+    [ApprovalLinks, injected({ inject: { publicUrl: PublicUrl }, create: ({ publicUrl }) => approvalLink(publicUrl) })],
+    [ConnectionLinks, injected({ inject: { publicUrl: PublicUrl }, create: ({ publicUrl }) => connectionLink(publicUrl) })],
+  ],
   register(registrar) {
     registrar.provide(ConsoleAssets, { inject: { settings: Settings }, create: ({ settings }) => createAssets(settings.plugins.paths) })
     registrar.provide(Catalog, { inject: { declared: Declarations }, create: ({ declared }) => createCatalog(declared) })
     registrar.routes(...pages, asset, catalog, session, requestCode, signIn, signOut, join)
     registrar.routes(offerPasskey, signInByPasskey)
-    registrar.run("console links", {
-      inject: { approvals: ApprovalLinks, connections: ConnectionLinks, publicUrl: PublicUrl },
-      create: ({ approvals, connections, publicUrl }) => {
-        approvals.use(approvalLink(publicUrl))
-        connections.use(connectionLink(publicUrl))
-      },
-    })
     registrar.run("console greeting", {
       inject: { bootstrap: Bootstrap, listening: Listening, vault: Vault, clock: Clock },
       create({ bootstrap, listening, vault, clock }) {

@@ -11,7 +11,7 @@ import { Broker, BrokerToken, endBrokerConnection } from "./broker/broker.ts"
 import { BrokerSettings, Nango } from "./broker/nango.ts"
 import { brokerConnect, brokerDone } from "./broker/routes.ts"
 import { CallGuards } from "./call-guards.ts"
-import { ConnectionLinks, createConnectionLinks } from "./connection-links.ts"
+import { ConnectionLinks } from "./connection-links.ts"
 import { Connections } from "./connections.ts"
 import { pauseConnectionsOf } from "./departure.ts"
 import { checkHealth, HealthChecks, HealthChecksToken } from "./health/checks.ts"
@@ -59,7 +59,7 @@ export default definePlugin({
       .default({})
       .describe("By slug of the app: the client that the service is registered as at its authorization server."),
   }),
-  extensionPoints: [CallGuards],
+  extensionPoints: [CallGuards, ConnectionLinks],
   register(registrar, config) {
     registrar.collections(Connections, Tickets, AuthorizationStates, Grants, GrantHolders, StoredClients, OwnApps, CallCounts)
     registrar.routes(authorize, callback, ownAppCallback, brokerConnect, brokerDone)
@@ -87,7 +87,6 @@ export default definePlugin({
     })
     registrar.rehearsal({ name: "connection", run: rehearsedConnection })
     registrar.provide(IntegrationApps, { create: () => createIntegrationApps(httpApp, ...readAppDocuments(config.app_folders).map(appOf)) })
-    registrar.provide(ConnectionLinks, { inject: {}, create: createConnectionLinks })
     registrar.provide(OAuth, {
       inject: {
         store: Store,

@@ -1,7 +1,7 @@
 // The pages that a browser is shown on its way: what it is asked to allow, and how it went. Plain HTML without scripts;
 // names in them come from outside.
 import { type Html, html, noHtml, type RouteResponse } from "#core"
-import type { ConnectionLinks } from "../connection-links.ts"
+import type { ConnectionLink } from "../connection-links.ts"
 import type { Authorization } from "./collections.ts"
 
 const unstored = { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" }
@@ -45,10 +45,10 @@ export interface Ending {
 /** Sends the browser to the return_url, else to the connection's page, else to a page with the text. */
 export function ended(
   { return_url, integration_id }: Pick<Authorization, "return_url" | "integration_id">,
-  links: ConnectionLinks,
+  links: readonly ConnectionLink[],
   { status, result, text }: Ending,
 ): RouteResponse {
-  const target = return_url || links.of(integration_id)
+  const target = return_url || links.at(-1)?.(integration_id)
   if (target === undefined) return messagePage(status, text)
   const url = new URL(target)
   for (const [name, value] of Object.entries({ ...result, integration_id })) url.searchParams.set(name, value)

@@ -1,7 +1,7 @@
 // What a browser opens: connect_url, which sends it to the authorization server, and the callback it comes back to.
 import { parseCookie, stringifySetCookie } from "cookie"
 import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, type RouteRequest, type RouteResponse, token } from "#core"
-import { ConnectionLinks } from "../connection-links.ts"
+import { type ConnectionLink, ConnectionLinks } from "../connection-links.ts"
 import { AuthorizationFailed, type Authorizations, lifeMs, oauthPath, UnknownAuthorization } from "./authorization.ts"
 import { authorizationErrorOf } from "./authorization-error.ts"
 import { askingPage, ended, messagePage } from "./pages.ts"
@@ -76,7 +76,7 @@ export const ownAppCallback = defineRoute({
 
 interface FinishDeps {
   readonly flow: Authorizations
-  readonly links: ConnectionLinks
+  readonly links: readonly ConnectionLink[]
 }
 
 async function finish(request: RouteRequest, { flow, links }: FinishDeps): Promise<RouteResponse> {

@@ -31,11 +31,8 @@ const pages = definePlugin({
   id: "approval-pages",
   needs: ["approvals"],
   config: z.strictObject({}),
-  register: (registrar) =>
-    registrar.run("links", {
-      inject: { links: ApprovalLinks },
-      create: ({ links }) => links.use((id = "") => `https://console.example.com/console/approvals/${id}`),
-    }),
+  extend: [[ApprovalLinks, (id = "") => `https://console.example.com/console/approvals/${id}`]],
+  register: () => undefined,
 })
 
 describe("approvals, attacked", () => {
