@@ -33,6 +33,7 @@ export default definePlugin({
   extend: [
     [RowGuards, erasedData],
     [DataGuards, erasedData],
+    [OutboundVetoes, injected({ inject: { rules: ConsentRules, clock: Clock }, create: ({ rules, clock }) => messageVeto(rules, clock) })],
   ],
   register(registrar) {
     registrar.collections(ConsentCollection, TombstoneCollection, ConsentSettingsCollection, ConsentKeyCollection)
@@ -57,10 +58,9 @@ export default definePlugin({
       },
     })
     registrar.run("enforcement", {
-      inject: { rules: ConsentRules, clock: Clock, guards: MailGuards, vetoes: OutboundVetoes },
-      create({ rules, clock, guards, vetoes }) {
+      inject: { rules: ConsentRules, clock: Clock, guards: MailGuards },
+      create({ rules, clock, guards }) {
         guards.use(mailGuard(rules, clock))
-        vetoes.use(messageVeto(rules, clock))
       },
     })
     registrar.run("timeline", {

@@ -39,7 +39,7 @@ import { ConversationStanding, conversationStanding } from "./standing.ts"
 import { Summaries, SummariesToken } from "./summaries.ts"
 import { TemplateCollection } from "./templates/collections.ts"
 import { syncTemplates } from "./templates/sync.ts"
-import { createOutboundVetoes, OutboundVetoes } from "./vetoes.ts"
+import { OutboundVetoes } from "./vetoes.ts"
 
 export type { Finding } from "./egress/gate.ts"
 export { ConversationHistory } from "./history.ts"
@@ -56,6 +56,7 @@ export default definePlugin({
   reasons,
   needs: ["buckets", "integrations", "models", "organizations", "outgoing-http", "suppressions"],
   config: ConversationSettings,
+  extensionPoints: [OutboundVetoes],
   extend: [[CallGuards, injected({ inject: { store: Store }, create: ({ store }) => lineGuard(store) })]],
   register(registrar, settings) {
     registrar.collections(
@@ -78,7 +79,6 @@ export default definePlugin({
     registrar.jobs(receivePiece, moveConversations)
     registrar.provide(EarlierAddressesToken, { inject: { store: Store }, create: (deps) => new EarlierAddresses(deps) })
     registrar.provide(ConversationSettingsToken, { create: () => settings })
-    registrar.provide(OutboundVetoes, { create: createOutboundVetoes })
     registrar.provide(ConversationLeads, { create: createConversationLeads })
     registrar.provide(ConversationStanding, {
       inject: { store: Store, numbers: PhoneNumbersToken, gate: EgressGateToken },

@@ -1,5 +1,5 @@
-// Who may forbid a message to a person beside this plugin: one that keeps consents, say.
-import { token } from "#core"
+// Vetoes of other plugins against a message to a person, such as those of consents.
+import { defineExtensionPoint } from "#core"
 import type { Channel } from "./channels.ts"
 
 export interface OutboundMessage {
@@ -24,25 +24,13 @@ export interface Veto {
 /** Asked when a message is accepted and again just before it is sent. What it throws holds the message back. */
 export type AskVeto = (organization: string, message: OutboundMessage) => Promise<Veto | undefined>
 
-export interface OutboundVetoes {
-  /** To be called while services are created. */
-  use(ask: AskVeto): void
-  /** The first veto. */
-  of: AskVeto
-}
+export const OutboundVetoes = defineExtensionPoint<AskVeto>({ id: "conversations.vetoes" })
 
-export const OutboundVetoes = token<OutboundVetoes>("OutboundVetoes")
-
-export function createOutboundVetoes(): OutboundVetoes {
-  const asked: AskVeto[] = []
-  return {
-    use: (ask) => void asked.push(ask),
-    async of(organization, message) {
-      for (const ask of asked) {
-        const veto = await ask(organization, message)
-        if (veto) return veto
-      }
-      return undefined
-    },
+/** Returns the first veto. */
+export async function vetoOf(vetoes: readonly AskVeto[], organization: string, message: OutboundMessage): Promise<Veto | undefined> {
+  for (const ask of vetoes) {
+    const veto = await ask(organization, message)
+    if (veto) return veto
   }
+  return undefined
 }

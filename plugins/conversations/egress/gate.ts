@@ -9,7 +9,7 @@ import type { PhoneNumber } from "../numbers/collections.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import type { ConversationSettings } from "../settings.ts"
 import { type StoredTemplate, TemplateCollection, templateId } from "../templates/collections.ts"
-import type { OutboundMessage, OutboundVetoes } from "../vetoes.ts"
+import { type AskVeto, type OutboundMessage, vetoOf } from "../vetoes.ts"
 import { loudAt, zonesOf } from "./quiet-hours.ts"
 
 const dayMs = 86_400_000
@@ -19,7 +19,7 @@ interface Services {
   readonly store: Store
   readonly clock: Clock
   readonly optOuts: OptOuts
-  readonly vetoes: OutboundVetoes
+  readonly vetoes: readonly AskVeto[]
   readonly leads: Pick<ConversationLeads, "timeZoneOf">
   readonly settings: ConversationSettings
 }
@@ -81,7 +81,7 @@ export class EgressGate {
     const { channel, number, address } = asked
     const kind = asked.template === null ? "text" : "template"
     const purpose = await this.purposeOf(organization, asked)
-    const veto = await this.#services.vetoes.of(organization, { channel, number: number.number, address, kind, purpose })
+    const veto = await vetoOf(this.#services.vetoes, organization, { channel, number: number.number, address, kind, purpose })
     if (!veto) return [silent("veto", "No other part of the service forbids it."), await this.#optOut(organization, asked)]
     const message = `${address} must not be written to: ${veto.why}`
     const refusal = new AppError("failed_precondition", message, { reason: "send_vetoed", by: veto.by })

@@ -17,7 +17,7 @@ import { type Channel, channels, collections, purgeJob } from "../channels.ts"
 import type { EarlierAddresses } from "../earlier-addresses.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import { writtenAs } from "../phone.ts"
-import type { OutboundVetoes } from "../vetoes.ts"
+import { type AskVeto, vetoOf } from "../vetoes.ts"
 
 /** A conversation that was removed; `id` is its own. */
 interface Removal extends Document {
@@ -48,7 +48,7 @@ interface Services {
   readonly optOuts: OptOuts
   readonly earlierAddresses: EarlierAddresses
   readonly announcements: Announcements
-  readonly vetoes: OutboundVetoes
+  readonly vetoes: readonly AskVeto[]
 }
 
 export class Removals {
@@ -119,7 +119,7 @@ export class Removals {
   /** Removes a message to a person who was erased after it had passed the gate, and before it was stored. */
   async removeLate(organization: string, channel: Channel, messageId: string, ends: { number: string; address: string }): Promise<void> {
     const { vetoes, works } = this.#services
-    const veto = await vetoes.of(organization, { channel, ...ends, kind: "text", purpose: "service" })
+    const veto = await vetoOf(vetoes, organization, { channel, ...ends, kind: "text", purpose: "service" })
     if (!veto?.erased) return
     await works.run((work) => work.in(collections[channel].messages, organization).remove(messageId, { optional: true }))
   }

@@ -20,11 +20,13 @@ const others = definePlugin({
   id: "test-others",
   needs: ["consents", "conversations"],
   config: z.strictObject({}),
+  extend: [
+    [OutboundVetoes, async (_, { address }) => (address.endsWith("8") ? { by: "test", why: "they asked us in person." } : undefined)],
+  ],
   register(registrar) {
     registrar.run("others", {
-      inject: { vetoes: OutboundVetoes, rules: ConsentRules },
-      create({ vetoes, rules }) {
-        vetoes.use(async (_, { address }) => (address.endsWith("8") ? { by: "test", why: "they asked us in person." } : undefined))
+      inject: { rules: ConsentRules },
+      create({ rules }) {
         rules.use(async ({ person }) =>
           person.value.endsWith("9") ? { rule: "test", verdict: "forbids", why: "they are on holiday.", evidence: {} } : undefined,
         )

@@ -188,14 +188,13 @@ onBothStores("what is left of people", ({ start }) => {
     const called = meta.asked.length
     let erased = false
     // Asked after consents have been.
-    host.get(OutboundVetoes).use(async (_, { address }) => {
-      if (address !== person || erased) return undefined
+    veto = async ({ address }) => {
+      if (address !== person || erased) return
       erased = true
       await call("POST", "/v1/consents/erase", { reason: "Article 17", phone: person })
       await idle()
       expect(await conversationOf(host, "chatapp", person)).to.equal(undefined)
-      return undefined
-    })
+    }
     await call("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to: person, text: "Hello" })
     expect(erased).to.equal(true)
     await idle()

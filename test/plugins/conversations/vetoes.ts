@@ -9,12 +9,8 @@ export const vetoing = definePlugin({
   id: "test-vetoes",
   needs: ["conversations"],
   config: z.strictObject({}),
-  register(registrar) {
-    registrar.run("vetoes", {
-      inject: { vetoes: OutboundVetoes },
-      create({ vetoes }) {
-        vetoes.use(async (_, { address }) => (address === forbidden ? { by: "test", why: "they asked us in person." } : undefined))
-      },
-    })
-  },
+  extend: [
+    [OutboundVetoes, async (_, { address }) => (address === forbidden ? { by: "test", why: "they asked us in person." } : undefined)],
+  ],
+  register: () => undefined,
 })
