@@ -18,7 +18,7 @@ import { ConversationHistory, conversationHistory } from "./history.ts"
 import { moveConversations } from "./inbound/move.ts"
 import { receivePiece } from "./inbound/piece.ts"
 import { Receiver, ReceiverToken } from "./inbound/receiver.ts"
-import { ConversationLeads, createConversationLeads } from "./leads.ts"
+import { ConversationLeads, createConversationLeads, LeadDirectories } from "./leads.ts"
 import { fetchMessageMedia } from "./media/job.ts"
 import { PhoneNumberCollection } from "./numbers/collections.ts"
 import { PhoneNumbers, PhoneNumbersToken } from "./numbers/numbers.ts"
@@ -44,7 +44,7 @@ import { OutboundVetoes } from "./vetoes.ts"
 export type { Finding } from "./egress/gate.ts"
 export { ConversationHistory } from "./history.ts"
 export { type Provider, providers, ReceiverToken } from "./inbound/receiver.ts"
-export { ConversationLeads, type LeadDirectory, type LeadOfAddress } from "./leads.ts"
+export { ConversationLeads, LeadDirectories, type LeadDirectory, type LeadOfAddress } from "./leads.ts"
 export { OptOutLinksToken } from "./opt-out/link.ts"
 export { E164, e164Of, formsOf, personKey } from "./phone.ts"
 export { ConversationErasure } from "./removal/removals.ts"
@@ -56,7 +56,7 @@ export default definePlugin({
   reasons,
   needs: ["buckets", "integrations", "models", "organizations", "outgoing-http", "suppressions"],
   config: ConversationSettings,
-  extensionPoints: [OutboundVetoes],
+  extensionPoints: [LeadDirectories, OutboundVetoes],
   extend: [[CallGuards, injected({ inject: { store: Store }, create: ({ store }) => lineGuard(store) })]],
   register(registrar, settings) {
     registrar.collections(
@@ -79,7 +79,7 @@ export default definePlugin({
     registrar.jobs(receivePiece, moveConversations)
     registrar.provide(EarlierAddressesToken, { inject: { store: Store }, create: (deps) => new EarlierAddresses(deps) })
     registrar.provide(ConversationSettingsToken, { create: () => settings })
-    registrar.provide(ConversationLeads, { create: createConversationLeads })
+    registrar.provide(ConversationLeads, { inject: { directories: LeadDirectories }, create: createConversationLeads })
     registrar.provide(ConversationStanding, {
       inject: { store: Store, numbers: PhoneNumbersToken, gate: EgressGateToken },
       create: conversationStanding,

@@ -1,5 +1,5 @@
 // Who a person is among the organization's leads. A plugin that keeps leads answers; without one nobody is known.
-import { token, type UnitOfWork } from "#core"
+import { defineExtensionPoint, token, type UnitOfWork } from "#core"
 import { isUserId } from "./phone.ts"
 
 export interface LeadOfAddress {
@@ -24,28 +24,25 @@ export interface LeadDirectory {
   seen?(organization: string, person: SeenPerson, stage: (work: UnitOfWork) => void): Promise<void>
 }
 
-export interface ConversationLeads extends Required<LeadDirectory> {
-  /** To be called while services are created. */
-  use(directory: LeadDirectory): void
-}
+/** The last item counts. */
+export const LeadDirectories = defineExtensionPoint<LeadDirectory>({ id: "conversations.lead-directories" })
+
+export type ConversationLeads = Required<LeadDirectory>
 
 export const ConversationLeads = token<ConversationLeads>("ConversationLeads")
 
-export function createConversationLeads(): ConversationLeads {
-  let directory: LeadDirectory | undefined
+export function createConversationLeads({ directories }: { readonly directories: readonly LeadDirectory[] }): ConversationLeads {
   return {
     ofAddresses: async (organization, addresses) => {
       const numbers = addresses.filter((address) => !isUserId(address))
-      return (await directory?.ofAddresses(organization, numbers)) ?? new Map()
+      return (await directories.at(-1)?.ofAddresses(organization, numbers)) ?? new Map()
     },
-    timeZoneOf: async (organization, address) => (isUserId(address) ? "" : ((await directory?.timeZoneOf?.(organization, address)) ?? "")),
-    addressesOf: async (organization, lead) => (await directory?.addressesOf(organization, lead)) ?? [],
+    timeZoneOf: async (organization, address) =>
+      isUserId(address) ? "" : ((await directories.at(-1)?.timeZoneOf?.(organization, address)) ?? ""),
+    addressesOf: async (organization, lead) => (await directories.at(-1)?.addressesOf(organization, lead)) ?? [],
     // Leads are found by phone number and mail address. A person with a user ID alone has neither.
     seen: async (organization, person, stage) => {
-      if (!isUserId(person.address)) await directory?.seen?.(organization, person, stage)
-    },
-    use: (given) => {
-      directory = given
+      if (!isUserId(person.address)) await directories.at(-1)?.seen?.(organization, person, stage)
     },
   }
 }

@@ -1,7 +1,7 @@
 // Leads: one for each person, however they came, known by mail address and phone number; and all that happened with them.
 import { Clock, ClockCorrections, definePlugin, Ids, injected, JobQueue, Log, Store, UnitsOfWork } from "#core"
 import { Metrics } from "#core/engine"
-import { ConversationHistory, ConversationLeads } from "../conversations/index.ts"
+import { ConversationHistory, LeadDirectories } from "../conversations/index.ts"
 import { Datasets, type FollowedRow, RowFollowers } from "../datasets/index.ts"
 import { MailAuthors, MailHistory } from "../inbound-mail/index.ts"
 import { Organizations } from "../organizations/index.ts"
@@ -123,9 +123,8 @@ export default definePlugin({
       create: (deps) => new CatchUp(deps),
     })
     registrar.run("conversations", {
-      inject: { directory: ConversationLeads, history: ConversationHistory, leads: LeadsToken, timeline: LeadTimeline },
-      create({ directory, history, leads, timeline }) {
-        directory.use(leadDirectory(leads))
+      inject: { history: ConversationHistory, timeline: LeadTimeline },
+      create({ history, timeline }) {
         timeline.use(history)
       },
     })

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { ConversationLeads } from "../../../plugins/conversations/index.ts"
+import { LeadDirectories } from "../../../plugins/conversations/index.ts"
 import { until } from "../../waiting.ts"
 import { chatMessage, conversationOf, conversationsOf, type Endpoints, makePipelines, own, postMeta, postTwilio } from "./webhooks.ts"
 
@@ -15,22 +15,21 @@ const leads = definePlugin({
   id: "test-leads",
   needs: ["conversations"],
   config: z.strictObject({}),
-  register(registrar) {
-    registrar.run("leads", {
-      inject: { conversations: ConversationLeads },
-      create({ conversations }) {
-        conversations.use({
-          ofAddresses: async (_, addresses) =>
-            new Map(
-              addresses
-                .filter((address) => address === lead.address)
-                .map((address) => [address, { canonical_lead_id: lead.id, lead_reference: lead.reference }]),
-            ),
-          addressesOf: async (_, ref) => (ref === lead.id || ref === lead.reference ? [lead.address] : []),
-        })
+  extend: [
+    [
+      LeadDirectories,
+      {
+        ofAddresses: async (_, addresses) =>
+          new Map(
+            addresses
+              .filter((address) => address === lead.address)
+              .map((address) => [address, { canonical_lead_id: lead.id, lead_reference: lead.reference }]),
+          ),
+        addressesOf: async (_, ref) => (ref === lead.id || ref === lead.reference ? [lead.address] : []),
       },
-    })
-  },
+    ],
+  ],
+  register: () => undefined,
 })
 
 describe("lists of conversations", () => {
