@@ -5,7 +5,7 @@ import { Buckets } from "../buckets/index.ts"
 import { Mailer, MailGuards } from "../email/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { DnsLookup, MailRoutes } from "../sending-domains/index.ts"
-import { createMailAuthors, MailAuthors } from "./authors.ts"
+import { MailAuthors } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { conversationsChannel } from "./conversations/channel.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
@@ -29,7 +29,7 @@ import { Acceptance } from "./smtp/acceptance.ts"
 import { SmtpLimits } from "./smtp/limits.ts"
 import { MailServer } from "./smtp/server.ts"
 
-export { MailAuthors } from "./authors.ts"
+export { type AuthorFollower, MailAuthors } from "./authors.ts"
 export { MailErasure } from "./erasure.ts"
 export { type MailHandler, MailHandlers, type MailRecipient, type ReceivedMail } from "./handlers.ts"
 export { MailHistory } from "./history.ts"
@@ -43,6 +43,7 @@ export default definePlugin({
   reasons,
   needs: ["buckets", "email", "event-pipelines", "sending-domains"],
   config: Settings,
+  extensionPoints: [MailAuthors],
   register(registrar, settings) {
     registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
     registrar.jobs(processJob, purgeJob, forwardJob, feedJob, keepSentJob)
@@ -79,7 +80,6 @@ export default definePlugin({
       stop: (files) => files.stop(),
     })
     registrar.provide(MailHandlers, { create: createMailHandlers })
-    registrar.provide(MailAuthors, { create: createMailAuthors })
     registrar.provide(MailErasure, { inject: { store: Store, works: UnitsOfWork, buckets: Buckets }, create: mailErasure })
     registrar.provide(MailHistory, { inject: { store: Store }, create: ({ store }) => mailHistory(store) })
     registrar.provide(InboundMailServer, {

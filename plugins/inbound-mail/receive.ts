@@ -1,6 +1,6 @@
 // A received mail that no handler claims: a message of a conversation.
 import type { UnitOfWork } from "#core"
-import type { MailAuthors } from "./authors.ts"
+import type { AuthorFollower } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"
 import type { StoredMessage } from "./conversations/collections.ts"
 import type { Conversations, NewMessage } from "./conversations/conversations.ts"
@@ -15,7 +15,7 @@ interface ReceiveServices {
   readonly conversations: Conversations
   readonly forwarding: Forwarding
   readonly feeding: Feeding
-  readonly authors: MailAuthors
+  readonly authors: readonly AuthorFollower[]
 }
 
 /** Makes its author a lead. Returns the function that stages the message with its forward and events. */
@@ -30,7 +30,8 @@ export async function receiving(
   const forward = await forwarding.plan(mail, { from, inbound })
   // A person who is erased meanwhile is not made a lead again.
   const stage = (staged: UnitOfWork) => staged.in(InboundMailCollection, route.organization).update(id, { $set: { told_in: staged.id } })
-  if (!inbound.quarantined && !inbound.automatic) await authors.seen(route.organization, { ...from, at: received_at }, stage)
+  if (!inbound.quarantined && !inbound.automatic)
+    for (const follow of authors) await follow(route.organization, { ...from, at: received_at }, stage)
   const message: NewMessage = {
     id,
     direction: "inbound",

@@ -3,7 +3,7 @@ import { Clock, ClockCorrections, definePlugin, Ids, injected, JobQueue, Log, St
 import { Metrics } from "#core/engine"
 import { ConversationHistory, LeadDirectories } from "../conversations/index.ts"
 import { Datasets, type FollowedRow, RowFollowers } from "../datasets/index.ts"
-import { MailAuthors, MailHistory } from "../inbound-mail/index.ts"
+import { type AuthorFollower, MailAuthors, MailHistory } from "../inbound-mail/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { ChangeCollection, IdentityCollection, LeadCollection, LeadRowCollection, LeadSettingsCollection } from "./collections.ts"
 import { leadDirectory } from "./directory.ts"
@@ -30,6 +30,10 @@ export { normalEmail } from "./identity.ts"
 export { LeadsToken } from "./leads.ts"
 export { normalPhone } from "./phone-number.ts"
 export { LeadTimeline, type LeadTimelineSource, type TimelineEntry, type TimelineQuery } from "./timeline/sources.ts"
+
+function authorFollower(leads: Leads): AuthorFollower {
+  return (organization, { address, name, at }, stage) => leads.seen(organization, { email: normalEmail(address), name, at, stage })
+}
 
 export default definePlugin({
   id: "leads",
@@ -129,11 +133,8 @@ export default definePlugin({
       },
     })
     registrar.run("mail", {
-      inject: { authors: MailAuthors, history: MailHistory, leads: LeadsToken, timeline: LeadTimeline },
-      create({ authors, history, leads, timeline }) {
-        authors.use((organization, { address, name, at }, stage) =>
-          leads.seen(organization, { email: normalEmail(address), name, at, stage }),
-        )
+      inject: { history: MailHistory, timeline: LeadTimeline },
+      create({ history, timeline }) {
         timeline.use(history)
       },
     })
