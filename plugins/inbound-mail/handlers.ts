@@ -1,17 +1,16 @@
-// The extension point of received mail. A plugin that takes some of it (bounces, complaint reports) names "inbound-mail"
-// in `needs`, injects MailHandlers while services are created, and offers a MailHandler:
+// The extension point of received mail. A plugin that takes bounces or complaint reports extends it:
 //
-//   registrar.run("bounces", { inject: { handlers: MailHandlers }, create: ({ handlers }) => handlers.use({
+//   extend: [[MailHandlers, {
 //     name: "bounces",
 //     accepts: (recipient) => tokenOf(recipient.address) !== undefined,
 //     claims: ({ route }) => route.kind === "bounce",
 //     async handle(mail, work) { … },
-//   }) })
+//   }]]
 //
-// A mail is given to the first handler, in the order of `use`, that claims it, and to no other. `handle` runs in a job,
+// Only the first handler that claims a mail handles it. `handle` runs in a job,
 // after the mail is on disk: what it stages is committed together with the mark that the mail is handled, so once; where
 // it throws, the job tries again. Mail that nobody claims becomes a message of a conversation; on a return path it ends.
-import { token, type UnitOfWork } from "#core"
+import { defineExtensionPoint, type UnitOfWork } from "#core"
 import type { MailRoute } from "../sending-domains/index.ts"
 import type { Authentication } from "./parse/authentication.ts"
 import type { MailContent } from "./parse/content.ts"
@@ -55,20 +54,4 @@ export interface MailHandler {
   handle(mail: ReceivedMail, work: UnitOfWork): Promise<void>
 }
 
-export interface MailHandlers {
-  /** To be called while services are created. */
-  use(handler: MailHandler): void
-  accepts(recipient: MailRecipient): boolean
-  claiming(mail: ReceivedMail): MailHandler | undefined
-}
-
-export const MailHandlers = token<MailHandlers>("MailHandlers")
-
-export function createMailHandlers(): MailHandlers {
-  const handlers: MailHandler[] = []
-  return {
-    use: (handler) => void handlers.push(handler),
-    accepts: (recipient) => handlers.some((handler) => handler.accepts?.(recipient)),
-    claiming: (mail) => handlers.find((handler) => handler.claims(mail)),
-  }
-}
+export const MailHandlers = defineExtensionPoint<MailHandler>({ id: "inbound-mail.handlers" })

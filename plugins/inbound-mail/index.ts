@@ -17,7 +17,7 @@ import { MailFiles, MailFilesToken } from "./files/files.ts"
 import { readFile } from "./files/route.ts"
 import { Forwarding, ForwardingToken } from "./forwarding/forward.ts"
 import { forwardJob } from "./forwarding/job.ts"
-import { createMailHandlers, MailHandlers } from "./handlers.ts"
+import { MailHandlers } from "./handlers.ts"
 import { MailHistory, mailHistory } from "./history.ts"
 import { processJob, purgeJob } from "./jobs.ts"
 import { getConversation, listConversations } from "./operations/conversations.ts"
@@ -43,7 +43,7 @@ export default definePlugin({
   reasons,
   needs: ["buckets", "email", "event-pipelines", "sending-domains"],
   config: Settings,
-  extensionPoints: [MailAuthors],
+  extensionPoints: [MailAuthors, MailHandlers],
   register(registrar, settings) {
     registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
     registrar.jobs(processJob, purgeJob, forwardJob, feedJob, keepSentJob)
@@ -79,7 +79,6 @@ export default definePlugin({
       },
       stop: (files) => files.stop(),
     })
-    registrar.provide(MailHandlers, { create: createMailHandlers })
     registrar.provide(MailErasure, { inject: { store: Store, works: UnitsOfWork, buckets: Buckets }, create: mailErasure })
     registrar.provide(MailHistory, { inject: { store: Store }, create: ({ store }) => mailHistory(store) })
     registrar.provide(InboundMailServer, {

@@ -8,7 +8,7 @@ import { ConversationsToken } from "./conversations/conversations.ts"
 import { isAuthenticated, standingOf } from "./deliveries.ts"
 import { FeedingToken } from "./feeding/feed.ts"
 import { ForwardingToken } from "./forwarding/forward.ts"
-import { MailHandlers, type ReceivedMail } from "./handlers.ts"
+import { type MailHandler, MailHandlers, type ReceivedMail } from "./handlers.ts"
 import { MailParserToken, maxThreads } from "./parse/mail-parser.ts"
 import { receiveAgain, receiving } from "./receive.ts"
 
@@ -67,7 +67,7 @@ export const processJob = defineJob(processRef, {
   },
 })
 
-type HandleServices = Parameters<typeof receiving>[0] & { readonly handlers: MailHandlers }
+type HandleServices = Parameters<typeof receiving>[0] & { readonly handlers: readonly MailHandler[] }
 
 interface Handling {
   readonly handled_by: string
@@ -76,7 +76,7 @@ interface Handling {
 }
 
 async function handle({ handlers, ...services }: HandleServices, mail: ReceivedMail, same: StoredMail | undefined): Promise<Handling> {
-  const handler = handlers.claiming(mail)
+  const handler = handlers.find((one) => one.claims(mail))
   if (handler) return { handled_by: handler.name, stage: (work) => handler.handle(mail, work) }
   if (mail.route.kind !== "mail") return { handled_by: "nobody", stage: () => undefined }
   const stage = same ? (work: UnitOfWork) => receiveAgain(services, mail, work) : await receiving(services, mail)

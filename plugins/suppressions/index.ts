@@ -1,5 +1,5 @@
 // The suppression list: whom an organization's mail must not go to, with the evidence, obeyed by all mail of the service.
-import { Clock, definePlugin, Ids, Log, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
+import { Clock, definePlugin, Ids, injected, Log, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { MailGuards } from "../email/index.ts"
 import { MailHandlers } from "../inbound-mail/index.ts"
 import { bounceHandler } from "./bounces/handler.ts"
@@ -24,6 +24,15 @@ export default definePlugin({
   reasons,
   needs: ["email", "inbound-mail", "organizations"],
   config: Settings,
+  extend: (settings) => [
+    [
+      MailHandlers,
+      injected({
+        inject: { store: Store, clock: Clock, suppressions: SuppressionsToken, log: Log },
+        create: (services) => bounceHandler({ ...services, settings }),
+      }),
+    ],
+  ],
   register(registrar, settings) {
     registrar.collections(SuppressionCollection, MailKeyCollection, SentMailCollection, SoftBounceCollection)
     registrar.operations(addSuppression, listSuppressions, getSuppression, removeSuppression)
@@ -49,12 +58,6 @@ export default definePlugin({
       },
       create({ guards, ...services }) {
         guards.use(suppressionGuard(services))
-      },
-    })
-    registrar.run("bounces", {
-      inject: { handlers: MailHandlers, store: Store, clock: Clock, suppressions: SuppressionsToken, log: Log },
-      create({ handlers, ...services }) {
-        handlers.use(bounceHandler({ ...services, settings }))
       },
     })
   },

@@ -5,7 +5,7 @@ import type { Buckets } from "../../buckets/index.ts"
 import type { MailRoute, MailRoutes } from "../../sending-domains/index.ts"
 import { envelopeOf, InboundMailCollection, mailId, maxDeliveries, recipientsOf, type StoredMail } from "../collections.ts"
 import { normalAddress } from "../conversations/conversations.ts"
-import type { MailEnvelope, MailHandlers } from "../handlers.ts"
+import type { MailEnvelope, MailHandler } from "../handlers.ts"
 import { processRef, purgeRef } from "../jobs.ts"
 import { contentDigest, hasBareNewline, headerSectionOf, receivedCount, signaturesDigest } from "../parse/header-section.ts"
 import type { Settings } from "../settings.ts"
@@ -27,7 +27,7 @@ interface AcceptanceServices {
   readonly ids: Ids
   readonly buckets: Buckets
   readonly routes: MailRoutes
-  readonly handlers: MailHandlers
+  readonly handlers: readonly MailHandler[]
   readonly limits: SmtpLimits
   readonly pauses: Pauses
   readonly settings: Settings
@@ -61,7 +61,7 @@ export class Acceptance {
     if (!route) throw new SmtpRefusal(550, "5.7.1", "No domain of the service receives mail for this address; nothing is relayed")
     if (this.#services.pauses.has(route.organization))
       throw new SmtpRefusal(450, "4.2.1", "The mailbox is disabled at present; try again later")
-    if (route.kind === "bounce" && !this.#services.handlers.accepts({ address, localPart, route }))
+    if (route.kind === "bounce" && !this.#services.handlers.some((handler) => handler.accepts?.({ address, localPart, route })))
       throw new SmtpRefusal(550, "5.1.1", "The address does not exist")
     return route
   }

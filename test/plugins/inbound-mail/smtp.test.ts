@@ -18,20 +18,21 @@ onStores("the mail server", "embedded", ({ start }) => {
     id: "test-bounces",
     needs: ["inbound-mail"],
     config: z.strictObject({}),
-    register: (registrar) =>
-      registrar.run("bounces", {
-        inject: { handlers: MailHandlers },
-        create: ({ handlers }) =>
-          handlers.use({
-            name: "bounces",
-            accepts: ({ localPart }) => localPart.startsWith("bounces+"),
-            claims: ({ route }) => route.kind === "bounce",
-            async handle(mail) {
-              if (failures-- > 0) throw new Error("not now")
-              handled.push(mail)
-            },
-          }),
-      }),
+    extend: [
+      [
+        MailHandlers,
+        {
+          name: "bounces",
+          accepts: ({ localPart }) => localPart.startsWith("bounces+"),
+          claims: ({ route }) => route.kind === "bounce",
+          async handle(mail) {
+            if (failures-- > 0) throw new Error("not now")
+            handled.push(mail)
+          },
+        },
+      ],
+    ],
+    register: () => undefined,
   })
   before(async () => {
     service = await startReceiving({
