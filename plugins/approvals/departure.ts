@@ -12,7 +12,11 @@ export interface DepartureDeps {
   readonly principals: Principals
 }
 
-export async function rejectRequestsOf({ store, approvals, principals }: DepartureDeps, work: UnitOfWork, gone: Departure): Promise<void> {
+export async function rejectRequestsOf(
+  { store, approvals, principals }: DepartureDeps,
+  work: UnitOfWork,
+  gone: Departure,
+): Promise<readonly []> {
   const { organization, user } = gone
   const isTheirs = async ({ requester: { credential_id, user_id } }: StoredApproval) => {
     if (user_id !== null || credential_id === null) return user_id === user
@@ -21,4 +25,5 @@ export async function rejectRequestsOf({ store, approvals, principals }: Departu
   for await (const approval of store.open(ApprovalCollection, organization).stream({ state: "pending" })) {
     if (approvals.stateOf(approval) === "pending" && (await isTheirs(approval))) approvals.reject(work, organization, approval, note)
   }
+  return []
 }

@@ -1,9 +1,9 @@
 // Approvals: what waits for a person before it happens, who decided, and what came of it.
 import { z } from "zod"
-import { Clock, definePlugin, JobQueue, Live, Store, Vault } from "#core"
+import { Clock, definePlugin, injected, JobQueue, Live, Store, Vault } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { AutonomyGates } from "../autonomy/index.ts"
-import { ApiKeys, Departures, Principals } from "../organizations/index.ts"
+import { ApiKeys, type DepartureHook, Departures, Principals } from "../organizations/index.ts"
 import { Approvals, ApprovalsToken } from "./approvals.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection } from "./collections.ts"
@@ -32,6 +32,18 @@ export default definePlugin({
       .describe("How long an approval is kept after the time for its decision, with what was asked for and what came of it."),
   }),
   extensionPoints: [ApprovalLinks],
+  extend: [
+    [
+      Departures,
+      injected({
+        inject: { store: Store, approvals: ApprovalsToken, principals: Principals },
+        create:
+          (deps): DepartureHook =>
+          (work, departure) =>
+            rejectRequestsOf(deps, work, departure),
+      }),
+    ],
+  ],
   register(registrar, config) {
     registrar.collections(ApprovalCollection)
     registrar.channels(approvalsChannel)
@@ -49,14 +61,6 @@ export default definePlugin({
         principals: Principals,
       },
       create: (deps) => new Approvals({ ...deps, expireMs: config.expire_days * dayMs, keepMs: config.keep_days * dayMs }),
-    })
-    registrar.run("departures of those who ask", {
-      inject: { departures: Departures, store: Store, approvals: ApprovalsToken, principals: Principals },
-      create: ({ departures, ...deps }) =>
-        departures.declare(async (work, departure) => {
-          await rejectRequestsOf(deps, work, departure)
-          return []
-        }),
     })
     registrar.provide(Gatekeeper, { inject: { approvals: ApprovalsToken }, create: ({ approvals }) => approvals })
   },

@@ -1,9 +1,9 @@
 // Heartbeats: work that an organization has done again and again, within hours of its own, by a script or by a model.
-import { Clock, ClockCorrections, definePlugin, Ids, JobQueue, Live, Scripts, Store, UnitsOfWork } from "#core"
+import { Clock, ClockCorrections, definePlugin, Ids, injected, JobQueue, Live, Scripts, Store, UnitsOfWork } from "#core"
 import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
 import { Models } from "../models/index.ts"
-import { ApiKeys, Departures, Organizations, Principals } from "../organizations/index.ts"
+import { ApiKeys, type DepartureHook, Departures, Organizations, Principals } from "../organizations/index.ts"
 import { heartbeatsChannel } from "./channel.ts"
 import { HeartbeatCollection, RunCollection } from "./collections.ts"
 import { correctHeartbeats } from "./corrections.ts"
@@ -22,6 +22,18 @@ export default definePlugin({
   reasons,
   needs: ["datasets", "event-pipelines", "models", "organizations"],
   config: HeartbeatSettings,
+  extend: [
+    [
+      Departures,
+      injected({
+        inject: { store: Store, heartbeats: HeartbeatsToken },
+        create:
+          (deps): DepartureHook =>
+          (work, departure) =>
+            pauseHeartbeatsOf(deps, work, departure),
+      }),
+    ],
+  ],
   register(registrar, settings) {
     registrar.collections(HeartbeatCollection, RunCollection)
     registrar.channels(heartbeatsChannel)
@@ -45,10 +57,6 @@ export default definePlugin({
     registrar.run("principals of heartbeats", {
       inject: { principals: Principals, heartbeats: HeartbeatsToken, tools: OperationTools },
       create: ({ principals, heartbeats, tools }) => declarePrincipals(principals, heartbeats, tools),
-    })
-    registrar.run("departures of makers of heartbeats", {
-      inject: { departures: Departures, store: Store, heartbeats: HeartbeatsToken },
-      create: ({ departures, ...deps }) => departures.declare((work, departure) => pauseHeartbeatsOf(deps, work, departure)),
     })
     registrar.provide(RunsToken, {
       inject: {

@@ -1,8 +1,23 @@
 // Connections to other services: credentials kept sealed, used by pipelines and never shown again.
 import { z } from "zod"
-import { Clock, definePlugin, Ids, JobQueue, Leases, Live, Log, OutgoingHttp, PublicUrl, Scheduler, Store, UnitsOfWork, Vault } from "#core"
+import {
+  Clock,
+  definePlugin,
+  Ids,
+  injected,
+  JobQueue,
+  Leases,
+  Live,
+  Log,
+  OutgoingHttp,
+  PublicUrl,
+  Scheduler,
+  Store,
+  UnitsOfWork,
+  Vault,
+} from "#core"
 import { Pauses } from "#core/engine"
-import { Departures, Organizations } from "../organizations/index.ts"
+import { type DepartureHook, Departures, Organizations } from "../organizations/index.ts"
 import { createIntegrationApps, IntegrationApps } from "./app.ts"
 import { appOf } from "./apps/from-document.ts"
 import { httpApp } from "./apps/http.ts"
@@ -60,16 +75,24 @@ export default definePlugin({
       .describe("By slug of the app: the client that the service is registered as at its authorization server."),
   }),
   extensionPoints: [CallGuards, ConnectionLinks],
+  extend: [
+    [
+      Departures,
+      injected({
+        inject: { store: Store, clock: Clock, schedule: HealthScheduleToken },
+        create:
+          (deps): DepartureHook =>
+          (work, departure) =>
+            pauseConnectionsOf(deps, work, departure),
+      }),
+    ],
+  ],
   register(registrar, config) {
     registrar.collections(Connections, Tickets, AuthorizationStates, Grants, GrantHolders, StoredClients, OwnApps, CallCounts)
     registrar.routes(authorize, callback, ownAppCallback, brokerConnect, brokerDone)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
     registrar.operations(updateIntegration, testIntegration, listIntegrationApps, createApp, getApp, updateApp, deleteApp)
     registrar.operations(handOverIntegration)
-    registrar.run("departures of connectors", {
-      inject: { departures: Departures, store: Store, clock: Clock, schedule: HealthScheduleToken },
-      create: ({ departures, ...deps }) => departures.declare((work, departure) => pauseConnectionsOf(deps, work, departure)),
-    })
     registrar.operations(setOAuthClient, listOAuthClients, deleteOAuthClient)
     registrar.channels(connectionsChannel)
     registrar.jobs(checkHealth)

@@ -17,7 +17,8 @@ import { createOrganizations, Organizations } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
 import { Management, ManagementToken } from "./management.ts"
-import { memberSettings, registerMembers } from "./members/register.ts"
+import { Departures } from "./members/departures.ts"
+import { inviterDeparture, memberSettings, registerMembers } from "./members/register.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { listMembers } from "./operations/identity.ts"
 import {
@@ -45,7 +46,7 @@ export { ApiKeys, type Standing } from "./api-keys.ts"
 export type { Organization } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
-export { type Departure, Departures, type LeftBehind } from "./members/departures.ts"
+export { type Departure, type DepartureHook, Departures, type LeftBehind } from "./members/departures.ts"
 export { JoiningToken as Joining } from "./members/invitations/joining.ts"
 export { isStillMember, memberLinkOf } from "./members/member-link.ts"
 export { type Origins, userOrigin } from "./origins.ts"
@@ -82,6 +83,8 @@ export default definePlugin({
   reasons,
   config: OrganizationSettings,
   commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => generateKey("api_key").text }],
+  extensionPoints: [Departures],
+  extend: [[Departures, inviterDeparture]],
   register(reg, settings) {
     const production = process.env["NODE_ENV"] === "production"
     reg.collections(

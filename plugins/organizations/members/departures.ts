@@ -1,6 +1,6 @@
-// What other areas do when a person leaves an organization. Each area registers its part; the removal runs all parts in
+// What other areas do when a person leaves an organization. Each area extends the point; the removal runs all items in
 // its own unit of work.
-import { token, type UnitOfWork } from "#core"
+import { defineExtensionPoint, type UnitOfWork } from "#core"
 
 /** A person who leaves an organization. */
 export interface Departure {
@@ -21,23 +21,11 @@ export interface LeftBehind {
 /** Stages the end or the pause of the person's resources. Returns the resources for another admin. */
 export type DepartureHook = (work: UnitOfWork, departure: Departure) => Promise<readonly LeftBehind[]>
 
-export interface Departures {
-  /** Runs at each departure. To be called while services are created. */
-  declare(hook: DepartureHook): void
-  /** Runs every hook, in the order of their declaration. */
-  stage(work: UnitOfWork, departure: Departure): Promise<LeftBehind[]>
-}
+export const Departures = defineExtensionPoint<DepartureHook>({ id: "organizations.departures" })
 
-export const Departures = token<Departures>("Departures")
-
-export function createDepartures(): Departures {
-  const hooks: DepartureHook[] = []
-  return {
-    declare: (hook) => void hooks.push(hook),
-    async stage(work, departure) {
-      const left: LeftBehind[] = []
-      for (const hook of hooks) left.push(...(await hook(work, departure)))
-      return left
-    },
-  }
+/** Runs every hook, in the order of the plugins. */
+export async function stageDeparture(hooks: readonly DepartureHook[], work: UnitOfWork, departure: Departure): Promise<LeftBehind[]> {
+  const left: LeftBehind[] = []
+  for (const hook of hooks) left.push(...(await hook(work, departure)))
+  return left
 }

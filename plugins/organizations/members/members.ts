@@ -6,13 +6,13 @@ import type { UserSessions, Users } from "../../identity/index.ts"
 import type { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type Membership, MembershipsCollection, OrganizationsCollection } from "../collections.ts"
 import { membershipId, organizationsTopic } from "../directory.ts"
-import type { Departures, LeftBehind } from "./departures.ts"
+import { type DepartureHook, type LeftBehind, stageDeparture } from "./departures.ts"
 
 export interface MembersDeps {
   readonly store: Store
   readonly invalidation: CacheInvalidation
   readonly keys: ApiKeys
-  readonly departures: Departures
+  readonly departures: readonly DepartureHook[]
   readonly users: Users
   readonly sessions: UserSessions
 }
@@ -85,7 +85,7 @@ export class Members {
       const actsIn = session.acts_in ?? person?.organization_ids[0]
       if (actsIn === organization) sessions.end(work, session, "ended")
     }
-    const left = await departures.stage(work, { organization, user: user_id })
+    const left = await stageDeparture(departures, work, { organization, user: user_id })
     // A key that the person makes meanwhile changes the count, and this commit is refused.
     work.in(MembershipsCollection, organization).remove(id, { where: { role, made_keys } })
     users.left(work, user_id, organization)

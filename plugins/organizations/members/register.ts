@@ -1,13 +1,13 @@
 // Declares what members need: their collections, operations, jobs and services.
 import { z } from "zod"
-import { CacheInvalidation, Clock, Ids, JobQueue, PublicUrl, RateLimiter, type Registrar, Settings, Store, Vault } from "#core"
+import { CacheInvalidation, Clock, Ids, injected, JobQueue, PublicUrl, RateLimiter, type Registrar, Settings, Store, Vault } from "#core"
 import { Pauses } from "#core/engine"
 import { Mailer } from "../../email/index.ts"
 import { UserSessions, Users } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
 import { Organizations } from "../directory.ts"
 import { endMembershipsOfDeleted } from "./deleted-users.ts"
-import { createDepartures, Departures } from "./departures.ts"
+import { type DepartureHook, Departures } from "./departures.ts"
 import { InvitationDaysCollection, MemberInvitationsCollection } from "./invitations/collections.ts"
 import { Invitations, InvitationsToken } from "./invitations/invitations.ts"
 import { Joining, JoiningToken } from "./invitations/joining.ts"
@@ -34,13 +34,23 @@ export const memberSettings = {
     .describe("Invitations of members that one organization mails in a day (UTC), repeated ones included."),
 }
 
+/** Revokes the invitations of a person who leaves. */
+export const inviterDeparture = injected({
+  inject: { invitations: InvitationsToken },
+  create:
+    ({ invitations }): DepartureHook =>
+    async (work, { organization, user }) => {
+      await invitations.revokeOf(work, organization, user)
+      return []
+    },
+})
+
 export function registerMembers(reg: Registrar, settings: { readonly max_invitations_per_day: number }): void {
   reg.collections(MemberInvitationsCollection, InvitationDaysCollection, OwnershipOffersCollection)
   reg.jobs(invitationMail)
   reg.operations(changeRole, removeMember, leave, recoverMember)
   reg.operations(inviteMember, listMemberInvitations, resendInvitation, revokeMemberInvitation, acceptInvitation)
   reg.operations(offerOwnership, listOffers, withdrawOffer, acceptOwnership)
-  reg.provide(Departures, { inject: {}, create: createDepartures })
   reg.provide(MembersToken, {
     inject: {
       store: Store,
@@ -72,14 +82,6 @@ export function registerMembers(reg: Registrar, settings: { readonly max_invitat
   reg.run("memberships of deleted users", {
     inject: { users: Users, members: MembersToken, organizations: Organizations },
     create: endMembershipsOfDeleted,
-  })
-  reg.run("departures of inviters", {
-    inject: { departures: Departures, invitations: InvitationsToken },
-    create: ({ departures, invitations }) =>
-      departures.declare(async (work, { organization, user }) => {
-        await invitations.revokeOf(work, organization, user)
-        return []
-      }),
   })
   reg.provide(JoiningToken, {
     inject: {
