@@ -32,7 +32,7 @@ import {
   redactSecrets,
 } from "#core/engine"
 import type { AutonomyGates } from "../autonomy/index.ts"
-import type { ApiKeys, Principals, Standing } from "../organizations/index.ts"
+import { type ApiKeys, type FindPrincipal, findPrincipal, type Standing } from "../organizations/index.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection, type ApprovalState, digestKeyContext, type StoredApproval, sealContext } from "./collections.ts"
 import { stageNotice } from "./notice.ts"
@@ -52,7 +52,7 @@ export interface ApprovalServices {
   readonly queue: JobQueue
   readonly gates: AutonomyGates
   readonly apiKeys: ApiKeys
-  readonly principals: Principals
+  readonly principals: readonly FindPrincipal[]
   readonly expireMs: number
   /** From its expiry until an approval is removed, with what it asked for. */
   readonly keepMs: number
@@ -138,7 +138,7 @@ export class Approvals implements Gatekeeper {
     const { apiKeys, principals } = this.#services
     const asked = requester.credential_id
     if (asked === null) return undefined
-    const principal = await principals.find(organization, asked)
+    const principal = await findPrincipal(principals, organization, asked)
     if (!principal) return await apiKeys.standing(organization, { ...requester, credential_id: asked })
     if (!principal.mayCall(subject.name))
       return { role: undefined, lost: `The heartbeat that asked for it may not call ${subject.name} any longer.` }

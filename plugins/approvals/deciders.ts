@@ -2,12 +2,12 @@
 // also decides requests of its own user, unless the organization requires a second person.
 import { AppError, type Caller } from "#core"
 import { decidingRight, requesterOf } from "#core/engine"
-import { type ApiKeys, type Organizations, type Origins, type Principals, userOrigin } from "../organizations/index.ts"
+import { type ApiKeys, type FindPrincipal, findPrincipal, type Organizations, type Origins, userOrigin } from "../organizations/index.ts"
 import type { StoredApproval } from "./collections.ts"
 
 export interface DeciderDeps {
   readonly apiKeys: ApiKeys
-  readonly principals: Principals
+  readonly principals: readonly FindPrincipal[]
   readonly organizations: Organizations
 }
 
@@ -35,7 +35,7 @@ async function askedBy(
   requester: StoredApproval["requester"],
 ): Promise<Origins> {
   const asked = requester.credential_id
-  const principal = asked === null ? undefined : await principals.find(organization, asked)
+  const principal = asked === null ? undefined : await findPrincipal(principals, organization, asked)
   const parties = principal?.authors ?? [requester]
   const origins = await Promise.all(parties.map((party) => apiKeys.origins(organization, party)))
   return new Set(origins.flatMap((one) => [...one]))

@@ -1,6 +1,6 @@
 // Rejects the pending requests of a person who leaves the organization.
 import type { Store, UnitOfWork } from "#core"
-import type { Departure, Principals } from "../organizations/index.ts"
+import { type Departure, type FindPrincipal, findPrincipal } from "../organizations/index.ts"
 import type { Approvals } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval } from "./collections.ts"
 
@@ -9,7 +9,7 @@ const note = "The member who asked is no longer a member of the organization."
 export interface DepartureDeps {
   readonly store: Store
   readonly approvals: Approvals
-  readonly principals: Principals
+  readonly principals: readonly FindPrincipal[]
 }
 
 export async function rejectRequestsOf(
@@ -20,7 +20,7 @@ export async function rejectRequestsOf(
   const { organization, user } = gone
   const isTheirs = async ({ requester: { credential_id, user_id } }: StoredApproval) => {
     if (user_id !== null || credential_id === null) return user_id === user
-    return (await principals.find(organization, credential_id))?.maker?.user_id === user
+    return (await findPrincipal(principals, organization, credential_id))?.maker?.user_id === user
   }
   for await (const approval of store.open(ApprovalCollection, organization).stream({ state: "pending" })) {
     if (approvals.stateOf(approval) === "pending" && (await isTheirs(approval))) approvals.reject(work, organization, approval, note)

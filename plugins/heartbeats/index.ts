@@ -10,7 +10,7 @@ import { correctHeartbeats } from "./corrections.ts"
 import { pauseHeartbeatsOf } from "./departure.ts"
 import { Heartbeats, HeartbeatsToken } from "./heartbeats.ts"
 import { beat, runHeartbeat } from "./jobs.ts"
-import { declarePrincipals } from "./makers.ts"
+import { heartbeatPrincipals } from "./makers.ts"
 import { createHeartbeat, deleteHeartbeat, getHeartbeat, listHeartbeats, updateHeartbeat } from "./operations/heartbeats.ts"
 import { getHeartbeatRun, listHeartbeatRuns, pauseHeartbeat, resumeHeartbeat, runHeartbeatNow } from "./operations/running.ts"
 import { reasons } from "./reasons.ts"
@@ -23,6 +23,13 @@ export default definePlugin({
   needs: ["datasets", "event-pipelines", "models", "organizations"],
   config: HeartbeatSettings,
   extend: [
+    [
+      Principals,
+      injected({
+        inject: { heartbeats: HeartbeatsToken, tools: OperationTools },
+        create: ({ heartbeats, tools }) => heartbeatPrincipals(heartbeats, tools),
+      }),
+    ],
     [
       Departures,
       injected({
@@ -53,10 +60,6 @@ export default definePlugin({
         heartbeats: HeartbeatsToken,
       },
       create: ({ corrections, ...deps }) => corrections.use("heartbeats", (correction) => correctHeartbeats(deps, correction)),
-    })
-    registrar.run("principals of heartbeats", {
-      inject: { principals: Principals, heartbeats: HeartbeatsToken, tools: OperationTools },
-      create: ({ principals, heartbeats, tools }) => declarePrincipals(principals, heartbeats, tools),
     })
     registrar.provide(RunsToken, {
       inject: {

@@ -1,7 +1,7 @@
 // Who answers for a heartbeat: the caller who made it, changed what it does, or resumed it last.
 import { AppError, type Caller, roleAtLeast } from "#core"
 import type { OperationTools } from "#core/engine"
-import type { ApiKeys, Author, Principals } from "../organizations/index.ts"
+import type { ApiKeys, Author, FindPrincipal } from "../organizations/index.ts"
 import type { HeartbeatRole, StoredHeartbeat } from "./collections.ts"
 import type { Heartbeats } from "./heartbeats.ts"
 
@@ -71,12 +71,12 @@ export async function standingOf(
 }
 
 /** Lets approvals of a heartbeat's calls find the heartbeat and its authors. */
-export function declarePrincipals(principals: Principals, heartbeats: Pick<Heartbeats, "find">, tools: OperationTools): void {
-  principals.declare(async (organization, id) => {
+export function heartbeatPrincipals(heartbeats: Pick<Heartbeats, "find">, tools: OperationTools): FindPrincipal {
+  return async (organization, id) => {
     const heartbeat = await heartbeats.find(organization, id)
     if (!heartbeat) return undefined
     const { role, made_by = null, authors = [] } = heartbeat
     const operations = new Set(heartbeat.tools.map((name) => tools.find(name)?.operation.name ?? name))
     return { role, maker: made_by, authors, mayCall: (operation) => operations.has(operation) }
-  })
+  }
 }

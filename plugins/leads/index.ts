@@ -41,6 +41,8 @@ export default definePlugin({
   needs: ["conversations", "datasets", "email", "inbound-mail", "organizations"],
   config: LeadsSettings,
   extend: [
+    [LeadDirectories, injected({ inject: { leads: LeadsToken }, create: ({ leads }) => leadDirectory(leads) })],
+    [MailAuthors, injected({ inject: { leads: LeadsToken }, create: ({ leads }) => authorFollower(leads) })],
     [
       RowFollowers,
       injected({

@@ -33,7 +33,7 @@ import {
 import { getMe, switchOrganization } from "./operations/me.ts"
 import { setStaff } from "./operations/staff.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
-import { createPrincipals, Principals } from "./principals.ts"
+import { Principals } from "./principals.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
 import { createSessions, Sessions } from "./sessions.ts"
@@ -50,7 +50,7 @@ export { type Departure, type DepartureHook, Departures, type LeftBehind } from 
 export { JoiningToken as Joining } from "./members/invitations/joining.ts"
 export { isStillMember, memberLinkOf } from "./members/member-link.ts"
 export { type Origins, userOrigin } from "./origins.ts"
-export { type Author, Principals } from "./principals.ts"
+export { type Author, type FindPrincipal, findPrincipal, Principals } from "./principals.ts"
 export { Sessions } from "./sessions.ts"
 export { ViewerSessions } from "./viewer-sessions.ts"
 
@@ -83,7 +83,7 @@ export default definePlugin({
   reasons,
   config: OrganizationSettings,
   commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => generateKey("api_key").text }],
-  extensionPoints: [Departures],
+  extensionPoints: [Departures, Principals],
   extend: [[Departures, inviterDeparture]],
   register(reg, settings) {
     const production = process.env["NODE_ENV"] === "production"
@@ -113,7 +113,6 @@ export default definePlugin({
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, organizations: Directory, sessions: UserSessions },
       create: createApiKeys,
     })
-    reg.provide(Principals, { inject: {}, create: createPrincipals })
     reg.provide(Bootstrap, {
       inject: { settings: Settings, store: Store, works: UnitsOfWork, log: Log, organizations: Directory, apiKeys: ApiKeys },
       create: (deps): Bootstrap => new FirstStart(deps, production),

@@ -1,5 +1,5 @@
 // Programs of an organization that call operations without a key of their own, such as heartbeats.
-import { token } from "#core"
+import { defineExtensionPoint } from "#core"
 import type { Role } from "#core/engine"
 import type { Party } from "./origins.ts"
 
@@ -19,26 +19,14 @@ export interface Principal {
 
 export type FindPrincipal = (organization: string, id: string) => Promise<Principal | undefined>
 
-export interface Principals {
-  declare(find: FindPrincipal): void
-  /** Undefined for a key, and for a program that was deleted. */
-  find: FindPrincipal
-}
+/** Finds the principals of one kind, such as heartbeats. */
+export const Principals = defineExtensionPoint<FindPrincipal>({ id: "organizations.principals" })
 
-export const Principals = token<Principals>("Principals")
-
-export function createPrincipals(): Principals {
-  const kinds: FindPrincipal[] = []
-  return {
-    declare: (find) => {
-      kinds.push(find)
-    },
-    async find(organization, id) {
-      for (const find of kinds) {
-        const found = await find(organization, id)
-        if (found) return found
-      }
-      return undefined
-    },
+/** Returns undefined for a key, and for a deleted program. */
+export async function findPrincipal(kinds: readonly FindPrincipal[], organization: string, id: string): Promise<Principal | undefined> {
+  for (const find of kinds) {
+    const found = await find(organization, id)
+    if (found) return found
   }
+  return undefined
 }

@@ -33,7 +33,7 @@ export default definePlugin({
       }),
     ],
   ],
-  register(registrar, settings) {
+  register(registrar) {
     registrar.collections(SuppressionCollection, MailKeyCollection, SentMailCollection, SoftBounceCollection)
     registrar.operations(addSuppression, listSuppressions, getSuppression, removeSuppression)
     registrar.routes(askToUnsubscribe, unsubscribe)

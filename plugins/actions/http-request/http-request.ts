@@ -2,7 +2,7 @@
 // out of the document.
 import { z } from "zod"
 import { AnyJson, defineAction, type Json, OutgoingHttp, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
-import { DataGuards, guardData, guardData, encodeBody, withQuery } from "../../outgoing-http/index.ts"
+import { DataGuards, encodeBody, guardData, withQuery } from "../../outgoing-http/index.ts"
 import { httpRequestRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AnyJson, defineAction, type Json, SlugOrId, template, templateJson, templateRecord } from "#core"
 import { Integrations } from "../../integrations/index.ts"
-import { DataGuards, guardData, guardData, outcomeOf } from "../../outgoing-http/index.ts"
+import { DataGuards, guardData, outcomeOf } from "../../outgoing-http/index.ts"
 import { integrationCallRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])

@@ -1,11 +1,12 @@
 // What is left of people: of a conversation that is deleted or old, and of somebody who was erased.
 import { expect } from "chai"
-import { JobQueue, Store, UnitsOfWork } from "#core"
+import { z } from "zod"
+import { definePlugin, JobQueue, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { Collections } from "../../../core/contract/collection.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { eraseTraces } from "../../../plugins/consents/erasure.ts"
-import { OutboundVetoes } from "../../../plugins/conversations/index.ts"
+import { type OutboundMessage, OutboundVetoes } from "../../../plugins/conversations/index.ts"
 import { removeOldMessages } from "../../../plugins/conversations/removal/jobs.ts"
 import { LeadRowCollection } from "../../../plugins/leads/collections.ts"
 import { LeadsToken } from "../../../plugins/leads/index.ts"
@@ -41,6 +42,23 @@ onBothStores("what is left of people", ({ start }) => {
   let host: TestHost
   let urls: Endpoints
   let meta: Peer
+  let veto: (message: OutboundMessage) => Promise<void> = async () => undefined
+  // Its needs put its veto after the veto of consents.
+  const late = definePlugin({
+    id: "test-late-veto",
+    needs: ["consents", "conversations"],
+    config: z.strictObject({}),
+    extend: [
+      [
+        OutboundVetoes,
+        async (_, sent) => {
+          await veto(sent)
+          return undefined
+        },
+      ],
+    ],
+    register: () => undefined,
+  })
   before(async () => {
     meta = await listen(({ url }, response) => {
       const file = { url: `${meta.origin}/file`, mime_type: "image/png", file_size: picture.length }
@@ -49,6 +67,7 @@ onBothStores("what is left of people", ({ start }) => {
     })
     const allowed = { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${meta.port}`, MILLRACE_JOBS_POLL_MS: "50" }
     service = await startReceiving({
+      plugins: [late],
       start: (options) => start({ ...options, env: { ...options?.env, ...allowed } }),
       others: { conversations: { keep_days: 30 } },
     })
