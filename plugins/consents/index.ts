@@ -33,6 +33,14 @@ export default definePlugin({
   extend: [
     [RowGuards, erasedData],
     [DataGuards, erasedData],
+    [
+      LeadTimeline,
+      injected({ inject: { ledger: LedgerToken, store: Store }, create: ({ ledger, store }) => consentSource(store, ledger) }),
+    ],
+    [
+      LeadTimeline,
+      injected({ inject: { suppressions: SuppressionsToken }, create: ({ suppressions }) => suppressionSource(suppressions) }),
+    ],
     [OutboundVetoes, injected({ inject: { rules: ConsentRules, clock: Clock }, create: ({ rules, clock }) => messageVeto(rules, clock) })],
   ],
   register(registrar) {
@@ -61,13 +69,6 @@ export default definePlugin({
       inject: { rules: ConsentRules, clock: Clock, guards: MailGuards },
       create({ rules, clock, guards }) {
         guards.use(mailGuard(rules, clock))
-      },
-    })
-    registrar.run("timeline", {
-      inject: { ledger: LedgerToken, store: Store, suppressions: SuppressionsToken, timeline: LeadTimeline },
-      create({ ledger, store, suppressions, timeline }) {
-        timeline.use(consentSource(store, ledger))
-        timeline.use(suppressionSource(suppressions))
       },
     })
   },

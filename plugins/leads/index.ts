@@ -22,7 +22,7 @@ import { reasons } from "./reasons.ts"
 import { LeadRecords, LeadRecordsToken } from "./records.ts"
 import { LeadsSettings } from "./settings.ts"
 import { beginningSource, changeSource, rowSource } from "./timeline/own.ts"
-import { createLeadTimeline, LeadTimeline } from "./timeline/sources.ts"
+import { LeadTimeline } from "./timeline/sources.ts"
 
 export { LeadErasureToken } from "./erasure.ts"
 export { LeadRowsToken } from "./follow/row-buffer.ts"
@@ -40,7 +40,13 @@ export default definePlugin({
   reasons,
   needs: ["conversations", "datasets", "email", "inbound-mail", "organizations"],
   config: LeadsSettings,
+  extensionPoints: [LeadTimeline],
   extend: [
+    [LeadTimeline, injected({ inject: { store: Store }, create: ({ store }) => rowSource(store) })],
+    [LeadTimeline, injected({ inject: { store: Store }, create: ({ store }) => beginningSource(store) })],
+    [LeadTimeline, injected({ inject: { store: Store }, create: ({ store }) => changeSource(store) })],
+    [LeadTimeline, injected({ inject: { history: ConversationHistory }, create: ({ history }) => history })],
+    [LeadTimeline, injected({ inject: { history: MailHistory }, create: ({ history }) => history })],
     [LeadDirectories, injected({ inject: { leads: LeadsToken }, create: ({ leads }) => leadDirectory(leads) })],
     [MailAuthors, injected({ inject: { leads: LeadsToken }, create: ({ leads }) => authorFollower(leads) })],
     [
@@ -71,16 +77,6 @@ export default definePlugin({
     registrar.provide(LeadErasureToken, {
       inject: { store: Store, works: UnitsOfWork, leads: LeadsToken, records: LeadRecordsToken },
       create: (deps) => new LeadErasure(deps),
-    })
-    registrar.provide(LeadTimeline, {
-      inject: { store: Store },
-      create({ store }) {
-        const timeline = createLeadTimeline()
-        timeline.use(rowSource(store))
-        timeline.use(beginningSource(store))
-        timeline.use(changeSource(store))
-        return timeline
-      },
     })
     registrar.provide(FollowerToken, {
       inject: { store: Store, datasets: Datasets, leads: LeadsToken },
@@ -127,18 +123,6 @@ export default definePlugin({
         corrections: ClockCorrections,
       },
       create: (deps) => new CatchUp(deps),
-    })
-    registrar.run("conversations", {
-      inject: { history: ConversationHistory, timeline: LeadTimeline },
-      create({ history, timeline }) {
-        timeline.use(history)
-      },
-    })
-    registrar.run("mail", {
-      inject: { history: MailHistory, timeline: LeadTimeline },
-      create({ history, timeline }) {
-        timeline.use(history)
-      },
     })
   },
 })

@@ -1,10 +1,10 @@
 // A timeline as a collection that a Pager reads: its cursors are then like those of every list.
 import type { Collection } from "#core"
 import type { StoredLead } from "../collections.ts"
-import type { LeadTimeline, TimelineEntry } from "./sources.ts"
+import { type LeadTimelineSource, type TimelineEntry, timelineEntries } from "./sources.ts"
 
 export function timelineOf(
-  timeline: LeadTimeline,
+  timeline: readonly LeadTimelineSource[],
   organization: string,
   lead: StoredLead,
   leadIds: readonly string[],
@@ -14,7 +14,7 @@ export function timelineOf(
     async find(_filter, { limit = 50, after } = {}) {
       const [at, id] = after ?? []
       const from = typeof at === "string" && typeof id === "string" ? { after: [at, id] as const } : {}
-      return [...(await timeline.entries({ organization, leadIds, emails, phones, limit, ...from }))]
+      return [...(await timelineEntries(timeline, { organization, leadIds, emails, phones, limit, ...from }))]
     },
     get: unsupported,
     first: unsupported,

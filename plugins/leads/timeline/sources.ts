@@ -1,6 +1,5 @@
-// The extension point of timelines. An area that knows what happened with people names "leads" in `needs`, injects
-// LeadTimeline while services are created, and offers a LeadTimelineSource.
-import { type Document, type Json, token } from "#core"
+// The timeline of a lead, an extension point. Each source returns its entries of a lead.
+import { type Document, defineExtensionPoint, type Json } from "#core"
 
 /** One step; `id` is the document's that tells of it. */
 export interface TimelineEntry extends Document {
@@ -30,24 +29,12 @@ export interface TimelineQuery {
 /** The newest entries of those people, at most `limit`, by `at` and `id` descending. */
 export type LeadTimelineSource = (query: TimelineQuery) => Promise<readonly TimelineEntry[]>
 
-export interface LeadTimeline {
-  /** To be called while services are created. */
-  use(source: LeadTimelineSource): void
-  /** What all sources tell, newest first. */
-  entries: LeadTimelineSource
-}
+export const LeadTimeline = defineExtensionPoint<LeadTimelineSource>({ id: "leads.timeline" })
 
-export const LeadTimeline = token<LeadTimeline>("LeadTimeline")
-
-export function createLeadTimeline(): LeadTimeline {
-  const sources: LeadTimelineSource[] = []
-  return {
-    use: (source) => void sources.push(source),
-    async entries(query) {
-      const all = (await Promise.all(sources.map((source) => source(query)))).flat()
-      return all.sort(newestFirst).slice(0, query.limit)
-    },
-  }
+/** Returns the entries of all sources, newest first. */
+export async function timelineEntries(sources: readonly LeadTimelineSource[], query: TimelineQuery): Promise<readonly TimelineEntry[]> {
+  const all = (await Promise.all(sources.map((source) => source(query)))).flat()
+  return all.sort(newestFirst).slice(0, query.limit)
 }
 
 export function newestFirst(one: Pick<TimelineEntry, "at" | "id">, other: Pick<TimelineEntry, "at" | "id">): number {
