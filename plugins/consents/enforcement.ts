@@ -4,14 +4,14 @@ import type { AskVeto } from "../conversations/index.ts"
 import type { MailGuard } from "../email/index.ts"
 import { normalEmail } from "../leads/index.ts"
 import { suppression } from "./rules/others.ts"
-import type { ConsentQuestion, ConsentRules, RuleAnswer } from "./rules/rules.ts"
+import { answersOf, type ConsentQuestion, type ConsentRule, type RuleAnswer } from "./rules/rules.ts"
 
 /** The first that forbids. The suppression list is obeyed by a guard of its own, which also says for what reason. */
-async function forbidden(rules: ConsentRules, question: ConsentQuestion): Promise<RuleAnswer | undefined> {
-  return (await rules.answers(question)).find(({ rule, verdict }) => verdict === "forbids" && rule !== suppression)
+async function forbidden(rules: readonly ConsentRule[], question: ConsentQuestion): Promise<RuleAnswer | undefined> {
+  return (await answersOf(rules, question)).find(({ rule, verdict }) => verdict === "forbids" && rule !== suppression)
 }
 
-export function mailGuard(rules: ConsentRules, clock: Clock): MailGuard {
+export function mailGuard(rules: readonly ConsentRule[], clock: Clock): MailGuard {
   return {
     async withheld({ organization, category, recipients }) {
       // Of the service to those who run it.
@@ -32,7 +32,7 @@ export function mailGuard(rules: ConsentRules, clock: Clock): MailGuard {
   }
 }
 
-export function messageVeto(rules: ConsentRules, clock: Clock): AskVeto {
+export function messageVeto(rules: readonly ConsentRule[], clock: Clock): AskVeto {
   return async (organization, { channel, address, purpose }) => {
     const now = clock.now()
     const answer = await forbidden(rules, { organization, person: { kind: "phone", value: address }, channel, purpose, now })

@@ -18,7 +18,7 @@ import { erasePerson } from "./operations/erase.ts"
 import { exportConsents, getConsentSettings, listConsents, recordConsent, setConsentSettings } from "./operations/ledger.ts"
 import { reasons } from "./reasons.ts"
 import { suppressionRule } from "./rules/others.ts"
-import { ConsentRules, createConsentRules } from "./rules/rules.ts"
+import { type ConsentQuestion, ConsentRules } from "./rules/rules.ts"
 import { consentSource, suppressionSource } from "./timeline.ts"
 
 export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer } from "./rules/rules.ts"
@@ -30,7 +30,29 @@ export default definePlugin({
   reasons,
   needs: ["conversations", "datasets", "email", "event-files", "inbound-mail", "leads", "outgoing-http", "suppressions"],
   config: z.strictObject({}),
+  extensionPoints: [ConsentRules],
   extend: [
+    [
+      ConsentRules,
+      injected({
+        inject: { ledger: LedgerToken },
+        create:
+          ({ ledger }) =>
+          (question: ConsentQuestion) =>
+            ledger.erasure(question),
+      }),
+    ],
+    [
+      ConsentRules,
+      injected({
+        inject: { ledger: LedgerToken },
+        create:
+          ({ ledger }) =>
+          (question: ConsentQuestion) =>
+            ledger.consent(question),
+      }),
+    ],
+    [ConsentRules, injected({ inject: { suppressions: SuppressionsToken }, create: ({ suppressions }) => suppressionRule(suppressions) })],
     [RowGuards, erasedData],
     [DataGuards, erasedData],
     [
@@ -54,16 +76,6 @@ export default definePlugin({
     registrar.provide(LedgerToken, {
       inject: { store: Store, clock: Clock, ids: Ids, keys: ConsentKeysToken },
       create: (deps) => new Ledger(deps),
-    })
-    registrar.provide(ConsentRules, {
-      inject: { ledger: LedgerToken, suppressions: SuppressionsToken },
-      create({ ledger, suppressions }) {
-        const rules = createConsentRules()
-        rules.use((question) => ledger.erasure(question))
-        rules.use((question) => ledger.consent(question))
-        rules.use(suppressionRule(suppressions))
-        return rules
-      },
     })
     registrar.run("enforcement", {
       inject: { rules: ConsentRules, clock: Clock, guards: MailGuards },

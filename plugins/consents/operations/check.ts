@@ -5,7 +5,7 @@ import { ConversationStanding, E164 } from "../../conversations/index.ts"
 import { LeadsToken } from "../../leads/index.ts"
 import { type Channel, channels, kindOf, type Person, personFields, personOf, unreadable } from "../person.ts"
 import { answerOf } from "../rules/others.ts"
-import { ConsentRules } from "../rules/rules.ts"
+import { answersOf, ConsentRules } from "../rules/rules.ts"
 import { Purpose } from "./resource.ts"
 
 const maxAddresses = 20
@@ -70,7 +70,7 @@ export const checkConsent = defineOperation({
         const { value: address } = person
         const gate = isMessage(channel) && (await standing(organization, { channel, address, from, template: template ?? null }))
         const asked = purpose || (gate ? gate.purpose : "service")
-        const answers = await rules.answers({ organization, person, channel, purpose: asked, now })
+        const answers = await answersOf(rules, { organization, person, channel, purpose: asked, now })
         if (gate) answers.push(...gate.findings.map(answerOf))
         return { address, allowed: answers.every(({ verdict }) => verdict !== "forbids"), rules: answers }
       }),

@@ -1,6 +1,5 @@
-// The extension point of what decides whether a person may be written to. An area with a rule of its own names "consents"
-// in `needs`, injects ConsentRules while services are created, and offers a ConsentRule.
-import { type Json, token } from "#core"
+// The rules that allow or forbid a message to a person. Areas with a rule of their own extend this point.
+import { defineExtensionPoint, type Json } from "#core"
 import type { Channel, Person } from "../person.ts"
 
 export interface ConsentQuestion {
@@ -28,18 +27,9 @@ export interface RuleAnswer {
 /** Undefined: the rule is not about this channel. */
 export type ConsentRule = (question: ConsentQuestion) => Promise<RuleAnswer | undefined>
 
-export interface ConsentRules {
-  /** To be called while services are created. */
-  use(rule: ConsentRule): void
-  answers(question: ConsentQuestion): Promise<RuleAnswer[]>
-}
+export const ConsentRules = defineExtensionPoint<ConsentRule>({ id: "consents.rules" })
 
-export const ConsentRules = token<ConsentRules>("ConsentRules")
-
-export function createConsentRules(): ConsentRules {
-  const rules: ConsentRule[] = []
-  return {
-    use: (rule) => void rules.push(rule),
-    answers: async (question) => (await Promise.all(rules.map((rule) => rule(question)))).filter((answer) => answer !== undefined),
-  }
+/** Returns the answers of the rules about this channel. */
+export async function answersOf(rules: readonly ConsentRule[], question: ConsentQuestion): Promise<RuleAnswer[]> {
+  return (await Promise.all(rules.map((rule) => rule(question)))).filter((answer) => answer !== undefined)
 }

@@ -22,17 +22,13 @@ const others = definePlugin({
   config: z.strictObject({}),
   extend: [
     [OutboundVetoes, async (_, { address }) => (address.endsWith("8") ? { by: "test", why: "they asked us in person." } : undefined)],
+    [
+      ConsentRules,
+      async ({ person }) =>
+        person.value.endsWith("9") ? { rule: "test", verdict: "forbids", why: "they are on holiday.", evidence: {} } : undefined,
+    ],
   ],
-  register(registrar) {
-    registrar.run("others", {
-      inject: { rules: ConsentRules },
-      create({ rules }) {
-        rules.use(async ({ person }) =>
-          person.value.endsWith("9") ? { rule: "test", verdict: "forbids", why: "they are on holiday.", evidence: {} } : undefined,
-        )
-      },
-    })
-  },
+  register: () => undefined,
 })
 
 /** What may have happened before somebody asks. */
