@@ -10,14 +10,14 @@ import { createMailer, Mailer } from "./mailer.ts"
 import { outboxTransport } from "./outbox.ts"
 import { PartialDeliveryCollection, resuming } from "./partial-delivery.ts"
 import { reasons } from "./reasons.ts"
-import { Senders, sendersService } from "./senders.ts"
+import { createSenders, SenderChoices, Senders } from "./senders.ts"
 import { smtpTransport } from "./smtp.ts"
 
 export { domainOf, isMailAddress, MailAddressList, normalAddress, OneMailAddress, parseAddresses, visibleText } from "./addresses.ts"
 export { type LeavingMail, type MailCategory, type MailGuard, MailGuards, type Refusal } from "./guards.ts"
 export { Mailer } from "./mailer.ts"
 export { buttonUrl, type MailContent, renderMail } from "./render.ts"
-export { Senders } from "./senders.ts"
+export { type ChooseSender, SenderChoices, Senders } from "./senders.ts"
 export { ownHeader } from "./transport.ts"
 
 const EmailConfig = z
@@ -52,6 +52,7 @@ export default definePlugin({
     const { generatedFile, generateParts } = await import("./template/build.ts")
     return [{ file: generatedFile, text: await generateParts() }]
   },
+  extensionPoints: [SenderChoices],
   register(registrar, config) {
     const [from] = parseAddresses(config.from, "from")
     if (!from) throw new Error(`plugins.settings.email.from: "${config.from}" holds no address.`)
@@ -60,7 +61,10 @@ export default definePlugin({
       "library",
       importedAtStart(() => import("nodemailer")),
     )
-    registrar.provide(Senders, sendersService({ from, ...replyTo }))
+    registrar.provide(Senders, {
+      inject: { choices: SenderChoices },
+      create: ({ choices }) => createSenders({ from, ...replyTo }, choices),
+    })
     registrar.collections(PartialDeliveryCollection)
     registrar.provide(MailGuards, { create: createMailGuards })
     registrar.provide(Mailer, {

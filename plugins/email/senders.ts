@@ -1,7 +1,6 @@
 // Who a message is from. The configured sender unless a plugin (one that knows an organization's verified domains)
 // chooses another.
-import { token } from "#core"
-import type { Service } from "#core/engine"
+import { defineExtensionPoint, token } from "#core"
 import type { MailAddress } from "./addresses.ts"
 
 export interface Sender {
@@ -20,37 +19,30 @@ export interface DkimKey {
   readonly privateKey: string
 }
 
-/** Undefined: not this organization's business, the next one is asked. */
+/** Returns undefined to leave the choice to an earlier plugin. */
 export type ChooseSender = (organization: string, domain?: string) => Promise<Sender | undefined>
+
+/** Later items are asked first. */
+export const SenderChoices = defineExtensionPoint<ChooseSender>({ id: "email.senders" })
 
 export interface Senders {
   /** The sender of the service's own mail. */
   readonly service: Sender
   /** `domain`: the one of the organization's domains to send from. */
   senderOf(organization: string, domain?: string): Promise<Sender>
-  /** Later choosers are asked first. To be called while services are created. */
-  use(choose: ChooseSender): void
 }
 
 export const Senders = token<Senders>("Senders")
 
-export function sendersService(fallback: Sender): Service<Senders> {
-  return { create: () => createSenders(fallback) }
-}
-
-export function createSenders(fallback: Sender): Senders {
-  const choosers: ChooseSender[] = []
+export function createSenders(fallback: Sender, choices: readonly ChooseSender[] = []): Senders {
   return {
     service: fallback,
     async senderOf(organization, domain) {
-      for (const choose of choosers) {
+      for (const choose of choices.toReversed()) {
         const sender = await choose(organization, domain)
         if (sender) return sender
       }
       return fallback
-    },
-    use: (choose) => {
-      choosers.unshift(choose)
     },
   }
 }

@@ -1,7 +1,7 @@
 // Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
-import { Clock, definePlugin, Ids, Live, Log, Scheduler, Store, Vault } from "#core"
+import { Clock, definePlugin, Ids, injected, Live, Log, Scheduler, Store, Vault } from "#core"
 import { importedAtStart, Outgoing } from "#core/engine"
-import { Senders } from "../email/index.ts"
+import { SenderChoices } from "../email/index.ts"
 import { sendingDomainsChannel } from "./channel.ts"
 import { checkJob } from "./checks/job.ts"
 import { SendingDomainCollection } from "./collections.ts"
@@ -23,18 +23,13 @@ export default definePlugin({
   reasons,
   needs: ["email"],
   config: Settings,
+  extend: [[SenderChoices, injected({ inject: { store: Store, vault: Vault }, create: ({ store, vault }) => chooseSender(store, vault) })]],
   register(registrar, settings) {
     registrar.collections(SendingDomainCollection, MailRouteCollection)
     registrar.operations(registerDomain, listDomains, getDomain, updateDomain, deleteDomain)
     registrar.operations(verifyDomain, disableDomain, enableDomain)
     registrar.channels(sendingDomainsChannel)
     registrar.jobs(checkJob)
-    registrar.run("sender", {
-      inject: { senders: Senders, store: Store, vault: Vault },
-      create({ senders, store, vault }) {
-        senders.use(chooseSender(store, vault))
-      },
-    })
     // Without this host no domain can be verified.
     if (!pointsNowhere(settings.spf_host))
       registrar.run(

@@ -1,11 +1,11 @@
 // Who an organization's mail is from while it has an active domain: an address of the domain, signed with its key.
 import type { Store, Vault } from "#core"
-import type { Senders } from "../email/index.ts"
+import type { ChooseSender } from "../email/index.ts"
 import { SendingDomainCollection, sealContext } from "./collections.ts"
 import { returnPathOf } from "./records.ts"
 
 /** Of several domains the one that is named, else the one that was registered first. None without evidence from DNS. */
-export function chooseSender(store: Store, vault: Vault): Parameters<Senders["use"]>[0] {
+export function chooseSender(store: Store, vault: Vault): ChooseSender {
   return async (organization, named) => {
     const active = { status: "active", evidence: { $ne: null }, ...(named === undefined ? {} : { domain: named }) }
     const found = await store.open(SendingDomainCollection, organization).first(active, { sort: { created_at: 1 } })

@@ -159,8 +159,9 @@ describe("email: smtp", () => {
   })
 
   it("asks choosers for the sender before it takes the configured one", async () => {
-    const chosen = createSenders({ from: { name: "", address: "default@example.com" } })
-    chosen.use(async (organization) => (organization === "org-1" ? { from: { name: "Acme", address: "hi@acme.test" } } : undefined))
+    const chosen = createSenders({ from: { name: "", address: "default@example.com" } }, [
+      async (organization) => (organization === "org-1" ? { from: { name: "Acme", address: "hi@acme.test" } } : undefined),
+    ])
     const own = createMailer(chosen, smtpTransport(server.url), "F")
     await own.send(message)
     await own.send({ ...message, organization: "org-2" })
