@@ -63,6 +63,7 @@ export default definePlugin({
       LeadTimeline,
       injected({ inject: { suppressions: SuppressionsToken }, create: ({ suppressions }) => suppressionSource(suppressions) }),
     ],
+    [MailGuards, injected({ inject: { rules: ConsentRules, clock: Clock }, create: ({ rules, clock }) => mailGuard(rules, clock) })],
     [OutboundVetoes, injected({ inject: { rules: ConsentRules, clock: Clock }, create: ({ rules, clock }) => messageVeto(rules, clock) })],
   ],
   register(registrar) {
@@ -76,12 +77,6 @@ export default definePlugin({
     registrar.provide(LedgerToken, {
       inject: { store: Store, clock: Clock, ids: Ids, keys: ConsentKeysToken },
       create: (deps) => new Ledger(deps),
-    })
-    registrar.run("enforcement", {
-      inject: { rules: ConsentRules, clock: Clock, guards: MailGuards },
-      create({ rules, clock, guards }) {
-        guards.use(mailGuard(rules, clock))
-      },
     })
   },
 })

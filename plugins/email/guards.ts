@@ -1,6 +1,6 @@
 // What other plugins have to say of a message right before it is handed to the mail server: who may not be written to, and
 // what the server said of single recipients. Without any, everybody is written to.
-import { token, type UnitOfWork } from "#core"
+import { defineExtensionPoint, type UnitOfWork } from "#core"
 import type { MailAddress } from "./addresses.ts"
 
 /** Purpose of a message. `notice`: from the service to its operators. `sign_in`: from the service to a person who signs in; no guard withholds or records it. */
@@ -53,15 +53,10 @@ export interface MailGuard {
   sent?(mail: LeavingMail, content: SentContent, work: UnitOfWork | undefined): Promise<void> | void
 }
 
-export interface MailGuards extends Required<MailGuard> {
-  /** To be called while services are created. */
-  use(guard: MailGuard): void
-}
+export const MailGuards = defineExtensionPoint<MailGuard>({ id: "email.guards" })
 
-export const MailGuards = token<MailGuards>("MailGuards")
-
-export function createMailGuards(): MailGuards {
-  const guards: MailGuard[] = []
+/** All guards as one. */
+export function combined(guards: readonly MailGuard[]): Required<MailGuard> {
   const first = async (answer: (guard: MailGuard) => Promise<string | undefined> | undefined) => {
     for (const guard of guards) {
       const found = await answer(guard)
@@ -70,7 +65,6 @@ export function createMailGuards(): MailGuards {
     return undefined
   }
   return {
-    use: (guard) => void guards.push(guard),
     unsubscribeUrl: (mail) => first((guard) => guard.unsubscribeUrl?.(mail)),
     returnToken: (mail) => first((guard) => guard.returnToken?.(mail)),
     withheld: async (mail) => (await Promise.all(guards.map((guard) => guard.withheld(mail)))).flat(),

@@ -5,7 +5,7 @@ import { Clock, definePlugin, Settings, Store, UnitsOfWork } from "#core"
 import { Destinations, importedAtStart, Outgoing } from "#core/engine"
 import { OneMailAddress, parseAddresses } from "./addresses.ts"
 import { capturedTransport } from "./captured.ts"
-import { createMailGuards, MailGuards } from "./guards.ts"
+import { MailGuards } from "./guards.ts"
 import { createMailer, Mailer } from "./mailer.ts"
 import { outboxTransport } from "./outbox.ts"
 import { PartialDeliveryCollection, resuming } from "./partial-delivery.ts"
@@ -52,7 +52,7 @@ export default definePlugin({
     const { generatedFile, generateParts } = await import("./template/build.ts")
     return [{ file: generatedFile, text: await generateParts() }]
   },
-  extensionPoints: [SenderChoices],
+  extensionPoints: [MailGuards, SenderChoices],
   register(registrar, config) {
     const [from] = parseAddresses(config.from, "from")
     if (!from) throw new Error(`plugins.settings.email.from: "${config.from}" holds no address.`)
@@ -66,7 +66,6 @@ export default definePlugin({
       create: ({ choices }) => createSenders({ from, ...replyTo }, choices),
     })
     registrar.collections(PartialDeliveryCollection)
-    registrar.provide(MailGuards, { create: createMailGuards })
     registrar.provide(Mailer, {
       inject: {
         settings: Settings,

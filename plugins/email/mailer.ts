@@ -4,7 +4,7 @@ import { createHash } from "node:crypto"
 import { domainToASCII } from "node:url"
 import { AppError, token, type UnitOfWork } from "#core"
 import { type MailAddress, parseAddresses } from "./addresses.ts"
-import { createMailGuards, type MailCategory, type MailGuards, type Withheld } from "./guards.ts"
+import { combined, type MailCategory, type MailGuard, type Withheld } from "./guards.ts"
 import { type MailContent, renderMail } from "./render.ts"
 import type { Sender, Senders } from "./senders.ts"
 import { type AttachedFile, DeliveryFailed, type Transport } from "./transport.ts"
@@ -57,13 +57,12 @@ export const Mailer = token<Mailer>("Mailer")
 
 const maxRecipients = 50
 
-export function createMailer(senders: Senders, transport: Transport, footer: string, declared: MailGuards = createMailGuards()): Mailer {
-  const unguarded = createMailGuards()
+export function createMailer(senders: Senders, transport: Transport, footer: string, declared: readonly MailGuard[] = []): Mailer {
   return {
     writesOutbox: transport.isOutbox ?? false,
     async send(message) {
       const category = message.category ?? "transactional"
-      const guards = category === "sign_in" ? unguarded : declared
+      const guards = combined(category === "sign_in" ? [] : declared)
       const { to, cc, bcc } = recipientsOf(message, category)
       const sender = await senderOf(senders, message)
       const replyTo = message.reply_to ? addressesOf(message.reply_to, "reply_to") : (sender.reply_to ?? [])

@@ -1,5 +1,5 @@
 // Mail that the service receives: an SMTP server for the domains that receive, and what is done with each message.
-import { Clock, definePlugin, Ids, JobQueue, Live, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
+import { Clock, definePlugin, Ids, injected, JobQueue, Live, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
 import { Metrics, Pauses } from "#core/engine"
 import { Buckets } from "../buckets/index.ts"
 import { Mailer, MailGuards } from "../email/index.ts"
@@ -44,6 +44,7 @@ export default definePlugin({
   needs: ["buckets", "email", "event-pipelines", "sending-domains"],
   config: Settings,
   extensionPoints: [MailAuthors, MailHandlers],
+  extend: [[MailGuards, injected({ inject: { queue: JobQueue, works: UnitsOfWork, log: Log }, create: keepSentGuard })]],
   register(registrar, settings) {
     registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
     registrar.jobs(processJob, purgeJob, forwardJob, feedJob, keepSentJob)
@@ -53,10 +54,6 @@ export default definePlugin({
     registrar.provide(ConversationsToken, {
       inject: { store: Store, clock: Clock, live: Live },
       create: (services) => new Conversations(services),
-    })
-    registrar.run("sent mail", {
-      inject: { guards: MailGuards, queue: JobQueue, works: UnitsOfWork, log: Log },
-      create: ({ guards, ...deps }) => guards.use(keepSentGuard(deps)),
     })
     registrar.provide(ForwardingToken, {
       inject: { store: Store, queue: JobQueue, buckets: Buckets, mailer: Mailer, routes: MailRoutes, limiter: RateLimiter },

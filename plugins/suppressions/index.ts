@@ -26,6 +26,21 @@ export default definePlugin({
   config: Settings,
   extend: (settings) => [
     [
+      MailGuards,
+      injected({
+        inject: {
+          store: Store,
+          clock: Clock,
+          keys: Keys,
+          suppressions: SuppressionsToken,
+          work: UnitsOfWork,
+          publicUrl: PublicUrl,
+          log: Log,
+        },
+        create: suppressionGuard,
+      }),
+    ],
+    [
       MailHandlers,
       injected({
         inject: { store: Store, clock: Clock, suppressions: SuppressionsToken, log: Log },
@@ -44,21 +59,6 @@ export default definePlugin({
     registrar.provide(SuppressionsToken, {
       inject: { store: Store, clock: Clock, keys: Keys },
       create: (services) => new Suppressions(services),
-    })
-    registrar.run("guard", {
-      inject: {
-        guards: MailGuards,
-        store: Store,
-        clock: Clock,
-        keys: Keys,
-        suppressions: SuppressionsToken,
-        work: UnitsOfWork,
-        publicUrl: PublicUrl,
-        log: Log,
-      },
-      create({ guards, ...services }) {
-        guards.use(suppressionGuard(services))
-      },
     })
   },
 })
