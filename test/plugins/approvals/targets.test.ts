@@ -1,7 +1,9 @@
 // Who an approved step or call reaches: shown and digested with the input, and refused if it changed.
 import { expect } from "chai"
+import { z } from "zod"
+import { definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Senders } from "../../../plugins/email/index.ts"
+import { SenderChoices } from "../../../plugins/email/index.ts"
 import { until } from "../../waiting.ts"
 import { memberOf } from "./gated-notes.ts"
 
@@ -20,10 +22,18 @@ interface Pipeline {
 }
 
 describe("targets of approvals", () => {
+  let isForeign = false
+  const foreignSender = definePlugin({
+    id: "test-sender",
+    needs: ["email"],
+    config: z.strictObject({}),
+    extend: [[SenderChoices, async () => (isForeign ? { from: { name: "Eve", address: "eve@evil.example.com" } } : undefined)]],
+    register: () => undefined,
+  })
   let host: TestHost
   let second: string
   before(async () => {
-    host = await testHost({ env: { MILLRACE_JOBS_POLL_MS: "50" } })
+    host = await testHost({ plugins: [foreignSender], env: { MILLRACE_JOBS_POLL_MS: "50" } })
     host.outgoing.fixtures.push(() => ({ status: 200, headers: {}, body: "{}" }))
     second = (await memberOf(host, "second")).key
   })
@@ -92,7 +102,7 @@ describe("targets of approvals", () => {
     expect(waits.hidden).to.deep.equal([])
     expect(JSON.stringify(waits.target)).to.include('"from":"no-reply@')
     expect(await approve(await sent(one))).to.equal("done")
-    host.get(Senders).use(async () => ({ from: { name: "Eve", address: "eve@evil.example.com" } }))
+    isForeign = true
     expect(await approve(waits)).to.equal("target_changed")
     expect(host.mails.filter(({ subject }) => subject === "Pay")).to.have.length(1)
   })
