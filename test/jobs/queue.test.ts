@@ -4,19 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { z } from "zod"
-import {
-  AppError,
-  defineJob,
-  definePlugin,
-  JobQueue,
-  type Json,
-  jobRef,
-  Postponed,
-  type Registrar,
-  Store,
-  timestamp,
-  UnitsOfWork,
-} from "#core"
+import { AppError, defineJob, definePlugin, JobQueue, type Json, Postponed, Store, timestamp, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { backoff } from "../../core/jobs/backoff.ts"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
@@ -43,10 +31,7 @@ describe("the job queue", () => {
     },
     exhausted: ({ payload }) => void exhausted.push(payload),
   })
-  const apart = jobRef("test.apart", z.json(), { retry, timeoutMs: 9_000 })
-  const apartHandler = defineJob(apart, { summary: "A job with a handler of its own.", run: async ({ payload }) => behave(payload, 1) })
-  const register = (registrar: Registrar) => registrar.jobs(job, apartHandler)
-  const plugin = definePlugin({ id: "test-jobs", config: z.strictObject({}), register })
+  const plugin = definePlugin({ id: "test-jobs", config: z.strictObject({}), register: (registrar) => registrar.jobs(job) })
   let dataDir: string
   let host: TestHost
   const boot = () =>
@@ -71,21 +56,6 @@ describe("the job queue", () => {
   const enqueue = (payload: Json, options = {}) =>
     host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, job, payload, options))
   const jobs = () => host.get(Store).open(JobCollection).find({})
-
-  it("stores the retry policy and the deadline of a reference, and runs its handler", async () => {
-    const done = Promise.withResolvers<Json>()
-    const released = Promise.withResolvers<void>()
-    behave = (payload) => {
-      done.resolve(payload)
-      return released.promise
-    }
-    await host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, apart, { of: "the reference" }))
-    expect(await done.promise).to.deep.equal({ of: "the reference" })
-    const [stored] = await host.get(Store).open(JobCollection).find({ type: "test.apart" })
-    expect(stored).to.deep.include({ retry, timeout_ms: 9_000 })
-    released.resolve()
-    await until("the job has ended", async () => (await host.get(Store).open(JobCollection).find({ type: "test.apart" })).length === 0)
-  })
 
   it("runs a job once its commit is on disk, and never when the commit fails", async () => {
     await enqueue("a")
