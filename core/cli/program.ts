@@ -24,6 +24,7 @@ import { ownManifest } from "./own-manifest.ts"
 import { ownService } from "./own-service.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
 import { addPluginCommand } from "./plugin-command.ts"
+import { addPluginsCommand } from "./plugin-graph.ts"
 import { addRotateMasterKey } from "./rotate-master-key.ts"
 import { addScaffoldCommands } from "./scaffold/commands.ts"
 import { schemaFiles } from "./schema-files.ts"
@@ -79,6 +80,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
       const plugins = await loadPlugins({ config: loaded.config, root: process.cwd() })
       print(terminal, describeConfig(loaded, plugins))
     })
+
+  addPluginsCommand(program, () => loadPlugins({ config: config(), root: process.cwd() }), terminal)
 
   program
     .command("schema")
