@@ -45,7 +45,7 @@ export function definePlugin<C extends z.ZodType, const E extends readonly unkno
   return plugin
 }
 
-/** Registers the declarations, points and extensions of a plugin. Returns the services that nothing injects. */
+/** Registers the declarations, points and extensions of a plugin. Returns the services without a user. */
 export function registerPlugin(plugin: AnyPlugin, config: unknown, container: Container, registry: Registry): Token<unknown>[] {
   const ran: Token<unknown>[] = []
   plugin.register(registrarFor(plugin.id, container, registry, ran), config)

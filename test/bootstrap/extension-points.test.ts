@@ -1,4 +1,4 @@
-// Extension points of plugins: the items that a service receives, and the reports of a start that is refused.
+// Extension points of plugins: the items of a point, and the report of a refused start.
 import { expect } from "chai"
 import { z } from "zod"
 import { Clock, defineExtensionPoint, definePlugin, injected, token } from "#core"
