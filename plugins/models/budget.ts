@@ -1,7 +1,7 @@
 // What an organization may spend on models in a day (UTC). A call reserves its estimate before it is made and pays what it
 // cost after it; what is reserved counts as spent, on every node, so that calls at the same instant cannot pass the limit
 // together. What a call costs beyond its estimate is not held back.
-import { AppError, type Clock, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
+import { AppError, type Clock, defineExtensionPoint, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 import { DayCostCollection } from "./collections.ts"
 import type { Account, HeldCall, Holds } from "./holds.ts"
 
@@ -17,8 +17,14 @@ export interface Budgets {
   readonly max_day_millicents: number
 }
 
-/** Opens the account whose `Account.id` is `<kind> <id>`. */
-export type OpenAccount = (organization: string, id: string) => Account
+export interface AccountKind {
+  readonly kind: string
+  /** Opens the account whose `Account.id` is `<kind> <id>`. */
+  open(organization: string, id: string): Account
+}
+
+/** Opens accounts of other areas, to book lost calls. The last item of a kind counts. */
+export const ModelAccounts = defineExtensionPoint<AccountKind>({ id: "models.accounts" })
 
 /** Stages the end of a reserved call and its cost. */
 export type Settle = (work: UnitOfWork, cost: number, usage: Usage) => Promise<void>
@@ -29,11 +35,11 @@ interface BudgetDeps {
   readonly works: UnitsOfWork
   readonly holds: Holds
   readonly limits: Budgets
+  readonly accounts: readonly AccountKind[]
 }
 
 export class Budget {
   readonly #deps: BudgetDeps
-  readonly #accounts = new Map<string, OpenAccount>()
 
   constructor(deps: BudgetDeps) {
     this.#deps = deps
@@ -54,11 +60,6 @@ export class Budget {
       `The call may cost ${millicents(estimate)}, more than the ${millicents(max_call_millicents)} of one call. Give it less to read, or raise plugins.settings.models.max_call_millicents.`,
       { reason: "model_call_budget", estimate_millicents: estimate, max_millicents: max_call_millicents },
     )
-  }
-
-  /** To be called while services are created. */
-  serveAccounts(kind: string, open: OpenAccount): void {
-    this.#accounts.set(kind, open)
   }
 
   /** Takes the call out of the day's rest, and the account's, while `run` runs. Throws `resource_exhausted` where too little is left. */
@@ -90,7 +91,7 @@ export class Budget {
   #accountOf(organization: string, budget: string): Account | undefined {
     if (budget.startsWith(`${organization}:`)) return this.#dayOf(organization, budget.slice(organization.length + 1))
     const [kind = "", id = ""] = budget.split(" ")
-    return this.#accounts.get(kind)?.(organization, id)
+    return this.#deps.accounts.findLast((account) => account.kind === kind)?.open(organization, id)
   }
 
   /** A hold that cannot be released now is booked as a lost call later. */

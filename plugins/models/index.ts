@@ -2,7 +2,7 @@
 import { AppError, Clock, definePlugin, Ids, JobQueue, Store, UnitsOfWork } from "#core"
 import { FairLimiter, importedAtStart, Metrics, measureWaiting, Outgoing } from "#core/engine"
 import { Integrations } from "../integrations/index.ts"
-import { Budget } from "./budget.ts"
+import { Budget, ModelAccounts } from "./budget.ts"
 import { AnswerCollection, DayCostCollection } from "./collections.ts"
 import { HeldCallsCollection, Holds } from "./holds.ts"
 import { bookLostJob } from "./jobs.ts"
@@ -13,6 +13,7 @@ import { reasons } from "./reasons.ts"
 import { ModelSettings } from "./settings.ts"
 import { listModels, ModelsConfigured } from "./usage.ts"
 
+export { ModelAccounts } from "./budget.ts"
 export type { Answered } from "./calls.ts"
 export type { Account } from "./holds.ts"
 export { Models, type Prompt, type Question } from "./models.ts"
@@ -23,6 +24,7 @@ export default definePlugin({
   reasons,
   needs: ["integrations"],
   config: ModelSettings,
+  extensionPoints: [ModelAccounts],
   register(registrar, config) {
     registrar.collections(DayCostCollection, AnswerCollection, HeldCallsCollection)
     registrar.operations(listModels)
@@ -43,6 +45,7 @@ export default definePlugin({
         queue: JobQueue,
         integrations: Integrations,
         metrics: Metrics,
+        accounts: ModelAccounts,
       },
       create({ metrics, outgoing, ...deps }) {
         const { concurrency, max_waiting } = config

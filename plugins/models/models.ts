@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { z } from "zod"
 import { AppError, token } from "#core"
-import type { OpenAccount, Usage } from "./budget.ts"
+import type { Usage } from "./budget.ts"
 import { type Answered, keptOrNew, usageOf } from "./calls.ts"
 import { bytesPerToken, costOf } from "./cost.ts"
 import { unusable } from "./failures.ts"
@@ -59,8 +59,6 @@ export interface Models {
   estimate(question: Question): number
   /** Throws `resource_exhausted`, reason `model_day_budget`, where so many millicents are not left of the day. */
   afford(organization: string, millicents: number): Promise<void>
-  /** Opens the accounts of this kind, to book lost calls. To be called while services are created. */
-  serveAccounts(kind: string, open: OpenAccount): void
   /** Books calls of this budget that did not end within their time limit. */
   bookLost(organization: string, budget: string): Promise<void>
   text(organization: string, question: Question): Promise<Answered<string>>
@@ -84,7 +82,6 @@ export function createModels(deps: ModelsDeps): Models {
     embedding: () => (settings.embedding ? { model: settings.embedding.model, images: false } : undefined),
     estimate: (question) => estimateOf(configured(settings, question.purpose, question.model), question),
     afford: (organization, millicents) => deps.budget.check(organization, millicents),
-    serveAccounts: (kind, open) => deps.budget.serveAccounts(kind, open),
     bookLost: (organization, budget) => deps.budget.bookLost(organization, budget),
     text: (organization, question) => ask<string>(deps, organization, question),
     object: (organization, question) => ask(deps, organization, question),

@@ -1,7 +1,7 @@
 // Workstreams: multi-step work of people and agents, on the same facts.
 import { z } from "zod"
-import { Clock, definePlugin, Ids, Live, Store } from "#core"
-import { Models } from "../models/index.ts"
+import { Clock, definePlugin, Ids, injected, Live, Store } from "#core"
+import { ModelAccounts } from "../models/index.ts"
 import { AgentRunsToken } from "../threads/index.ts"
 import { accountKind, accountOf } from "./account.ts"
 import { serveAttempts } from "./attempts.ts"
@@ -36,6 +36,15 @@ export default definePlugin({
     const { statesPage, statesPageFile } = await import("./page.ts")
     return [{ file: statesPageFile, text: statesPage() }]
   },
+  extend: [
+    [
+      ModelAccounts,
+      injected({
+        inject: { store: Store },
+        create: ({ store }) => ({ kind: accountKind, open: (organization: string, id: string) => accountOf(store, organization, id) }),
+      }),
+    ],
+  ],
   register(registrar) {
     registrar.collections(WorkstreamCollection, PartCollection, AttemptCollection, EventCollection, TemplateCollection)
     registrar.channels(workstreamsChannel)
@@ -62,10 +71,6 @@ export default definePlugin({
     registrar.run("attempts", {
       inject: { store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken },
       create: serveAttempts,
-    })
-    registrar.run("accounts", {
-      inject: { store: Store, models: Models },
-      create: ({ store, models }) => models.serveAccounts(accountKind, (organization, id) => accountOf(store, organization, id)),
     })
   },
 })
