@@ -83,10 +83,26 @@ export function provideExtensions(container: Container, { id, points, extend }: 
 
 const pointKey = "extension point"
 
+interface Owner {
+  readonly point: ExtensionPoint<unknown>
+  readonly id: string
+}
+
 /** Lists missing points, illegal edges and duplicates. */
 export function extensionProblems(plugins: readonly Extending[]): string[] {
   const problems: string[] = []
-  const owners = new Map<string, { point: ExtensionPoint<unknown>; id: string }>()
+  const owners = ownersOf(plugins, problems)
+  for (const plugin of plugins) for (const [index] of plugin.extend.entries()) problems.push(...problemsOf(plugin, index, owners))
+  const extended = new Set(plugins.flatMap(({ extend }) => extend.map(([point]) => point.name)))
+  for (const [name, { point, id }] of owners) {
+    if (point.isRequired && !extended.has(name))
+      problems.push(`The plugin "${id}" requires an item for "${name}", but no loaded plugin adds one.`)
+  }
+  return problems
+}
+
+function ownersOf(plugins: readonly Extending[], problems: string[]): Map<string, Owner> {
+  const owners = new Map<string, Owner>()
   for (const { id, points } of plugins) {
     for (const point of points) {
       const owner = owners.get(point.name)
@@ -96,22 +112,17 @@ export function extensionProblems(plugins: readonly Extending[]): string[] {
         problems.push(`The extension point "${point.name}" of the plugin "${id}" must be named "${id}.<name>".`)
     }
   }
-  const extended = new Set<string>()
-  for (const { id, needs, extend } of plugins) {
-    for (const [index, [point, item]] of extend.entries()) {
-      const owner = owners.get(point.name)
-      const edge = `The plugin "${id}" extends "${point.name}"`
-      if (!owner) problems.push(`${edge}, but no loaded plugin declares this extension point. Load its plugin, or remove the extension.`)
-      else if (owner.point !== point) problems.push(`${edge}, but "${owner.id}" declares another extension point with this id.`)
-      else if (owner.id !== id && !needs.includes(owner.id)) problems.push(`${edge}, but does not need "${owner.id}". Add "${owner.id}" to its needs.`)
-      if (extend.slice(0, index).some(([other, earlier]) => other === point && earlier === item))
-        problems.push(`${edge} twice with the same item; remove one.`)
-      extended.add(point.name)
-    }
-  }
-  for (const [name, { point, id }] of owners) {
-    if (point.isRequired && !extended.has(name))
-      problems.push(`The plugin "${id}" requires an item for "${name}", but no loaded plugin adds one.`)
-  }
-  return problems
+  return owners
+}
+
+function problemsOf({ id, needs, extend }: Extending, index: number, owners: ReadonlyMap<string, Owner>): string[] {
+  const [point, item] = extend[index] as AnyExtension
+  const owner = owners.get(point.name)
+  const edge = `The plugin "${id}" extends "${point.name}"`
+  const isTwice = extend.slice(0, index).some(([other, earlier]) => other === point && earlier === item)
+  const twice = isTwice ? [`${edge} twice with the same item; remove one.`] : []
+  if (!owner) return [...twice, `${edge}, but no loaded plugin declares this extension point. Load its plugin, or remove the extension.`]
+  if (owner.point !== point) return [...twice, `${edge}, but "${owner.id}" declares another extension point with this id.`]
+  if (owner.id === id || needs.includes(owner.id)) return twice
+  return [...twice, `${edge}, but does not need "${owner.id}". Add "${owner.id}" to its needs.`]
 }

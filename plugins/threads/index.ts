@@ -11,7 +11,7 @@ import { cancelRun, getAgentRun, listAgentRuns, listRunSteps, resumeRun, startRu
 import { createAgent, deleteAgent, getAgent, listAgents, rotateAgentSecret, updateAgent } from "./operations/agents.ts"
 import { appendMessage, createThread, getThread, listMessages, listThreads } from "./operations/threads.ts"
 import { reasons } from "./reasons.ts"
-import { AgentRuns, AgentRunsToken } from "./runs/agent-runs.ts"
+import { AgentRuns, AgentRunsToken, RunSubjects } from "./runs/agent-runs.ts"
 import { agentCallback } from "./runs/callback.ts"
 import { expireJob, runJob } from "./runs/jobs.ts"
 import { createThreads, Threads } from "./threads.ts"
@@ -27,7 +27,7 @@ export {
   type StoredAgent,
 } from "./agents/collection.ts"
 export type { StoredAgentRun } from "./collections.ts"
-export { type AgentRuns, AgentRunsToken } from "./runs/agent-runs.ts"
+export { type AgentRuns, AgentRunsToken, type RunSubject, RunSubjects } from "./runs/agent-runs.ts"
 export { Threads } from "./threads.ts"
 
 const Settings = z.strictObject({
@@ -44,6 +44,7 @@ export default definePlugin({
     const { runPage, runPageFile } = await import("./runs/page.ts")
     return [{ file: runPageFile, text: runPage() }]
   },
+  extensionPoints: [RunSubjects],
   register(registrar, { callback_hours, run_slots }) {
     registrar.collections(AgentCollection, ThreadCollection, MessageCollection, AgentRunCollection, RunStepCollection)
     registrar.operations(createThread, listThreads, getThread, appendMessage, listMessages)
@@ -57,7 +58,7 @@ export default definePlugin({
       create: createAskAgents,
     })
     registrar.provide(AgentRunsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, works: UnitsOfWork, queue: JobQueue, threads: Threads },
+      inject: { store: Store, clock: Clock, ids: Ids, works: UnitsOfWork, queue: JobQueue, threads: Threads, subjects: RunSubjects },
       create: (deps) => new AgentRuns({ ...deps, callbackMs: callback_hours * 3_600_000 }),
     })
   },

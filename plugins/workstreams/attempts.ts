@@ -1,7 +1,7 @@
 // Attempts at an assignment: begun, by a run of the responsible agent where it is one, and ended. Submitting proposes a
 // result; only a decision accepts it.
 import { changesOf, nextState, type Store, type UnitOfWork } from "#core"
-import type { AgentRuns, ResultHandle, StoredAgent, StoredAgentRun } from "../threads/index.ts"
+import type { AgentRuns, ResultHandle, RunSubject, StoredAgent, StoredAgentRun } from "../threads/index.ts"
 import { accountOf } from "./account.ts"
 import {
   AttemptCollection,
@@ -113,9 +113,10 @@ export function endAttempt(
 }
 
 /** Serves the runs that attempts began: they are charged to the workstream, and their ends are the attempts'. */
-export function serveAttempts(deps: AttemptDeps): void {
-  const { store, runs } = deps
-  runs.serve(attemptSubject, {
+export function attemptRuns(deps: AttemptDeps): RunSubject {
+  const { store } = deps
+  return {
+    kind: attemptSubject,
     account: (organization, id) => accountOf(store, organization, id.split(":")[0] ?? ""),
     async ended(work, organization, run) {
       const [workstreamId = "", assignmentId = "", attemptId] = run.subject?.id.split(":") ?? []
@@ -129,5 +130,5 @@ export function serveAttempts(deps: AttemptDeps): void {
       const actor = { actor_id: run.id, actor_type: "agent" } as const
       endAttempt(deps, work, organization, { workstream, assignment }, ending, { actor, ownRun: true })
     },
-  })
+  }
 }

@@ -2,9 +2,9 @@
 import { z } from "zod"
 import { Clock, definePlugin, Ids, injected, Live, Store } from "#core"
 import { ModelAccounts } from "../models/index.ts"
-import { AgentRunsToken } from "../threads/index.ts"
+import { AgentRunsToken, RunSubjects } from "../threads/index.ts"
 import { accountKind, accountOf } from "./account.ts"
-import { serveAttempts } from "./attempts.ts"
+import { attemptRuns } from "./attempts.ts"
 import { workstreamsChannel } from "./channel.ts"
 import { AttemptCollection, EventCollection, PartCollection, TemplateCollection, WorkstreamCollection } from "./collections.ts"
 import { addAssignment, getAssignment, listAssignments, moveAssignment, updateAssignment } from "./operations/assignments.ts"
@@ -37,6 +37,7 @@ export default definePlugin({
     return [{ file: statesPageFile, text: statesPage() }]
   },
   extend: [
+    [RunSubjects, injected({ inject: { store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken }, create: attemptRuns })],
     [
       ModelAccounts,
       injected({
@@ -68,9 +69,5 @@ export default definePlugin({
       create: (deps) => new Workstreams(deps),
     })
     registrar.provide(TemplatesToken, { inject: { store: Store }, create: createTemplates })
-    registrar.run("attempts", {
-      inject: { store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken },
-      create: serveAttempts,
-    })
   },
 })

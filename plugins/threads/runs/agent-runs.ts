@@ -4,6 +4,7 @@ import {
   AppError,
   type Clock,
   changesOf,
+  defineExtensionPoint,
   type Ids,
   type JobQueue,
   nextState,
@@ -31,11 +32,15 @@ export interface NewRun {
 
 /** What runs are made for by another area. */
 export interface RunSubject {
+  readonly kind: string
   /** What calls of models are charged to, beside the organization. */
   account(organization: string, id: string): Account
   /** Stages what the end of a run means. */
   ended(work: UnitOfWork, organization: string, run: StoredAgentRun): Promise<void>
 }
+
+/** Serves the runs of one kind of subject. The last item of a kind counts. */
+export const RunSubjects = defineExtensionPoint<RunSubject>({ id: "threads.run-subjects" })
 
 export interface RunDeps {
   readonly store: Store
@@ -44,6 +49,7 @@ export interface RunDeps {
   readonly works: UnitsOfWork
   readonly queue: JobQueue
   readonly threads: Threads
+  readonly subjects: readonly RunSubject[]
   /** How long an agent has to call back. */
   readonly callbackMs: number
 }
@@ -60,15 +66,9 @@ const maxReason = 1_000
 
 export class AgentRuns {
   readonly #deps: RunDeps
-  readonly #subjects = new Map<string, RunSubject>()
 
   constructor(deps: RunDeps) {
     this.#deps = deps
-  }
-
-  /** To be called while services are created. */
-  serve(kind: string, subject: RunSubject): void {
-    this.#subjects.set(kind, subject)
   }
 
   /** Throws `not_found`. */
@@ -80,7 +80,11 @@ export class AgentRuns {
   }
 
   accountOf(organization: string, { subject }: StoredAgentRun): Account | undefined {
-    return subject === null ? undefined : this.#subjects.get(subject.kind)?.account(organization, subject.id)
+    return subject === null ? undefined : this.#subjectOf(subject.kind)?.account(organization, subject.id)
+  }
+
+  #subjectOf(kind: string): RunSubject | undefined {
+    return this.#deps.subjects.findLast((subject) => subject.kind === kind)
   }
 
   /** Stages a run with its job; its input is a message of the thread. */
@@ -167,7 +171,7 @@ export class AgentRuns {
       if (answer.output !== "") threads.append(work, organization, run.thread_id, said)
       if (!answer.charged && cost > 0) this.accountOf(organization, run)?.pay(work, cost)
     }
-    if (isOver && run.subject) await this.#subjects.get(run.subject.kind)?.ended(work, organization, moved)
+    if (isOver && run.subject) await this.#subjectOf(run.subject.kind)?.ended(work, organization, moved)
     return moved
   }
 
