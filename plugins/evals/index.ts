@@ -1,8 +1,8 @@
 // Evals: what an agent answers to known cases, judged by a model, and whether it got worse.
-import { Clock, definePlugin, Ids, JobQueue, Live, Log, Scheduler, Store, UnitsOfWork } from "#core"
+import { Clock, definePlugin, Ids, injected, JobQueue, Live, Log, Scheduler, Store, UnitsOfWork } from "#core"
 import { Metrics } from "#core/engine"
 import { Models } from "../models/index.ts"
-import { Organizations } from "../organizations/index.ts"
+import { Organizations, type TimeZoneHook, TimeZoneHooks } from "../organizations/index.ts"
 import { Pages } from "../pages/index.ts"
 import { Screenshots } from "../screenshots/index.ts"
 import { AskAgents } from "../threads/index.ts"
@@ -30,6 +30,18 @@ export default definePlugin({
   needs: ["event-pipelines", "models", "organizations", "pages", "screenshots", "threads"],
   config: EvalSettings,
   commands: evalCommands,
+  extend: [
+    [
+      TimeZoneHooks,
+      injected({
+        inject: { suites: SuitesToken },
+        create:
+          ({ suites }): TimeZoneHook =>
+          (work, { id, time_zone }) =>
+            suites.reschedule(work, id, time_zone),
+      }),
+    ],
+  ],
   register(registrar, config) {
     registrar.collections(SuiteCollection, SuiteSlugCollection, CaseCollection)
     registrar.collections(RunCollection, RunCaseCollection, AnswerCollection, CanaryCollection)
@@ -71,10 +83,6 @@ export default definePlugin({
         screenshots: Screenshots,
       },
       create: (deps) => new Canary(deps),
-    })
-    registrar.run("time zones", {
-      inject: { suites: SuitesToken, organizations: Organizations },
-      create: ({ suites, organizations }) => organizations.onTimeZone((work, { id, time_zone }) => suites.reschedule(work, id, time_zone)),
     })
   },
 })

@@ -3,6 +3,7 @@ import {
   allKeys,
   type CacheInvalidation,
   type Clock,
+  defineExtensionPoint,
   derivedUuid,
   type Ids,
   isUuid,
@@ -53,8 +54,6 @@ export interface Organizations {
   update(work: UnitOfWork, organization: Organization, change: OrganizationChange): Promise<Organization>
   /** Stages whether a user is staff. */
   setStaff(work: UnitOfWork, user: string, staff: boolean): void
-  /** Runs when an organization's time zone changes, in the same unit of work. To be called while services are created. */
-  onTimeZone(hook: TimeZoneHook): void
   /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. The commit is `aborted` where `before` is not what there was. */
   setManager(work: UnitOfWork, managed: string, manager: { id: string; role: Role } | null, before?: Organization["managed_by"]): void
   /** Returns false if the link has ended, also if the two were linked again since. */
@@ -80,6 +79,9 @@ type Settings = "slug" | "name" | "time_zone" | "members_may_connect" | "notific
 export type OrganizationChange = Partial<Pick<Organization, Settings>>
 export type TimeZoneHook = (work: UnitOfWork, organization: Organization) => Promise<void> | void
 
+/** Runs when the time zone of an organization changes, in the same unit of work. */
+export const TimeZoneHooks = defineExtensionPoint<TimeZoneHook>({ id: "organizations.time-zones" })
+
 export const Organizations = token<Organizations>("Organizations")
 
 /** Invalidation topic; announced with an organization's id whenever it, its members or its manager change. */
@@ -91,10 +93,10 @@ interface DirectoryDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly users: Users
+  readonly hooks: readonly TimeZoneHook[]
 }
 
-export function createOrganizations({ store, invalidation, clock, ids, users }: DirectoryDeps): Organizations {
-  const hooks: TimeZoneHook[] = []
+export function createOrganizations({ store, invalidation, clock, ids, users, hooks }: DirectoryDeps): Organizations {
   const organizations = new GenerationCache<Organization>(10_000)
   const memberships = new GenerationCache<Membership>(10_000)
   invalidation.onChange(organizationsTopic, () => {
@@ -174,7 +176,6 @@ export function createOrganizations({ store, invalidation, clock, ids, users }: 
       return updated
     },
     setStaff: (work, user, staff) => users.update(work, user, { staff }),
-    onTimeZone: (hook) => void hooks.push(hook),
     async holds(id, { manager_id, since }) {
       const found = (await byId(id))?.managed_by
       return found?.id === manager_id && found.since === since

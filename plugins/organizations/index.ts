@@ -13,7 +13,7 @@ import {
   OrganizationsCollection,
   SigningKeysCollection,
 } from "./collections.ts"
-import { createOrganizations, Organizations } from "./directory.ts"
+import { createOrganizations, Organizations, TimeZoneHooks } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
 import { Management, ManagementToken } from "./management.ts"
@@ -44,7 +44,7 @@ import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 export { generateKey, parseKey, type User } from "../identity/index.ts"
 export { ApiKeys, type Standing } from "./api-keys.ts"
 export type { Organization } from "./collections.ts"
-export { Organizations, organizationsTopic } from "./directory.ts"
+export { Organizations, organizationsTopic, type TimeZoneHook, TimeZoneHooks } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
 export { type Departure, type DepartureHook, Departures, type LeftBehind } from "./members/departures.ts"
 export { JoiningToken as Joining } from "./members/invitations/joining.ts"
@@ -83,7 +83,7 @@ export default definePlugin({
   reasons,
   config: OrganizationSettings,
   commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => generateKey("api_key").text }],
-  extensionPoints: [Departures, Principals],
+  extensionPoints: [Departures, Principals, TimeZoneHooks],
   extend: [[Departures, inviterDeparture]],
   register(reg, settings) {
     const production = process.env["NODE_ENV"] === "production"
@@ -103,7 +103,7 @@ export default definePlugin({
     registerMembers(reg, settings)
 
     reg.provide(Directory, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, users: Users },
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, users: Users, hooks: TimeZoneHooks },
       create(deps) {
         deps.users.declareStaff(settings.staff)
         return createOrganizations(deps)
