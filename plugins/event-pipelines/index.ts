@@ -1,9 +1,21 @@
 // Event pipelines: the resource around the engine. Keeps documents and secrets, hands them to the engine, and shows what
 // became of events.
-import { CacheInvalidation, Clock, Settings as CoreSettings, definePlugin, Live, Log, Store, token, UnitsOfWork, Vault } from "#core"
+import {
+  CacheInvalidation,
+  Clock,
+  Settings as CoreSettings,
+  definePlugin,
+  injected,
+  Live,
+  Log,
+  Store,
+  token,
+  UnitsOfWork,
+  Vault,
+} from "#core"
 import { Listening, PipelineSource, SettledEvents } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
-import { PageParts } from "../pages/index.ts"
+import { PageFormTargets } from "../pages/index.ts"
 import { EventMinutes } from "./activity/collection.ts"
 import { ActivityCounter } from "./activity/counter.ts"
 import { EventActivity, eventActivity } from "./activity/service.ts"
@@ -25,7 +37,7 @@ import { createPipeline, getPipeline, listPipelines, rotateSecret, updatePipelin
 import { getPayload } from "./operations/payload.ts"
 import { endSecret, listSecrets } from "./operations/secrets.ts"
 import { sendEvent, testPipeline, validatePipeline } from "./operations/trying.ts"
-import { connectPageForms } from "./page-forms.ts"
+import { pageForms } from "./page-forms.ts"
 import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
 import { reasons } from "./reasons.ts"
 import { SecretUses } from "./secret-use/collection.ts"
@@ -51,6 +63,9 @@ export default definePlugin({
   needs: ["organizations", "datasets", "integrations", "pages"],
   config: Settings,
   commands: pipelineCommands,
+  extend: [
+    [PageFormTargets, injected({ inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation }, create: pageForms })],
+  ],
   register(registrar, settings) {
     registrar.collections(Pipelines, Endpoints, Revisions, SecretUses, SchemaSketches, EventMinutes)
     registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })
@@ -112,10 +127,6 @@ export default definePlugin({
       create: (deps) => new FilesAtBoot(deps),
       start: (files) => files.start(),
       stop: (files) => files.stop(),
-    })
-    registrar.run("page forms", {
-      inject: { parts: PageParts, pipelines: EventPipelinesService, invalidation: CacheInvalidation },
-      create: connectPageForms,
     })
     registrar.rehearsal({
       name: "pipeline",

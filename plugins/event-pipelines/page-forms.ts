@@ -2,21 +2,13 @@
 import { allKeys, type CacheInvalidation } from "#core"
 import { pipelineTopic } from "#core/engine"
 import { problemOfName } from "../datasets/index.ts"
-import type { PageParts } from "../pages/index.ts"
+import type { PageForms } from "../pages/index.ts"
 import type { PipelineRecord } from "./collections.ts"
 import type { EventPipelines } from "./pipelines.ts"
 
 const remembered = 5_000
 
-export function connectPageForms({
-  parts,
-  pipelines,
-  invalidation,
-}: {
-  parts: PageParts
-  pipelines: EventPipelines
-  invalidation: CacheInvalidation
-}): void {
+export function pageForms({ pipelines, invalidation }: { pipelines: EventPipelines; invalidation: CacheInvalidation }): PageForms {
   const known = new Map<string, { endpoint: string | undefined }>()
   let generation = 0
   invalidation.onChange(pipelineTopic, (key) => {
@@ -24,7 +16,7 @@ export function connectPageForms({
     // A new pipeline may belong to any page.
     if (key === allKeys || known.size > 0) known.clear()
   })
-  parts.forms(async (organization, page) => {
+  const target: PageForms["target"] = async (organization, page) => {
     const key = `${organization.id}/${page.id}`
     const seen = known.get(key)
     if (seen) return seen.endpoint
@@ -36,7 +28,8 @@ export function connectPageForms({
       known.set(key, { endpoint })
     }
     return endpoint
-  }, problemOfName)
+  }
+  return { target, problemOfField: problemOfName }
 }
 
 /** A form carries no signature. */

@@ -1,10 +1,10 @@
 // Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
 // and rows, sessions and what follows from them are kept here.
-import { CacheInvalidation, Clock, definePlugin, Ids, JobQueue, Live, RateLimiter, Settings, Store, token, Vault } from "#core"
+import { CacheInvalidation, Clock, definePlugin, Ids, injected, JobQueue, Live, RateLimiter, Settings, Store, token, Vault } from "#core"
 import { AcceptedEvents, Intakes } from "#core/engine"
 import { Datasets, type ReservedDataset } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
-import { PageParts, Pages, Serving, Visitors } from "../pages/index.ts"
+import { type EventTarget, PageEventTargets, Pages, type PublishHook, PublishHooks, Serving, Visitors } from "../pages/index.ts"
 import { AuthoredNames } from "./authored-names.ts"
 import { generatedBeacon } from "./beacon/build.ts"
 import { serveBeacon, serveVitals } from "./beacon/routes.ts"
@@ -29,6 +29,28 @@ export default definePlugin({
   needs: ["datasets", "event-pipelines", "pages"],
   config: PageEventSettings,
   generates: generatedBeacon,
+  extend: [
+    [
+      PublishHooks,
+      injected({
+        inject: { pipelines: EventPipelinesService, dataset: Dataset },
+        create:
+          (deps): PublishHook =>
+          (work, organization, page) =>
+            onPublish(deps, work, organization, page),
+      }),
+    ],
+    [
+      PageEventTargets,
+      injected({
+        inject: { targets: EventTargets },
+        create:
+          ({ targets }): EventTarget =>
+          (organization, page) =>
+            targets.endpoint(organization.id, page.id),
+      }),
+    ],
+  ],
   register(reg, config) {
     reg.collections(SessionsCollection, EndedSessionsCollection, LeadsCollection, BatchesCollection)
     reg.jobs(endSession)
@@ -42,14 +64,6 @@ export default definePlugin({
     reg.provide(Sessions, {
       inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, live: Live, dataset: Dataset, targets: EventTargets },
       create: createSessions,
-    })
-    reg.run("publication", {
-      inject: { pages: Pages, pipelines: EventPipelinesService, dataset: Dataset },
-      create: ({ pages, ...deps }) => pages.onPublish((work, organization, page) => onPublish(deps, work, organization, page)),
-    })
-    reg.run("event targets", {
-      inject: { parts: PageParts, targets: EventTargets },
-      create: ({ parts, targets }) => parts.events((organization, page) => targets.endpoint(organization.id, page.id)),
     })
     reg.run("leads", {
       inject: {

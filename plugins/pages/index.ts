@@ -5,10 +5,10 @@ import { Authenticator, Pauses } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PagesCollection, WeightChangesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
-import { createPages, Pages } from "./pages.ts"
+import { createPages, Pages, PublishHooks } from "./pages.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedPage } from "./rehearsal.ts"
-import { createPageParts, PageParts } from "./serving/parts.ts"
+import { createPageParts, PageEventTargets, PageFormTargets, PageParts } from "./serving/parts.ts"
 import { Serving, sendForm, servePage } from "./serving/routes.ts"
 import { PageServing } from "./serving/serve.ts"
 import { PageSettings } from "./settings.ts"
@@ -16,8 +16,8 @@ import { createVisitors, SaltsCollection, Visitors } from "./visitors.ts"
 
 export type { StoredPage, WeightChange } from "./collections.ts"
 export { pageText } from "./page-text.ts"
-export { Pages } from "./pages.ts"
-export { PageParts } from "./serving/parts.ts"
+export { Pages, type PublishHook, PublishHooks } from "./pages.ts"
+export { type EventTarget, PageEventTargets, type PageForms, PageFormTargets } from "./serving/parts.ts"
 export { Serving } from "./serving/routes.ts"
 export type { PageServing } from "./serving/serve.ts"
 export { chooseVariant, shownVariant } from "./serving/variants.ts"
@@ -28,14 +28,18 @@ export default definePlugin({
   reasons,
   needs: ["organizations"],
   config: PageSettings,
+  extensionPoints: [PublishHooks, PageFormTargets, PageEventTargets],
   register(reg, settings) {
     reg.collections(PagesCollection, SaltsCollection, WeightChangesCollection)
     reg.operations(createPage, listPages, getPage, updatePage, publishPage, unpublishPage)
     reg.rehearsal({ name: "page", run: rehearsedPage })
     reg.routes(servePage, sendForm)
-    reg.provide(Pages, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createPages })
+    reg.provide(Pages, {
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, hooks: PublishHooks },
+      create: createPages,
+    })
     reg.provide(Visitors, { inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock }, create: createVisitors })
-    reg.provide(PageParts, { create: createPageParts })
+    reg.provide(PageParts, { inject: { forms: PageFormTargets, events: PageEventTargets }, create: createPageParts })
     reg.provide(Serving, {
       inject: {
         pages: Pages,

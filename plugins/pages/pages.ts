@@ -5,6 +5,7 @@ import {
   allKeys,
   type CacheInvalidation,
   type Clock,
+  defineExtensionPoint,
   derivedUuid,
   type Ids,
   isUuid,
@@ -33,6 +34,8 @@ export type PageChange = Partial<Pick<StoredPage, "title" | "status" | "variants
 /** Runs when a page is published, in the same unit of work. */
 export type PublishHook = (work: UnitOfWork, organization: { id: string; slug: string }, page: StoredPage) => Promise<void> | void
 
+export const PublishHooks = defineExtensionPoint<PublishHook>({ id: "pages.publish-hooks" })
+
 export interface Pages {
   /** By UUID or slug. */
   get(organization: string, idOrSlug: string): Promise<StoredPage | undefined>
@@ -47,8 +50,6 @@ export interface Pages {
   publish(work: UnitOfWork, organization: { id: string; slug: string }, page: StoredPage): Promise<StoredPage>
   /** How the weights of its variants changed after a time (milliseconds since the epoch), oldest first. */
   weightChanges(organization: string, pageId: string, after: number): Promise<WeightChange[]>
-  /** To be called while services are created. */
-  onPublish(hook: PublishHook): void
 }
 
 export const Pages = token<Pages>("Pages")
@@ -58,9 +59,15 @@ const pagesTopic = "pages"
 
 const maxKnown = 50_000
 
-export function createPages(deps: { store: Store; invalidation: CacheInvalidation; clock: Clock; ids: Ids }): Pages {
-  const { store, invalidation, clock, ids } = deps
-  const hooks: PublishHook[] = []
+interface PagesDeps {
+  readonly store: Store
+  readonly invalidation: CacheInvalidation
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly hooks: readonly PublishHook[]
+}
+
+export function createPages({ store, invalidation, clock, ids, hooks }: PagesDeps): Pages {
   const known = new Map<string, boolean>()
   /** Published pages by organization and slug, whole. */
   const servable = new KeptBySize<StoredPage>(({ variants }) => variants.reduce((sum, { html }) => sum + html.length, 0))
@@ -161,7 +168,6 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
       for (const hook of hooks) await hook(work, organization, published)
       return published
     },
-    onPublish: (hook) => hooks.push(hook),
   }
 }
 

@@ -1,6 +1,6 @@
 // What other plugins bring to a served page: where its forms go, and where its events go. Pages know neither pipelines
 // nor analytics; a page without such plugins is served bare.
-import { token } from "#core"
+import { defineExtensionPoint, token } from "#core"
 import type { StoredPage } from "../collections.ts"
 
 export interface Owner {
@@ -17,10 +17,18 @@ export type EventTarget = (organization: Owner, page: StoredPage) => Promise<str
 /** What keeps a form's field of this name from being kept as it comes; undefined where nothing does. */
 export type FieldProblem = (name: string) => string | undefined
 
+export interface PageForms {
+  readonly target: FormTarget
+  readonly problemOfField: FieldProblem
+}
+
+/** The last item counts. */
+export const PageFormTargets = defineExtensionPoint<PageForms>({ id: "pages.form-targets" })
+
+/** The last item counts. */
+export const PageEventTargets = defineExtensionPoint<EventTarget>({ id: "pages.event-targets" })
+
 export interface PageParts {
-  /** To be called while services are created. */
-  forms(target: FormTarget, problemOfField?: FieldProblem): void
-  events(target: EventTarget): void
   readonly formTarget: FormTarget
   readonly problemOfField: FieldProblem
   readonly eventTarget: EventTarget
@@ -28,20 +36,15 @@ export interface PageParts {
 
 export const PageParts = token<PageParts>("PageParts")
 
-export function createPageParts(): PageParts {
-  let forms: FormTarget = async () => undefined
-  let problemOfField: FieldProblem = () => undefined
-  let events: EventTarget = async () => undefined
+interface PartItems {
+  readonly forms: readonly PageForms[]
+  readonly events: readonly EventTarget[]
+}
+
+export function createPageParts({ forms, events }: PartItems): PageParts {
   return {
-    forms(target, problem = problemOfField) {
-      forms = target
-      problemOfField = problem
-    },
-    events(target) {
-      events = target
-    },
-    formTarget: (organization, page) => forms(organization, page),
-    problemOfField: (name) => problemOfField(name),
-    eventTarget: (organization, page) => events(organization, page),
+    formTarget: async (organization, page) => forms.at(-1)?.target(organization, page),
+    problemOfField: (name) => forms.at(-1)?.problemOfField(name),
+    eventTarget: async (organization, page) => events.at(-1)?.(organization, page),
   }
 }

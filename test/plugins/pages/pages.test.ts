@@ -1,8 +1,10 @@
 // Pages: drafts until they are published, and known as such at once everywhere events ask.
 import { expect } from "chai"
+import { z } from "zod"
+import { definePlugin } from "#core"
 import identity from "../../../plugins/identity/index.ts"
 import organizations, { ApiKeys, Bootstrap, Organizations } from "../../../plugins/organizations/index.ts"
-import pagesPlugin, { Pages } from "../../../plugins/pages/index.ts"
+import pagesPlugin, { Pages, PublishHooks } from "../../../plugins/pages/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 
@@ -20,6 +22,23 @@ const variants = [
   { key: "bold", html: "<h1>B</h1>" },
 ]
 
+const heard: string[] = []
+const listening = definePlugin({
+  id: "test-listening",
+  needs: ["pages"],
+  config: z.strictObject({}),
+  extend: [
+    [
+      PublishHooks,
+      (_work, organization, page) => {
+        heard.push(`${organization.slug}/${page.slug}/${page.status}`)
+        if (page.slug === "refused") throw new Error("no")
+      },
+    ],
+  ],
+  register: () => undefined,
+})
+
 describe("pages", () => {
   let service: ServiceUnderTest
   let home: string
@@ -27,7 +46,7 @@ describe("pages", () => {
   let count = 0
 
   before(async () => {
-    service = await new ServiceUnderTest([identity, organizations, pagesPlugin]).start()
+    service = await new ServiceUnderTest([identity, organizations, pagesPlugin, listening]).start()
     service.key = service.get(Bootstrap).adminKey ?? undefined
     home = (await service.get(Organizations).first()).id
     stranger = await service.work((work) => {
@@ -129,11 +148,7 @@ describe("pages", () => {
   })
 
   it("tell those who asked to hear of it when they are published, in the same commit", async () => {
-    const heard: string[] = []
-    service.get(Pages).onPublish((_work, organization, page) => {
-      heard.push(`${organization.slug}/${page.slug}/${page.status}`)
-      if (page.slug === "refused") throw new Error("no")
-    })
+    heard.splice(0)
     const { slug } = await create({ slug: "heard" })
     await call("publish", { slug })
     expect(heard).to.deep.equal(["default/heard/published"])
