@@ -1,6 +1,6 @@
 // Extension points. A plugin declares a point, and other plugins add items to it. A service that injects the point
 // receives the items of all plugins, each plugin after its needs.
-import { type Container, type Service, type Token, type TokenRecord, token } from "./di.ts"
+import { type Container, type Deps, type Token, type TokenRecord, token } from "./di.ts"
 
 /** A list that other plugins add items to. The items are complete once all services exist. */
 export interface ExtensionPoint<T> extends Token<readonly T[]> {
@@ -15,16 +15,18 @@ export function defineExtensionPoint<T>({ id, isRequired = false }: { id: string
 
 /** An item that the container creates with its dependencies. */
 export class Injected<T> {
-  readonly service: Service<T>
+  readonly inject: TokenRecord
+  readonly create: (deps: never) => T
 
-  constructor(service: Service<T>) {
-    this.service = service
+  constructor(inject: TokenRecord, create: (deps: never) => T) {
+    this.inject = inject
+    this.create = create
   }
 }
 
 /** Makes an item of an extension point from services. */
-export function injected<T, const R extends TokenRecord>(service: Service<T, R>): Injected<T> {
-  return new Injected(service as unknown as Service<T>)
+export function injected<T, const R extends TokenRecord>(inject: R, create: (deps: Deps<R>) => T): Injected<T> {
+  return new Injected(inject, create as (deps: never) => T)
 }
 
 /** A point with an item for it, by the type of each item. */
@@ -61,22 +63,13 @@ export function provideExtensions(container: Container, { id, points, extend }: 
   for (const point of points) container.provide(point, { create: (): unknown[] => [] }, id)
   return extend.map(([point, item], index) => {
     const own = token(`${id} for ${point.name} (${index + 1})`)
-    const service: Service<unknown> = item instanceof Injected ? item.service : { create: () => item }
-    const { inject = {}, create, ...life } = service
-    container.provide(
-      own,
-      {
-        ...life,
-        inject: { ...inject, [pointKey]: point },
-        create(deps) {
-          const { [pointKey]: items, ...rest } = deps
-          const made = create(rest)
-          ;(items as unknown[]).push(made)
-          return made
-        },
-      },
-      id,
-    )
+    const inject = { ...(item instanceof Injected ? item.inject : {}), [pointKey]: point }
+    const create = ({ [pointKey]: items, ...deps }: Deps<TokenRecord>) => {
+      const made = item instanceof Injected ? (item as Injected<unknown>).create(deps as never) : item
+      ;(items as unknown[]).push(made)
+      return made
+    }
+    container.provide(own, { inject, create }, id)
     return own
   })
 }

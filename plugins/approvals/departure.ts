@@ -1,6 +1,6 @@
 // Rejects the pending requests of a person who leaves the organization.
-import type { Store, UnitOfWork } from "#core"
-import { type Departure, type FindPrincipal, findPrincipal } from "../organizations/index.ts"
+import type { Store } from "#core"
+import { type DepartureHook, type FindPrincipal, findPrincipal } from "../organizations/index.ts"
 import type { Approvals } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval } from "./collections.ts"
 
@@ -12,18 +12,15 @@ export interface DepartureDeps {
   readonly principals: readonly FindPrincipal[]
 }
 
-export async function rejectRequestsOf(
-  { store, approvals, principals }: DepartureDeps,
-  work: UnitOfWork,
-  gone: Departure,
-): Promise<readonly []> {
-  const { organization, user } = gone
-  const isTheirs = async ({ requester: { credential_id, user_id } }: StoredApproval) => {
-    if (user_id !== null || credential_id === null) return user_id === user
-    return (await findPrincipal(principals, organization, credential_id))?.maker?.user_id === user
+export function rejectRequestsOf({ store, approvals, principals }: DepartureDeps): DepartureHook {
+  return async (work, { organization, user }) => {
+    const isTheirs = async ({ requester: { credential_id, user_id } }: StoredApproval) => {
+      if (user_id !== null || credential_id === null) return user_id === user
+      return (await findPrincipal(principals, organization, credential_id))?.maker?.user_id === user
+    }
+    for await (const approval of store.open(ApprovalCollection, organization).stream({ state: "pending" })) {
+      if (approvals.stateOf(approval) === "pending" && (await isTheirs(approval))) approvals.reject(work, organization, approval, note)
+    }
+    return []
   }
-  for await (const approval of store.open(ApprovalCollection, organization).stream({ state: "pending" })) {
-    if (approvals.stateOf(approval) === "pending" && (await isTheirs(approval))) approvals.reject(work, organization, approval, note)
-  }
-  return []
 }

@@ -3,7 +3,7 @@ import { z } from "zod"
 import { Clock, definePlugin, injected, JobQueue, Live, Store, Vault } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { AutonomyGates } from "../autonomy/index.ts"
-import { ApiKeys, type DepartureHook, Departures, Principals } from "../organizations/index.ts"
+import { ApiKeys, Departures, Principals } from "../organizations/index.ts"
 import { Approvals, ApprovalsToken } from "./approvals.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection } from "./collections.ts"
@@ -32,18 +32,7 @@ export default definePlugin({
       .describe("How long an approval is kept after the time for its decision, with what was asked for and what came of it."),
   }),
   extensionPoints: [ApprovalLinks],
-  extend: [
-    [
-      Departures,
-      injected({
-        inject: { store: Store, approvals: ApprovalsToken, principals: Principals },
-        create:
-          (deps): DepartureHook =>
-          (work, departure) =>
-            rejectRequestsOf(deps, work, departure),
-      }),
-    ],
-  ],
+  extend: [[Departures, injected({ store: Store, approvals: ApprovalsToken, principals: Principals }, rejectRequestsOf)]],
   register(registrar, config) {
     registrar.collections(ApprovalCollection)
     registrar.channels(approvalsChannel)

@@ -23,7 +23,7 @@ import { consentSource, suppressionSource } from "./timeline.ts"
 
 export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer } from "./rules/rules.ts"
 
-const erasedData = injected({ inject: { store: Store, keys: ConsentKeysToken, leads: LeadsToken }, create: erasedDataGuard })
+const erasedData = injected({ store: Store, keys: ConsentKeysToken, leads: LeadsToken }, erasedDataGuard)
 
 export default definePlugin({
   id: "consents",
@@ -34,37 +34,29 @@ export default definePlugin({
   extend: [
     [
       ConsentRules,
-      injected({
-        inject: { ledger: LedgerToken },
-        create:
-          ({ ledger }) =>
+      injected(
+        { ledger: LedgerToken },
+        ({ ledger }) =>
           (question: ConsentQuestion) =>
             ledger.erasure(question),
-      }),
+      ),
     ],
     [
       ConsentRules,
-      injected({
-        inject: { ledger: LedgerToken },
-        create:
-          ({ ledger }) =>
+      injected(
+        { ledger: LedgerToken },
+        ({ ledger }) =>
           (question: ConsentQuestion) =>
             ledger.consent(question),
-      }),
+      ),
     ],
-    [ConsentRules, injected({ inject: { suppressions: SuppressionsToken }, create: ({ suppressions }) => suppressionRule(suppressions) })],
+    [ConsentRules, injected({ suppressions: SuppressionsToken }, ({ suppressions }) => suppressionRule(suppressions))],
     [RowGuards, erasedData],
     [DataGuards, erasedData],
-    [
-      LeadTimeline,
-      injected({ inject: { ledger: LedgerToken, store: Store }, create: ({ ledger, store }) => consentSource(store, ledger) }),
-    ],
-    [
-      LeadTimeline,
-      injected({ inject: { suppressions: SuppressionsToken }, create: ({ suppressions }) => suppressionSource(suppressions) }),
-    ],
-    [MailGuards, injected({ inject: { rules: ConsentRules, clock: Clock }, create: ({ rules, clock }) => mailGuard(rules, clock) })],
-    [OutboundVetoes, injected({ inject: { rules: ConsentRules, clock: Clock }, create: ({ rules, clock }) => messageVeto(rules, clock) })],
+    [LeadTimeline, injected({ ledger: LedgerToken, store: Store }, ({ ledger, store }) => consentSource(store, ledger))],
+    [LeadTimeline, injected({ suppressions: SuppressionsToken }, ({ suppressions }) => suppressionSource(suppressions))],
+    [MailGuards, injected({ rules: ConsentRules, clock: Clock }, ({ rules, clock }) => mailGuard(rules, clock))],
+    [OutboundVetoes, injected({ rules: ConsentRules, clock: Clock }, ({ rules, clock }) => messageVeto(rules, clock))],
   ],
   register(registrar) {
     registrar.collections(ConsentCollection, TombstoneCollection, ConsentSettingsCollection, ConsentKeyCollection)

@@ -23,8 +23,8 @@ export default definePlugin({
   needs: ["organizations", "approvals", "integrations", "identity", "email"],
   config: z.strictObject({}),
   extend: [
-    [ApprovalLinks, injected({ inject: { publicUrl: PublicUrl }, create: ({ publicUrl }) => approvalLink(publicUrl) })],
-    [ConnectionLinks, injected({ inject: { publicUrl: PublicUrl }, create: ({ publicUrl }) => connectionLink(publicUrl) })],
+    [ApprovalLinks, injected({ publicUrl: PublicUrl }, ({ publicUrl }) => approvalLink(publicUrl))],
+    [ConnectionLinks, injected({ publicUrl: PublicUrl }, ({ publicUrl }) => connectionLink(publicUrl))],
   ],
   register(registrar) {
     registrar.provide(ConsoleAssets, { inject: { settings: Settings }, create: ({ settings }) => createAssets(settings.plugins.paths) })

@@ -57,7 +57,7 @@ export default definePlugin({
   needs: ["buckets", "integrations", "models", "organizations", "outgoing-http", "suppressions"],
   config: ConversationSettings,
   extensionPoints: [LeadDirectories, OutboundVetoes],
-  extend: [[CallGuards, injected({ inject: { store: Store }, create: ({ store }) => lineGuard(store) })]],
+  extend: [[CallGuards, injected({ store: Store }, ({ store }) => lineGuard(store))]],
   register(registrar, settings) {
     registrar.collections(
       PhoneNumberCollection,

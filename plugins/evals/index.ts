@@ -33,13 +33,12 @@ export default definePlugin({
   extend: [
     [
       TimeZoneHooks,
-      injected({
-        inject: { suites: SuitesToken },
-        create:
-          ({ suites }): TimeZoneHook =>
+      injected(
+        { suites: SuitesToken },
+        ({ suites }): TimeZoneHook =>
           (work, { id, time_zone }) =>
             suites.reschedule(work, id, time_zone),
-      }),
+      ),
     ],
   ],
   register(registrar, config) {

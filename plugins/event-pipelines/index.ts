@@ -63,9 +63,7 @@ export default definePlugin({
   needs: ["organizations", "datasets", "integrations", "pages"],
   config: Settings,
   commands: pipelineCommands,
-  extend: [
-    [PageFormTargets, injected({ inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation }, create: pageForms })],
-  ],
+  extend: [[PageFormTargets, injected({ pipelines: EventPipelinesService, invalidation: CacheInvalidation }, pageForms)]],
   register(registrar, settings) {
     registrar.collections(Pipelines, Endpoints, Revisions, SecretUses, SchemaSketches, EventMinutes)
     registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })

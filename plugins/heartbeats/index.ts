@@ -3,7 +3,7 @@ import { Clock, ClockCorrections, definePlugin, Ids, injected, JobQueue, Live, S
 import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
 import { Models } from "../models/index.ts"
-import { ApiKeys, type DepartureHook, Departures, Organizations, Principals } from "../organizations/index.ts"
+import { ApiKeys, Departures, Organizations, Principals } from "../organizations/index.ts"
 import { heartbeatsChannel } from "./channel.ts"
 import { HeartbeatCollection, RunCollection } from "./collections.ts"
 import { correctHeartbeats } from "./corrections.ts"
@@ -25,21 +25,9 @@ export default definePlugin({
   extend: [
     [
       Principals,
-      injected({
-        inject: { heartbeats: HeartbeatsToken, tools: OperationTools },
-        create: ({ heartbeats, tools }) => heartbeatPrincipals(heartbeats, tools),
-      }),
+      injected({ heartbeats: HeartbeatsToken, tools: OperationTools }, ({ heartbeats, tools }) => heartbeatPrincipals(heartbeats, tools)),
     ],
-    [
-      Departures,
-      injected({
-        inject: { store: Store, heartbeats: HeartbeatsToken },
-        create:
-          (deps): DepartureHook =>
-          (work, departure) =>
-            pauseHeartbeatsOf(deps, work, departure),
-      }),
-    ],
+    [Departures, injected({ store: Store, heartbeats: HeartbeatsToken }, pauseHeartbeatsOf)],
   ],
   register(registrar, settings) {
     registrar.collections(HeartbeatCollection, RunCollection)

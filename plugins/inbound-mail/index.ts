@@ -44,7 +44,7 @@ export default definePlugin({
   needs: ["buckets", "email", "event-pipelines", "sending-domains"],
   config: Settings,
   extensionPoints: [MailAuthors, MailHandlers],
-  extend: [[MailGuards, injected({ inject: { queue: JobQueue, works: UnitsOfWork, log: Log }, create: keepSentGuard })]],
+  extend: [[MailGuards, injected({ queue: JobQueue, works: UnitsOfWork, log: Log }, keepSentGuard)]],
   register(registrar, settings) {
     registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
     registrar.jobs(processJob, purgeJob, forwardJob, feedJob, keepSentJob)

@@ -1,6 +1,6 @@
 // A person who leaves the organization leaves private connections behind: they pause, and an admin takes them over.
-import { AppError, type Clock, type Store, stageRevision, type UnitOfWork } from "#core"
-import type { Departure, LeftBehind } from "../organizations/index.ts"
+import { AppError, type Clock, type Store, stageRevision } from "#core"
+import type { DepartureHook } from "../organizations/index.ts"
 import { type Connection, Connections } from "./connections.ts"
 import type { HealthSchedule } from "./health/schedule.ts"
 
@@ -13,17 +13,15 @@ interface DepartureDeps {
 /** Shared and lent connections belong to the organization, and continue. */
 const ofPerson = { shared: false, managed_access: "none" }
 
-export async function pauseConnectionsOf(
-  { store, clock, schedule }: DepartureDeps,
-  work: UnitOfWork,
-  { organization, user }: Departure,
-): Promise<LeftBehind[]> {
-  const left = await store.open(Connections, organization).find({ connected_by: user, ...ofPerson })
-  for (const connection of left) {
-    stageRevision(work.in(Connections, organization), connection, { paused: true }, clock.now())
-    schedule.end(work, connection.id)
+export function pauseConnectionsOf({ store, clock, schedule }: DepartureDeps): DepartureHook {
+  return async (work, { organization, user }) => {
+    const left = await store.open(Connections, organization).find({ connected_by: user, ...ofPerson })
+    for (const connection of left) {
+      stageRevision(work.in(Connections, organization), connection, { paused: true }, clock.now())
+      schedule.end(work, connection.id)
+    }
+    return left.map(({ id, name }) => ({ kind: "integration", id, name, operation: "integrations.hand_over" }))
   }
-  return left.map(({ id, name }) => ({ kind: "integration", id, name, operation: "integrations.hand_over" }))
 }
 
 /** Throws `failed_precondition` for a paused connection. */

@@ -17,7 +17,7 @@ import {
   Vault,
 } from "#core"
 import { Pauses } from "#core/engine"
-import { type DepartureHook, Departures, Organizations } from "../organizations/index.ts"
+import { Departures, Organizations } from "../organizations/index.ts"
 import { createIntegrationApps, IntegrationApps } from "./app.ts"
 import { appOf } from "./apps/from-document.ts"
 import { httpApp } from "./apps/http.ts"
@@ -75,18 +75,7 @@ export default definePlugin({
       .describe("By slug of the app: the client that the service is registered as at its authorization server."),
   }),
   extensionPoints: [CallGuards, ConnectionLinks],
-  extend: [
-    [
-      Departures,
-      injected({
-        inject: { store: Store, clock: Clock, schedule: HealthScheduleToken },
-        create:
-          (deps): DepartureHook =>
-          (work, departure) =>
-            pauseConnectionsOf(deps, work, departure),
-      }),
-    ],
-  ],
+  extend: [[Departures, injected({ store: Store, clock: Clock, schedule: HealthScheduleToken }, pauseConnectionsOf)]],
   register(registrar, config) {
     registrar.collections(Connections, Tickets, AuthorizationStates, Grants, GrantHolders, StoredClients, OwnApps, CallCounts)
     registrar.routes(authorize, callback, ownAppCallback, brokerConnect, brokerDone)

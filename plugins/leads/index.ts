@@ -42,22 +42,21 @@ export default definePlugin({
   config: LeadsSettings,
   extensionPoints: [LeadTimeline],
   extend: [
-    [LeadTimeline, injected({ inject: { store: Store }, create: ({ store }) => rowSource(store) })],
-    [LeadTimeline, injected({ inject: { store: Store }, create: ({ store }) => beginningSource(store) })],
-    [LeadTimeline, injected({ inject: { store: Store }, create: ({ store }) => changeSource(store) })],
-    [LeadTimeline, injected({ inject: { history: ConversationHistory }, create: ({ history }) => history })],
-    [LeadTimeline, injected({ inject: { history: MailHistory }, create: ({ history }) => history })],
-    [LeadDirectories, injected({ inject: { leads: LeadsToken }, create: ({ leads }) => leadDirectory(leads) })],
-    [MailAuthors, injected({ inject: { leads: LeadsToken }, create: ({ leads }) => authorFollower(leads) })],
+    [LeadTimeline, injected({ store: Store }, ({ store }) => rowSource(store))],
+    [LeadTimeline, injected({ store: Store }, ({ store }) => beginningSource(store))],
+    [LeadTimeline, injected({ store: Store }, ({ store }) => changeSource(store))],
+    [LeadTimeline, injected({ history: ConversationHistory }, ({ history }) => history)],
+    [LeadTimeline, injected({ history: MailHistory }, ({ history }) => history)],
+    [LeadDirectories, injected({ leads: LeadsToken }, ({ leads }) => leadDirectory(leads))],
+    [MailAuthors, injected({ leads: LeadsToken }, ({ leads }) => authorFollower(leads))],
     [
       RowFollowers,
-      injected({
-        inject: { buffer: LeadRowsToken },
-        create:
-          ({ buffer }) =>
+      injected(
+        { buffer: LeadRowsToken },
+        ({ buffer }) =>
           (row: FollowedRow) =>
             buffer.add(row),
-      }),
+      ),
     ],
   ],
   register(registrar, { default_region: defaultRegion }) {

@@ -32,23 +32,21 @@ export default definePlugin({
   extend: [
     [
       PublishHooks,
-      injected({
-        inject: { pipelines: EventPipelinesService, dataset: Dataset },
-        create:
-          (deps): PublishHook =>
+      injected(
+        { pipelines: EventPipelinesService, dataset: Dataset },
+        (deps): PublishHook =>
           (work, organization, page) =>
             onPublish(deps, work, organization, page),
-      }),
+      ),
     ],
     [
       PageEventTargets,
-      injected({
-        inject: { targets: EventTargets },
-        create:
-          ({ targets }): EventTarget =>
+      injected(
+        { targets: EventTargets },
+        ({ targets }): EventTarget =>
           (organization, page) =>
             targets.endpoint(organization.id, page.id),
-      }),
+      ),
     ],
   ],
   register(reg, config) {

@@ -23,7 +23,7 @@ export default definePlugin({
   reasons,
   needs: ["email"],
   config: Settings,
-  extend: [[SenderChoices, injected({ inject: { store: Store, vault: Vault }, create: ({ store, vault }) => chooseSender(store, vault) })]],
+  extend: [[SenderChoices, injected({ store: Store, vault: Vault }, ({ store, vault }) => chooseSender(store, vault))]],
   register(registrar, settings) {
     registrar.collections(SendingDomainCollection, MailRouteCollection)
     registrar.operations(registerDomain, listDomains, getDomain, updateDomain, deleteDomain)

@@ -27,25 +27,16 @@ export default definePlugin({
   extend: (settings) => [
     [
       MailGuards,
-      injected({
-        inject: {
-          store: Store,
-          clock: Clock,
-          keys: Keys,
-          suppressions: SuppressionsToken,
-          work: UnitsOfWork,
-          publicUrl: PublicUrl,
-          log: Log,
-        },
-        create: suppressionGuard,
-      }),
+      injected(
+        { store: Store, clock: Clock, keys: Keys, suppressions: SuppressionsToken, work: UnitsOfWork, publicUrl: PublicUrl, log: Log },
+        suppressionGuard,
+      ),
     ],
     [
       MailHandlers,
-      injected({
-        inject: { store: Store, clock: Clock, suppressions: SuppressionsToken, log: Log },
-        create: (services) => bounceHandler({ ...services, settings }),
-      }),
+      injected({ store: Store, clock: Clock, suppressions: SuppressionsToken, log: Log }, (services) =>
+        bounceHandler({ ...services, settings }),
+      ),
     ],
   ],
   register(registrar) {

@@ -37,13 +37,13 @@ export default definePlugin({
     return [{ file: statesPageFile, text: statesPage() }]
   },
   extend: [
-    [RunSubjects, injected({ inject: { store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken }, create: attemptRuns })],
+    [RunSubjects, injected({ store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken }, attemptRuns)],
     [
       ModelAccounts,
-      injected({
-        inject: { store: Store },
-        create: ({ store }) => ({ kind: accountKind, open: (organization: string, id: string) => accountOf(store, organization, id) }),
-      }),
+      injected({ store: Store }, ({ store }) => ({
+        kind: accountKind,
+        open: (organization: string, id: string) => accountOf(store, organization, id),
+      })),
     ],
   ],
   register(registrar) {

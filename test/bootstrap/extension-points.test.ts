@@ -37,16 +37,15 @@ describe("extension points", () => {
       extend: [
         [
           Greetings,
-          injected({
-            inject: { clock: Clock },
-            create:
-              ({ clock }) =>
+          injected(
+            { clock: Clock },
+            ({ clock }) =>
               (name: string) =>
                 `${typeof clock.now()} ${name}`,
-          }),
+          ),
         ],
         // An item may depend on the service that uses it.
-        [Greetings, injected({ inject: { greeter: Greeter }, create: (deps) => () => `${deps.greeter.greetings.length} greetings` })],
+        [Greetings, injected({ greeter: Greeter }, (deps) => () => `${deps.greeter.greetings.length} greetings`)],
       ],
       register,
     })

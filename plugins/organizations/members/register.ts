@@ -35,15 +35,14 @@ export const memberSettings = {
 }
 
 /** Revokes the invitations of a person who leaves. */
-export const inviterDeparture = injected({
-  inject: { invitations: InvitationsToken },
-  create:
-    ({ invitations }): DepartureHook =>
+export const inviterDeparture = injected(
+  { invitations: InvitationsToken },
+  ({ invitations }): DepartureHook =>
     async (work, { organization, user }) => {
       await invitations.revokeOf(work, organization, user)
       return []
     },
-})
+)
 
 export function registerMembers(reg: Registrar, settings: { readonly max_invitations_per_day: number }): void {
   reg.collections(MemberInvitationsCollection, InvitationDaysCollection, OwnershipOffersCollection)
