@@ -85,8 +85,8 @@ function rankOf(file: string): number {
   return rank === -1 ? longest.length : rank
 }
 
-/** Two more than the cores, since a file often waits: for other processes or, most in the fast tier, for time to pass. */
-const jobs = Math.max(2, availableParallelism()) + 2
+/** More than the cores, since a file often waits: for other processes, most in the slow tier, and for time to pass. */
+const jobs = (tier: Tier) => Math.max(2, availableParallelism()) + (tier === "slow" ? 3 : 2)
 
 /**
  * The tests are bound by the processor, which threads that collect garbage beside each other take more of; and what a
@@ -107,7 +107,7 @@ export async function runTier(tier: Tier, more: readonly string[], signal?: Abor
   const given = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
   if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${given["MILLRACE_TEST_SEED"]}`)
   // Times are measured in the soak: one file at a time.
-  const [flags, parallel] = tier === "soak" ? [[], []] : [garbage, ["--parallel", "--jobs", String(jobs)]]
+  const [flags, parallel] = tier === "soak" ? [[], []] : [garbage, ["--parallel", "--jobs", String(jobs(tier))]]
   const args = [...flags, join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...parallel, ...more, ...filesOf(tier)]
   const mocha = spawn(process.execPath, args, {
     cwd: projectRoot,
