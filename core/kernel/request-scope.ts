@@ -9,27 +9,32 @@ export interface Marked {
   organization: string
 }
 
-export interface RequestScope extends Marked {
+interface Scope {
+  readonly work: Marked
+}
+
+export interface RequestScope extends Scope {
   /** Answers 500, unless the request has its answer already. */
   fail(): void
 }
 
-const scopes = new AsyncLocalStorage<RequestScope | Marked | undefined>()
+const scopes = new AsyncLocalStorage<RequestScope | Scope | undefined>()
 const service: Marked = { operation: "service", organization: "" }
 
+// Names alone: a scope holds its request, and by it the whole service.
 let [current, since] = [service, 0]
 let [longest, longestMs] = [service, 0]
 
 /** Runs the function, and everything that it starts, as a part of the request. */
 export function runInRequest<A extends unknown[], R>(scope: RequestScope | undefined, run: (...args: A) => R, ...args: A): R {
-  mark(scope)
+  mark(scope?.work)
   return scopes.run(scope, run, ...args)
 }
 
 /** Runs work of the service itself, or of what is named. It may have been started by a request. */
 export function runOutsideRequests<R>(run: () => R, work?: Marked): R {
   mark(work)
-  return scopes.run(work, run)
+  return scopes.run(work && { work }, run)
 }
 
 /** Returns undefined outside of requests. */
@@ -40,16 +45,16 @@ export function currentRequest(): RequestScope | undefined {
 
 /** Names the work that runs now. A field that is not given stays. */
 export function nameWork({ operation, organization }: Partial<Marked>): void {
-  const scope = scopes.getStore()
-  if (!scope) return
-  if (operation !== undefined) scope.operation = operation
-  if (organization !== undefined) scope.organization = organization
-  mark(scope)
+  const work = scopes.getStore()?.work
+  if (!work) return
+  if (operation !== undefined) work.operation = operation
+  if (organization !== undefined) work.organization = organization
+  mark(work)
 }
 
 /** Marks that this work goes on after it waited, for the store for instance. */
 export function workGoesOn(): void {
-  mark(scopes.getStore())
+  mark(scopes.getStore()?.work)
 }
 
 function mark(work: Marked | undefined): void {

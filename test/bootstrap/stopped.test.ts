@@ -1,18 +1,10 @@
 // What a service leaves in the memory of a process that starts one after the other, as tests do.
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { testHost } from "#core/testing"
-import { until } from "../waiting.ts"
+import { collected } from "../garbage.ts"
 
 describe("a service that was stopped", () => {
   it("is let go by all that observes the process", async () => {
-    setFlagsFromString("--expose-gc")
-    const collectGarbage = runInNewContext("gc") as () => void
-    const stopped = await startedAndStopped()
-    await until("the service being let go", () => {
-      collectGarbage()
-      return stopped.deref() === undefined
-    })
+    await collected("the service", await startedAndStopped())
   })
 })
 

@@ -3,7 +3,15 @@ import { expect } from "chai"
 import { Registry } from "prom-client"
 import { createLog } from "../../core/kernel/log.ts"
 import { MainThreadWatch } from "../../core/kernel/main-thread.ts"
-import { currentRequest, nameWork, runInRequest, runOutsideRequests, workGoesOn } from "../../core/kernel/request-scope.ts"
+import {
+  currentRequest,
+  nameWork,
+  type RequestScope,
+  runInRequest,
+  runOutsideRequests,
+  workGoesOn,
+} from "../../core/kernel/request-scope.ts"
+import { collected } from "../garbage.ts"
 import { until } from "../waiting.ts"
 
 /** Uses the processor for so many milliseconds. */
@@ -34,7 +42,7 @@ describe("the watch of the main thread", () => {
   }
 
   it("counts a long stretch of a request, and names its organization in the log", async () => {
-    runInRequest({ fail: () => {}, operation: "http", organization: "" }, () => {
+    runInRequest({ fail: () => {}, work: { operation: "http", organization: "" } }, () => {
       nameWork({ operation: "datasets.insert_rows", organization: "acme" })
       work(120)
     })
@@ -53,9 +61,9 @@ describe("the watch of the main thread", () => {
       },
       { operation: "job knowledge.index", organization: "acme" },
     )
-    runInRequest({ fail: () => {}, operation: "inbound", organization: "bolt" }, () => work(2))
+    runInRequest({ fail: () => {}, work: { operation: "inbound", organization: "bolt" } }, () => work(2))
     await done
-    runInRequest({ fail: () => {}, operation: "inbound", organization: "bolt" }, () => work(2))
+    runInRequest({ fail: () => {}, work: { operation: "inbound", organization: "bolt" } }, () => work(2))
     await until("the stretch being counted", async () => (await counted())["job knowledge.index"] === 1)
     expect(await counted()).to.have.all.keys("job knowledge.index")
   })
@@ -71,4 +79,15 @@ describe("the watch of the main thread", () => {
   it("leaves a job without a request", () => {
     runOutsideRequests(() => expect(currentRequest()).to.equal(undefined), { operation: "mail", organization: "" })
   })
+
+  it("keeps nothing of a request after its long stretch", async () => {
+    watch.stop()
+    await collected("the request", longRequest())
+  })
 })
+
+function longRequest(): WeakRef<RequestScope> {
+  const scope: RequestScope = { fail: () => {}, work: { operation: "http", organization: "" } }
+  runInRequest(scope, () => work(200))
+  return new WeakRef(scope)
+}

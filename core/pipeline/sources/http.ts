@@ -170,8 +170,8 @@ export class HttpSource implements InboundHandler {
     exchange.slot = loaded.stored
     const { scope } = exchange
     if (scope) {
-      scope.operation = "inbound"
-      scope.organization = loaded.stored.organization.id
+      scope.work.operation = "inbound"
+      scope.work.organization = loaded.stored.organization.id
     }
     const answer = runInRequest(scope, () => this.#received(exchange, loaded, read, sent))
     if (!answer) {

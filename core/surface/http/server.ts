@@ -8,7 +8,7 @@ import { type Clock, giveUpAfter, sleep } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { type RequestScope, runInRequest } from "../../kernel/request-scope.ts"
+import { type Marked, type RequestScope, runInRequest } from "../../kernel/request-scope.ts"
 import type { RequestListener } from "../rest.ts"
 import { sendError, sendJson } from "./answer.ts"
 import type { Connections } from "./connections.ts"
@@ -160,8 +160,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
 /** A request as the scope of its promises. */
 class HttpScope implements RequestScope {
-  operation = "http"
-  organization = ""
+  readonly work: Marked = { operation: "http", organization: "" }
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
 

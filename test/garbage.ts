@@ -1,0 +1,15 @@
+// Shows that an object is let go. An object that anything still holds survives each collection.
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { until } from "./waiting.ts"
+
+setFlagsFromString("--expose-gc")
+const collectGarbage = runInNewContext("gc") as () => void
+
+/** Resolves once the object is collected. */
+export async function collected(what: string, object: WeakRef<object>): Promise<void> {
+  await until(`the end of ${what}`, () => {
+    collectGarbage()
+    return object.deref() === undefined
+  })
+}
