@@ -40,13 +40,17 @@ export class PausedJobs {
 
   /** Parks the jobs, unless another node claimed them. */
   async park(jobs: readonly JobDocument[]): Promise<void> {
-    const { clock, node, store } = this.#args
+    const { clock, node, pauses, store } = this.#args
     const work = new StagedWork(`${node}:park:${clock.monotonic()}`)
     for (const { id, organization, run_at, held_by } of jobs) {
       const $set = { run_at: parkedAt, held_by: "", parked_for: organization }
       work.in(JobCollection).update(id, { $set }, { where: { held_by, ...(held_by === node ? {} : { run_at }) }, optional: true })
     }
-    if (work.writes.length > 0) await work.commitTo(store)
+    if (work.writes.length === 0) return
+    await work.commitTo(store)
+    // A pause that ended during the commit found no parked job.
+    for (const organization of new Set(jobs.map((job) => job.organization)))
+      if (organization !== null && !pauses.has(organization)) await this.#unpark(organization)
   }
 
   /** Never rejects. After a failed commit the lease expires. */

@@ -15,6 +15,7 @@ import { ScheduleCollection } from "../../../../core/jobs/schedules.ts"
 import { Mailer } from "../../../../plugins/email/index.ts"
 import { ApiKeys, Organizations } from "../../../../plugins/organizations/index.ts"
 import { onBothStores, onStoresInTurn } from "../../../pipeline/stores.ts"
+import { rivalOf } from "../../../rival-commits.ts"
 import { patiently, until } from "../../../waiting.ts"
 
 interface Answer {
@@ -283,6 +284,21 @@ onBothStores("jobs of a paused organization", ({ start, storage }) => {
     await api(host, paused.key, "POST", "/v1/organization/restore", {})
     await until("every job", () => ran.length === 4)
     expect(ran.slice(1).sort()).to.deep.equal(["before", "during", "later"])
+  })
+
+  it("run when the restore comes during the commit that parks them", async () => {
+    const { ran, job, plugin } = noting()
+    const host = await start({ plugins: [plugin] })
+    const paused = await found(host, "Paused")
+    await api(host, paused.key, "POST", "/v1/organization/archive", {})
+    const rival = rivalOf(host, "jobs", 1, {
+      only: (write) => write.kind === "update" && JSON.stringify(write.update).includes("parked_for"),
+      faster: () => api(host, paused.key, "POST", "/v1/organization/restore", {}),
+    })
+    await host.get(UnitsOfWork).run((work) => void host.get(JobQueue).enqueue(work, job, { note: "parked" }, { organization: paused.id }))
+    await until("the job", () => ran.length === 1)
+    expect(rival.met).to.equal(1)
+    rival.stop()
   })
 
   it("are one late run for each schedule", async () => {
