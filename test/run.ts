@@ -17,26 +17,36 @@ type Tier = (typeof tiers)[number]
 /** Beginnings of names, below test/, of the files that take longest, as measured; the rest follows by size. A stale one does no harm. */
 const longest = [
   // slow
-  "surface/parity/parity",
+  "surface/generated-clients",
   "package/packed",
-  "crash/mongodb",
+  "surface/parity/parity",
+  "crash/supervised",
   "crash/workers",
-  "plugins/console/every-screen",
   "docs/docs.",
+  "plugins/console/every-screen",
   "cli/new.",
   "crash/",
   "storage/mongodb-faults",
-  "plugins/page-analytics/corpus.slow",
-  "plugins/screenshots/taking",
-  "plugins/leads/killed",
-  "plugins/experiments/killed",
+  "surface/fuzz/",
+  "plugins/conversations/large-deliveries",
   "plugins/conversations/killed",
-  "plugins/voice/killed",
-  "plugins/experiments/seen",
-  "testing/contract.",
-  "plugins/screenshots/",
-  "pipeline/event/cluster",
+  "plugins/leads/killed",
   "plugins/integrations/oauth/killed",
+  "plugins/knowledge/long-texts",
+  "plugins/page-analytics/corpus.slow",
+  "plugins/actions/contracts",
+  "plugins/inbound-mail/killed",
+  "plugins/experiments/killed",
+  "plugins/event-files/killed",
+  "plugins/approvals/killed",
+  "plugins/threads/killed-nodes",
+  "plugins/voice/killed",
+  "plugins/screenshots/",
+  "plugins/experiments/seen",
+  "pipeline/event/cluster",
+  "pipeline/sandbox/json-schema",
+  "surface/live/two-processes",
+  "testing/contract.",
   "readme.",
   // fast
   "surface/parity/",
@@ -85,7 +95,10 @@ function rankOf(file: string): number {
   return rank === -1 ? longest.length : rank
 }
 
-/** More than the cores, since a file often waits: for other processes, most in the slow tier, and for time to pass. */
+/**
+ * Files at once: more than the cores, since a file often waits for other processes, most in the slow tier, or for time to
+ * pass. One of them is a file that judges turns.
+ */
 const jobs = (tier: Tier) => Math.max(2, availableParallelism()) + (tier === "slow" ? 3 : 2)
 
 /**
@@ -102,23 +115,31 @@ function temporaryFolder(tier: Tier): string | undefined {
   return bavail * bsize >= needed ? memory : undefined
 }
 
+/** Turns are measured in a process of their own, which collects its garbage as a service does. */
+function judgesTurns(file: string): boolean {
+  return /\bexpectShortTurn\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+}
+
 /** Resolves with the exit code. Interrupted by `signal`, it ends as by Ctrl-C: with what it has found so far. */
 export async function runTier(tier: Tier, more: readonly string[], signal?: AbortSignal): Promise<number> {
   const given = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
   if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${given["MILLRACE_TEST_SEED"]}`)
-  // Times are measured in the soak: one file at a time.
-  const [flags, parallel] = tier === "soak" ? [[], []] : [garbage, ["--parallel", "--jobs", String(jobs(tier))]]
-  const args = [...flags, join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...parallel, ...more, ...filesOf(tier)]
-  const mocha = spawn(process.execPath, args, {
-    cwd: projectRoot,
-    stdio: "inherit",
-    env: { TMPDIR: temporaryFolder(tier), ...process.env, ...given, MILLRACE_TEST_TIER: tier },
-  })
-  signal?.addEventListener("abort", () => mocha.kill("SIGINT"))
+  const env = { TMPDIR: temporaryFolder(tier), ...process.env, ...given, MILLRACE_TEST_TIER: tier }
+  const run = async (flags: readonly string[], options: readonly string[], files: readonly string[]): Promise<number> => {
+    const args = [...flags, join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...options, ...more, ...files]
+    const mocha = spawn(process.execPath, args, { cwd: projectRoot, stdio: "inherit", env })
+    signal?.addEventListener("abort", () => mocha.kill("SIGINT"))
+    const [status] = (await once(mocha, "close")) as [number | null]
+    return status ?? 1
+  }
   // Ctrl-C reaches mocha as well, which ends by it.
   process.on("SIGINT", () => undefined)
-  const [status] = (await once(mocha, "close")) as [number | null]
-  return status ?? 1
+  const files = filesOf(tier)
+  // Times are measured in the soak: one file at a time.
+  if (tier === "soak") return await run([], [], files)
+  const { turns = [], rest = [] } = Object.groupBy(files, (file) => (judgesTurns(file) ? "turns" : "rest"))
+  const parallel = ["--parallel", "--jobs", String(jobs(tier) - 1)]
+  return Math.max(...(await Promise.all([run(garbage, parallel, rest), run([], [], turns)])))
 }
 
 if (import.meta.main) {

@@ -27,7 +27,7 @@ describe("hostile documents", () => {
   let bench: KnowledgeBench
   let host: TestHost
   before(async () => {
-    const settings = { knowledge: { read_memory_mb: 384, read_timeout_ms: 60_000, readers: 1 } }
+    const settings = { knowledge: { read_memory_mb: 256, read_timeout_ms: 20_000, readers: 1 } }
     host = await testHost({ env: { MILLRACE_JOBS_POLL_MS: "50", MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) } })
     bench = new KnowledgeBench(host)
   })
