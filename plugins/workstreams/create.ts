@@ -30,10 +30,9 @@ export function createWorkstream(
   work: UnitOfWork,
   organization: string,
   given: NewWorkstream,
-  { template, actor }: { readonly template: StoredTemplate | undefined; readonly actor: Actor },
+  { template, actor, userId }: { readonly template: StoredTemplate | undefined; readonly actor: Actor; readonly userId: string | null },
 ): WholeWorkstream {
   const at = workstreams.now()
-  const userId = actor.actor_type === "user" ? actor.actor_id : null
   const workstream: StoredWorkstream = {
     ...given,
     status: workstreamMachine.initial,

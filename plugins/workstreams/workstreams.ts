@@ -4,6 +4,7 @@ import {
   AppError,
   type Caller,
   type Clock,
+  callerKind,
   changesOf,
   type FieldsOf,
   type Ids,
@@ -172,7 +173,10 @@ export class Workstreams {
   }
 }
 
-export function actorOf({ user, credential }: Caller): Actor {
+/** An agent acts as itself, also with the key of a user. */
+export function actorOf(caller: Caller): Actor {
+  const { user, credential } = caller
+  if (callerKind(caller) === "agent") return { actor_id: credential.id, actor_type: "agent" }
   return user ? { actor_id: user.id, actor_type: "user" } : { actor_id: credential.id, actor_type: "credential" }
 }
 

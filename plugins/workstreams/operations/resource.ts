@@ -149,8 +149,8 @@ export function shownDecision(decision: StoredDecision): z.input<typeof Decision
 
 export const EventResource = z
   .object({
-    actor_id: Uuid.nullable().describe("A user, credential or agent run."),
-    actor_type: z.enum(actorTypes),
+    actor_id: Uuid.nullable().describe("A user, a credential or the run of an agent."),
+    actor_type: z.enum(actorTypes).describe("`agent`: the run of an agent, or a credential that an agent uses over MCP or as its own."),
     body: z.string(),
     created_at: Timestamp,
     id: Uuid,

@@ -97,7 +97,7 @@ export const createWorkstreamOperation = defineOperation({
         token_budget_millicents: given.token_budget_millicents ?? template?.token_budget_millicents ?? 0,
         project_id: given.project_id,
       },
-      { template, actor: actorOf(caller) },
+      { template, actor: actorOf(caller), userId: caller.user?.id ?? null },
     )
     return shownWhole(whole, caller)
   },

@@ -25,6 +25,17 @@ describe("workstreams", () => {
   const decide = (slug: string, decision: string, event: string, more: object = {}, options: object = {}) =>
     bench.call<Decision & Refusal>("POST", `/${slug}/decisions/${decision}/transitions`, { event, ...more }, options)
 
+  const overMcp = async (call: object) => {
+    const { url, adminKey } = bench.host
+    const headers = {
+      authorization: `Bearer ${adminKey}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    }
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call })
+    return await (await fetch(`${url}/mcp`, { method: "POST", headers, body })).text()
+  }
+
   it("have exactly the fields of the specification, in a read of the whole", async () => {
     const slug = await bench.inWork("exact")
     const thread = await bench.host.api<{ id: string }>("POST", "/v1/threads", { title: "Notes" })
@@ -196,6 +207,14 @@ describe("workstreams", () => {
     expect((await bench.ok("GET", `/${slug}`)).events.length - before).to.equal(together.length)
   })
 
+  it("name the agent that acts with the key of a user", async () => {
+    await bench.ok("POST", "", { title: "Acted", slug: "acted" })
+    const call = { name: "workstreams_update", arguments: { slug: "acted", expected_revision: 1, title: "Acted on" } }
+    expect(await overMcp(call)).to.not.match(/"error"|"isError":true/)
+    const { events } = await bench.ok("GET", "/acted")
+    expect(events.map(({ actor_type }) => actor_type)).to.include.members(["user", "agent"])
+  })
+
   it("let no tool, no command and no other operation widen what they govern", async () => {
     const { host } = bench
     const taking = host.runtime.registry
@@ -205,16 +224,7 @@ describe("workstreams", () => {
     await bench.ok("POST", "", { title: "Kept", slug: "kept" })
     const external_refs = [{ provider: "ads", kind: "campaign", external_id: "c" }]
     const call = { name: "workstreams_set_external_refs", arguments: { slug: "kept", expected_revision: 1, external_refs } }
-    const answer = await fetch(`${host.url}/mcp`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${host.adminKey}`,
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call }),
-    })
-    expect(await answer.text()).to.match(/"error"|"isError":true/)
+    expect(await overMcp(call)).to.match(/"error"|"isError":true/)
     const env = { MILLRACE_URL: host.url, MILLRACE_KEY: host.adminKey }
     const refs = JSON.stringify(external_refs)
     for (const verb of ["set-external-refs", "set_external_refs"])
