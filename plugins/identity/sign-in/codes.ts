@@ -17,6 +17,7 @@ import type { Mailer } from "../../email/index.ts"
 import type { User, UserSession } from "../collections.ts"
 import { hashKey } from "../key-format.ts"
 import { countWrongTry, createMailedCodes, wrongCode } from "../mailed-code.ts"
+import { stageNotice } from "../notices.ts"
 import type { OpenedSession } from "../user-sessions.ts"
 import type { Users } from "../users.ts"
 import { type SignInAttempt, SignInAttemptsCollection } from "./collections.ts"
@@ -104,6 +105,12 @@ export function createSignInCodes(deps: SignInCodesDeps, limits: CodeLimits): Si
       const user = "email" in target ? await users.byEmail(target.email) : undefined
       if (!user || (await isSpent(store, id))) return undefined
       spend(work, clock, id)
+      stageNotice(work, deps, {
+        to: user.email,
+        heading: "A link of the operator signed you in",
+        intro: "Not you? End your other sessions, and ask the operator of the service.",
+        fields: [{ label: "Used by", value: [browser.device, browser.address].filter(Boolean).join(", ") }],
+      })
       return await signIns.open(work, user, "bootstrap", browser, replaced)
     })
   }

@@ -4,7 +4,7 @@ import { Settings } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { signInLinkCommand } from "../../../plugins/identity/sign-in/link-command.ts"
 import { onStoresInTurn } from "../../pipeline/stores.ts"
-import { patiently } from "../../waiting.ts"
+import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { addUser, Browser, mailedTo } from "./people.ts"
 
@@ -112,5 +112,13 @@ describe("first owner with SMTP", () => {
     expect(await browser.enter({ email_code: mail.code })).to.equal("in")
     expect(await browser.me()).to.equal("ada@example.com")
     expect(await new Browser(host.url).enter({ code, ...owner })).to.deep.equal([401, "sign_in_code_unknown"])
+  })
+
+  it("gets a mail about each use of an operator's link", async () => {
+    await addUser(host, "eve@example.com")
+    expect(await new Browser(host.url).enter({ link: linkOf(host, { email: "eve@example.com" }) })).to.equal("in")
+    host.clock.move(1_000)
+    const { mail } = await until("the notice", () => mailbox.received.find(({ recipients }) => recipients.includes("eve@example.com")))
+    expect(mail.subject).to.include("A link of the operator signed you in")
   })
 })
