@@ -88,6 +88,6 @@ function routeEntry(route: AnyRoute, document: RouteDocument): JsonObject {
     security: [{}],
     parameters: [...inPath, ...inQuery, ref("parameters", "RequestId")],
     ...(document.body ? { requestBody: { required: true, ...document.body } } : {}),
-    responses: Object.fromEntries(answers),
+    responses: { "408": ref("responses", "RequestTimeout"), "431": ref("responses", "HeadTooLarge"), ...Object.fromEntries(answers) },
   }
 }

@@ -45,6 +45,11 @@ describe("the OpenAPI document", () => {
     expect(Object.keys(document.paths)).to.include.members(["/v1/datasets", "/v1/inbound/{endpoint_id}"])
   })
 
+  it("lists the refusals of slow requests and long headers at each operation and route", () => {
+    const without = entries.filter(({ responses }) => !("408" in responses && "431" in responses))
+    expect(without.map(({ operationId }) => operationId)).to.deep.equal([])
+  })
+
   it("says version, licence, contact and server, and how to authenticate", () => {
     expect(document.openapi).to.equal("3.1.0")
     expect(document.info).to.deep.include({ version: "2026-09-29", license: { name: "Apache-2.0", identifier: "Apache-2.0" } })
