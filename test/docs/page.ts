@@ -7,7 +7,14 @@ import { projectRoot } from "../import-graph.ts"
 export const pages = ["docs/README.md", "docs/concepts.md", "docs/first-pipeline.md", "docs/first-plugin.md", "docs/operations.md"]
 
 /** Reference pages that show files and what is said of them. */
-export const references = ["docs/templates.md", "docs/transforms.md", "docs/reference/pipeline.md", "docs/reference/tests.md"]
+export const references = [
+  "docs/templates.md",
+  "docs/transforms.md",
+  "docs/organizations.md",
+  "docs/managed-organizations.md",
+  "docs/reference/pipeline.md",
+  "docs/reference/tests.md",
+]
 
 export interface Block {
   /** "" where none is named. */
