@@ -137,7 +137,7 @@ function differenceOf(operation: AnyOperation, { surface, sameness }: Party, res
   if (surface === "cli" && other.exitCode !== exitCode) return `exit code ${other.exitCode} in place of ${exitCode}`
   // A stream's command says its errors to people.
   if (surface === "cli" && operation.streams && other.code !== undefined) return undefined
-  return sameness.difference(rest.body, surface === "mcp" ? asPerson(other.body) : other.body)
+  return sameness.difference(rest.body, surface === "mcp" ? actedAlike(rest.body, asPerson(other.body)) : other.body)
 }
 
 /** REST makes the call of a person, MCP that of an agent. */
@@ -151,4 +151,14 @@ function asPerson(body: unknown): unknown {
   const text = JSON.stringify(body) ?? "null"
   const decided = text.replaceAll('"decider_kind":"agent"', '"decider_kind":"person"')
   return JSON.parse(decided.replaceAll('"judge_slug":"agent:', '"judge_slug":"human:'))
+}
+
+/** Over REST the user of the key acts. Over MCP the key acts, as an agent. */
+function actedAlike(one: unknown, other: unknown): unknown {
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return other
+  if (Array.isArray(other)) return other.map((item, index) => actedAlike((one as readonly unknown[])[index], item))
+  const [person, agent] = [one as Input, other as Input]
+  const fields = Object.entries(agent).map(([name, value]) => [name, actedAlike(person[name], value)] as const)
+  const isAgent = person["actor_type"] === "user" && agent["actor_type"] === "agent" && agent["actor_id"] !== person["actor_id"]
+  return { ...Object.fromEntries(fields), ...(isAgent ? { actor_type: "user", actor_id: person["actor_id"] } : {}) }
 }
