@@ -206,6 +206,7 @@ export type Operations = {
   "me.confirm_address": typeof import("../plugins/identity/account/operations.ts").confirmAddress
   "me.delete": typeof import("../plugins/identity/account/operations.ts").deleteAccount
   "me.get": typeof import("../plugins/organizations/operations/me.ts").getMe
+  "me.list_invitations": typeof import("../plugins/organizations/members/operations/invitations.ts").listOwnInvitations
   "me.switch_organization": typeof import("../plugins/organizations/operations/me.ts").switchOrganization
   "me.update": typeof import("../plugins/identity/operations/me.ts").updateMe
   "member_invitations.accept": typeof import("../plugins/organizations/members/operations/invitations.ts").acceptInvitation
@@ -514,6 +515,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "me.confirm_address": { method: "POST", path: "/v1/me/address/confirm", keyed: true },
   "me.delete": { method: "DELETE", path: "/v1/me" },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
+  "me.list_invitations": { method: "GET", path: "/v1/me/invitations", repeatable: true },
   "me.switch_organization": { method: "POST", path: "/v1/me/organization", repeatable: true, keyed: true },
   "me.update": { method: "PATCH", path: "/v1/me", repeatable: true },
   "member_invitations.accept": { method: "POST", path: "/v1/member-invitations-accept", keyed: true },

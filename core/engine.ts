@@ -96,6 +96,6 @@ export { PipelineSource, pipelineTopic, type StoredPipeline } from "./pipeline/s
 export { type RequestStamp, taggedAsTest } from "./pipeline/stamp/stamp.ts"
 export type { PlacedRead } from "./pipeline/template.ts"
 export { notUtf8, utf8Text } from "./pipeline/utf8.ts"
-export { AuditLog, type AuditRecord } from "./surface/call/audit.ts"
-export { requireFreshSignIn } from "./surface/call/authorise.ts"
+export { AuditLog, type AuditRecord, PersonalAuditLog } from "./surface/call/audit.ts"
+export { requireFreshSignIn, requireOrganization } from "./surface/call/authorise.ts"
 export { wireSchema } from "./surface/wire-schema.ts"

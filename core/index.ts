@@ -12,7 +12,7 @@ export {
   type Verifier,
 } from "./contract/auth-mode.ts"
 export { allKeys, CacheInvalidation } from "./contract/cache-invalidation.ts"
-export { type Caller, roleAtLeast } from "./contract/caller.ts"
+export { type AnyCaller, type Caller, roleAtLeast } from "./contract/caller.ts"
 export { callerKind, isPerson } from "./contract/caller-kind.ts"
 export { defineChannel, Live } from "./contract/channel.ts"
 export { type ClockCorrection, ClockCorrections, maxSkewMs } from "./contract/clock-corrections.ts"

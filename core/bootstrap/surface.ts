@@ -32,8 +32,8 @@ import { Vault } from "../kernel/vault.ts"
 import { PipelineSource, pipelineTopic } from "../pipeline/source.ts"
 import { approvedCall } from "../surface/approved-call.ts"
 import { AddressLimits } from "../surface/call/address-limits.ts"
-import { AuditLog } from "../surface/call/audit.ts"
-import { IdempotencyRecords } from "../surface/call/idempotency.ts"
+import { AuditLog, PersonalAuditLog } from "../surface/call/audit.ts"
+import { IdempotencyRecords, PersonalIdempotencyRecords } from "../surface/call/idempotency.ts"
 import { RateLimits } from "../surface/call/rate-limit.ts"
 import { docsPage } from "../surface/docs/page.ts"
 import { Connections } from "../surface/http/connections.ts"
@@ -66,7 +66,15 @@ export function provideCalls(
   listening: ListeningHooks,
   { worker, onBroadcast }: { readonly worker?: WorkerPlace } & Pick<LiveSocketsDeps, "onBroadcast">,
 ): void {
-  for (const collection of [AuditLog, IdempotencyRecords, LiveMessages, LiveNodes, LiveOutboxes])
+  for (const collection of [
+    AuditLog,
+    PersonalAuditLog,
+    IdempotencyRecords,
+    PersonalIdempotencyRecords,
+    LiveMessages,
+    LiveNodes,
+    LiveOutboxes,
+  ])
     registry.add(Collections, collection, "surface")
   registry.add(Jobs, approvedCall, "surface")
   container.value(Listening, listening)

@@ -1,5 +1,5 @@
 // Persons, agents and services among callers. Every rule about them reads this one table.
-import type { Caller } from "./caller.ts"
+import type { AnyCaller } from "./caller.ts"
 
 /** An agent never decides in the place of a person. A service is a program without a person behind each call. */
 export type CallerKind = "person" | "agent" | "service"
@@ -28,7 +28,7 @@ export const callerKinds = {
   run: { rest: "agent", mcp: "agent", session: "agent", decides: "none" },
 } as const satisfies Readonly<Record<string, Row>>
 
-type Known = Pick<Caller, "surface" | "credential" | "user" | "scopes" | "signIn">
+type Known = Pick<AnyCaller, "surface" | "credential" | "user" | "scopes" | "signIn">
 
 /** Returns the kind of a caller. */
 export function callerKind(caller: Known): CallerKind {

@@ -31,15 +31,7 @@ export interface SignIn {
   readonly isFresh: boolean
 }
 
-/** Who calls an operation, for which organization, and with what rights. */
-export interface Caller {
-  /** The organization the call acts in; every read and write stays inside it. */
-  readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
-  readonly role: Role
-  /** The organization whose credential it is, where that one manages the one it acts in. */
-  readonly manager?: { readonly id: string; readonly slug: string; readonly name: string }
-  /** The management link that the credential depends on: of a manager, and of every key, session and link that descends from one. */
-  readonly link?: ManagementLink
+interface CallerFields {
   /** Scopes of a scoped token; undefined for an API key, which has every scope that its role allows. */
   readonly scopes: ReadonlySet<string> | undefined
   readonly credential: {
@@ -51,18 +43,43 @@ export interface Caller {
     /** RFC 3339; absent or null: it does not expire. */
     readonly expires_at?: string | null
   }
-  /** The user who made the credential; undefined for service principals. */
-  readonly user: { readonly id: string; readonly email: string; readonly staff: boolean } | undefined
-  /** Of a session that a person began; undefined for keys, and for a session opened with a key. */
-  readonly signIn?: SignIn
-  /** Of the operator, who holds the master key: the one operation of the credential. */
-  readonly operator?: string
   readonly surface: Surface
   /** The call is marked as test traffic (`X-Service-Test`). */
   readonly isTest?: boolean
   readonly requestId: string
   readonly log: Logger
 }
+
+/** The caller of an operation, with organization and rights. */
+export interface Caller extends CallerFields {
+  /** The organization the call acts in; every read and write stays inside it. */
+  readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
+  readonly role: Role
+  /** The organization of the credential, if it manages the other one. */
+  readonly manager?: { readonly id: string; readonly slug: string; readonly name: string }
+  /** The management link of a manager, and of every key, session and link that descends from one. */
+  readonly link?: ManagementLink
+  /** The user who made the credential; undefined for service principals. */
+  readonly user: { readonly id: string; readonly email: string; readonly staff: boolean } | undefined
+  /** Of a session that a person began; undefined for keys, and for a session opened with a key. */
+  readonly signIn?: SignIn
+  /** Of the operator, who holds the master key: the one operation of the credential. */
+  readonly operator?: string
+}
+
+/** A signed-in person whose session acts in no organization. Only operations with `withoutOrganization` accept the person. */
+export interface PersonAlone extends CallerFields {
+  readonly organization?: undefined
+  readonly role?: undefined
+  readonly manager?: undefined
+  readonly link?: undefined
+  readonly operator?: undefined
+  readonly user: NonNullable<Caller["user"]>
+  readonly signIn: SignIn
+}
+
+/** A caller of an operation with `withoutOrganization`. */
+export type AnyCaller = Caller | PersonAlone
 
 /** Name of the cookie in which a browser that has signed in sends its session, in place of a bearer credential. */
 export const sessionCookie = "mr_session"
@@ -87,7 +104,7 @@ export interface Credentials {
 
 /** Turns credentials into a caller. Throws `unauthenticated`, or `not_found` for an organization out of reach. */
 export interface Authenticator {
-  authenticate(credentials: Credentials): Promise<Caller>
+  authenticate(credentials: Credentials): Promise<AnyCaller>
 }
 
 export const Authenticator = token<Authenticator>("Authenticator")

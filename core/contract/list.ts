@@ -4,8 +4,8 @@ import { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { Caller } from "./caller.ts"
 import type { CollectionSpec, Document } from "./collection.ts"
-import type { AnyOperation, Operation } from "./operation.ts"
-import { Pager, pageInput } from "./page.ts"
+import type { AnyOperation, HandleArgs, Operation } from "./operation.ts"
+import { type PageRequest, Pager, pageInput } from "./page.ts"
 import { type Filter, type Sort, Store } from "./store.ts"
 
 const reading = { store: Store, pager: Pager }
@@ -77,7 +77,7 @@ export function defineList<
     // What a path names may not be there.
     errors: path.includes("{") ? ["invalid_argument", "not_found"] : ["invalid_argument"],
     inject: { ...inject, ...reading },
-    async handle({ input: { limit, cursor, ...asked }, caller, deps }) {
+    async handle({ input: { limit, cursor, ...asked }, caller, deps }: HandleArgs<Record<string, unknown> & PageRequest, TokenRecord>) {
       const { store, pager } = deps as Deps<typeof reading>
       const organization = caller.organization.id
       const args = { organization, caller, deps: deps as Deps<R> }

@@ -4,7 +4,7 @@ import type { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import type { DeclarationKind } from "../kernel/registry.ts"
-import type { Caller, Role } from "./caller.ts"
+import type { AnyCaller, Caller, Role } from "./caller.ts"
 import type { OperationExample } from "./example.ts"
 import type { Gate, OperationGate } from "./gate.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
@@ -22,6 +22,8 @@ export interface Access {
   readonly operator?: { readonly fields?: readonly string[] }
   /** The call goes on while its organization is paused: it concerns the caller alone, or the pause itself. */
   readonly whilePaused?: true
+  /** A signed-in person without an organization may call it too. The handler reads no collection of an organization for that person. */
+  readonly withoutOrganization?: true
   /** A person in a session has signed in within the last five minutes. Keys and tokens act by role alone. */
   readonly freshSignIn?: boolean
 }
@@ -46,9 +48,12 @@ export interface ResourceSpec {
   readonly items?: { readonly field: string; readonly uri: string; readonly title: string }
 }
 
-export interface HandleArgs<I, R extends TokenRecord> {
+/** The caller that a handler gets: always of an organization, unless the access says otherwise. */
+export type CallerOf<A extends Access> = A extends { readonly withoutOrganization: true } ? AnyCaller : Caller
+
+export interface HandleArgs<I, R extends TokenRecord, C extends AnyCaller = Caller> {
   readonly input: I
-  readonly caller: Caller
+  readonly caller: C
   readonly deps: Deps<R>
   /** Stage every change here; it is committed with the audit and idempotency records before the call is answered. */
   readonly work: UnitOfWork
@@ -59,14 +64,19 @@ export interface HandleArgs<I, R extends TokenRecord> {
 }
 
 /** An operation, as `defineOperation` takes it. */
-export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
+export interface Operation<
+  I extends z.ZodType = z.ZodType,
+  O extends z.ZodType = z.ZodType,
+  R extends TokenRecord = TokenRecord,
+  A extends Access = Access,
+> {
   /** `<area>.<verb>` in snake case: the operation id; the MCP tool with `_`, the command with `-`. */
   readonly name: string
   readonly summary: string
   readonly description?: string
   /** Path parameters stand in braces and are input fields of the same name; GET and DELETE read the rest from the query, others from the body. `status` is 200 unless given. */
   readonly http: { readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"; readonly path: string; readonly status?: number }
-  readonly access: Access
+  readonly access: A
   readonly hints: Hints
   /** A strict object: unknown fields are refused by name. */
   readonly input: I
@@ -98,12 +108,12 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly joinsRepeats?: (output: z.input<O>) => boolean
   /** Media types of the stream that is answered instead of JSON; `handle` then returns a Streamed. REST and CLI only. */
   readonly streams?: readonly string[]
-  handle(args: HandleArgs<z.output<I>, R>): Promise<z.input<O>> | z.input<O>
+  handle(args: HandleArgs<z.output<I>, R, CallerOf<A>>): Promise<z.input<O>> | z.input<O>
   /**
    * Set where the handler may be retried once after a conflict with a concurrent change (`aborted` or `already_exists`,
    * nothing committed). Maps the error of the second attempt.
    */
-  onConflict?(args: Pick<HandleArgs<z.output<I>, R>, "caller" | "deps"> & { readonly error: AppError }): Promise<AppError>
+  onConflict?(args: Pick<HandleArgs<z.output<I>, R, CallerOf<A>>, "caller" | "deps"> & { readonly error: AppError }): Promise<AppError>
 }
 
 /** What a streaming operation returns in place of its output. */
@@ -114,14 +124,19 @@ export interface Streamed {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds operations of every input and output type.
-export type AnyOperation = Operation<any, any, any>
+export interface AnyOperation extends Operation<any, any, any, any> {
+  readonly access: Access
+}
 
 /** The operations that are loaded. */
 export const Operations: DeclarationKind<AnyOperation> = { kind: "operation", nameOf: (operation) => operation.name }
 
 /** Declares an operation: a route, a command, an MCP tool and a method of the client at once. */
-export function defineOperation<I extends z.ZodType, O extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
-  operation: Operation<I, O, R>,
-): Operation<I, O, R> {
+export function defineOperation<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  const R extends TokenRecord = Record<never, never>,
+  const A extends Access = Access,
+>(operation: Operation<I, O, R, A>): Operation<I, O, R> {
   return operation
 }

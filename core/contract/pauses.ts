@@ -2,7 +2,7 @@
 // so a plugin that pauses an organization says so in one place. Everything is in memory: asking costs no read.
 import { token } from "../kernel/di.ts"
 import type { AppError } from "../kernel/errors.ts"
-import { type Caller, type Role, roleAtLeast } from "./caller.ts"
+import { type Caller, type PersonAlone, type Role, roleAtLeast } from "./caller.ts"
 import type { Access, Hints } from "./operation.ts"
 
 /** Why an organization does not act. */
@@ -19,12 +19,14 @@ export interface Pauses {
   /** Throws the error of the pause. */
   refuse(organization: string): void
   /** Throws the error of the pause, if the call is not one that goes on during it. */
-  refuseCall(operation: PausedOperation, caller: Pick<Caller, "organization" | "role" | "manager">): void
+  refuseCall(operation: PausedOperation, caller: PausedCaller): void
   /** Begins or ends (undefined) a pause. Resolves after every hook. */
   set(organization: string, pause: Pause | undefined): Promise<void>
   /** Runs after a pause began or ended on this node. To be called while services are created. */
   onChange(hook: PauseHook): void
 }
+
+type PausedCaller = Pick<Caller, "organization" | "role" | "manager"> | Pick<PersonAlone, "organization" | "role" | "manager">
 
 type PauseHook = (organization: string) => Promise<void> | void
 
@@ -48,8 +50,9 @@ export function createPauses(): Pauses {
       const pause = paused.get(organization)
       if (pause) throw pause.error
     },
-    refuseCall({ access, hints }, { organization, role, manager }) {
-      if (paused.size === 0 || access.whilePaused) return
+    refuseCall({ access, hints }, caller) {
+      if (paused.size === 0 || access.whilePaused || !caller.organization) return
+      const { organization, role, manager } = caller
       refuseIn(organization.id, role, hints.readOnly)
       // A paused organization does not act in those that it manages.
       if (manager) refuseIn(manager.id, role, hints.readOnly)

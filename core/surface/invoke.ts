@@ -1,7 +1,7 @@
 // The one call path. REST, MCP, the CLI and sockets all come through here: authenticate, rate limit, authorise, parse,
 // idempotency, handle, check the output, commit, answer. Nothing here knows HTTP.
 import { isDeepStrictEqual } from "node:util"
-import type { Authenticator, Caller, Credentials } from "../contract/caller.ts"
+import type { AnyCaller, Authenticator, Caller, Credentials } from "../contract/caller.ts"
 import { callerKind } from "../contract/caller-kind.ts"
 import type { Json } from "../contract/collection.ts"
 import { targetChanged } from "../contract/gate.ts"
@@ -20,7 +20,7 @@ import { inSpan } from "../kernel/tracing.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { type CallAnswer, jsonAnswer, outputText, repeatedAnswer } from "./call/answer.ts"
 import { audit, changesOf } from "./call/audit.ts"
-import { authorise, refuseOperatorFields } from "./call/authorise.ts"
+import { authorise, refuseOperatorFields, requireOrganization } from "./call/authorise.ts"
 import { auditedOf, type Gating, heldBack, targetOf } from "./call/gated.ts"
 import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
@@ -41,9 +41,9 @@ export interface Invoker {
   /** Throws AppError, always; causes that callers must not see have been logged. */
   invoke(operation: AnyOperation, input: unknown, credentials: Credentials, options?: InvokeOptions): Promise<CallAnswer>
   /** The first half alone, for surfaces that carry several calls in one exchange: who it is, counted against their limits. */
-  admit(credentials: Credentials, options?: Pick<InvokeOptions, "quotas">): Promise<Caller>
+  admit(credentials: Credentials, options?: Pick<InvokeOptions, "quotas">): Promise<AnyCaller>
   /** The second half: one call of a caller who was admitted. */
-  perform(operation: AnyOperation, input: unknown, caller: Caller, options?: Omit<InvokeOptions, "quotas">): Promise<CallAnswer>
+  perform(operation: AnyOperation, input: unknown, caller: AnyCaller, options?: Omit<InvokeOptions, "quotas">): Promise<CallAnswer>
   /** A call that was approved: handled and audited in the unit of work of the job that performs it, which commits. */
   performApproved(operation: AnyOperation, input: unknown, caller: Caller, job: ApprovedCall): Promise<Json>
 }
@@ -82,7 +82,7 @@ export interface ApprovedCall {
 
 interface Call {
   readonly operation: AnyOperation
-  readonly caller: Caller
+  readonly caller: AnyCaller
   readonly input: unknown
   readonly claim: Claim | undefined
   readonly signal: AbortSignal
@@ -110,18 +110,18 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     return found
   }
 
-  async function admit(credentials: Credentials, options: Pick<InvokeOptions, "quotas">): Promise<Caller> {
+  async function admit(credentials: Credentials, options: Pick<InvokeOptions, "quotas">): Promise<AnyCaller> {
     const authenticate = () => deps.authenticator.authenticate(credentials)
     const caller = await (deps.addresses?.guard(credentials.address, authenticate) ?? authenticate())
     const { quotas, refusal } = await limits.take(caller)
-    nameWork({ organization: caller.organization.id })
+    nameWork({ organization: caller.organization?.id ?? "" })
     options.quotas?.(quotas)
     if (refusal) throw refusal
     return caller
   }
 
-  async function perform(operation: AnyOperation, given: unknown, caller: Caller, options: InvokeOptions): Promise<CallAnswer> {
-    nameWork({ operation: operation.name, organization: caller.organization.id })
+  async function perform(operation: AnyOperation, given: unknown, caller: AnyCaller, options: InvokeOptions): Promise<CallAnswer> {
+    nameWork({ operation: operation.name, organization: caller.organization?.id ?? "" })
     if (options.authorised !== true) authorise(operation.access, caller, operation.name)
     deps.pauses.refuseCall(operation, caller)
     const raw = cleared(operation, given, caller)
@@ -166,12 +166,13 @@ export function createInvoker(deps: InvokerDeps): Invoker {
 
   /** The handler runs once the organization may open another stream. */
   async function streamed(call: Call): Promise<CallAnswer> {
-    const { caller, signal } = call
-    const release = await streams.enter(caller.organization.id, signal)
+    const { operation, signal } = call
+    const { organization } = requireOrganization(call.caller, operation.name)
+    const release = await streams.enter(organization.id, signal)
     try {
       const answer = await attempt(call)
-      if (answer.kind !== "stream") throw new Error(`${call.operation.name} is declared to stream, and did not.`)
-      return { ...answer, stream: streams.inTurn(caller.organization.id, answer.stream, release) }
+      if (answer.kind !== "stream") throw new Error(`${operation.name} is declared to stream, and did not.`)
+      return { ...answer, stream: streams.inTurn(organization.id, answer.stream, release) }
     } catch (error) {
       release()
       throw error
@@ -182,7 +183,12 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const { operation, caller, input, signal, claim } = call
     const work = new StagedWork(deps.ids.uuid())
     const callId = claim?.id ?? work.id
-    const held = operation.gate ? await heldBack({ operation, caller, input, work, deps: depsOf(operation) }, deps.gating?.()) : undefined
+    const held = operation.gate
+      ? await heldBack(
+          { operation, caller: requireOrganization(caller, operation.name), input, work, deps: depsOf(operation) },
+          deps.gating?.(),
+        )
+      : undefined
     const result: unknown = held ? held.answer : await operation.handle({ input, caller, deps: depsOf(operation), work, signal, callId })
     const status = operation.http.status ?? 200
     if (operation.streams) {
@@ -209,8 +215,18 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   }
 
   async function audited(work: UnitOfWork, { operation, caller, input }: Pick<Call, "operation" | "caller" | "input">): Promise<void> {
-    const changes = await changesOf(deps.store, work.writes, caller.organization.id)
-    audit({ work, operation, caller, input, changes, id: deps.ids.uuid(), now: deps.clock.now(), keptDays: deps.auditDays ?? 365 })
+    const { organization } = caller
+    const changes = organization && (await changesOf(deps.store, work.writes, organization.id))
+    audit({
+      work,
+      operation,
+      caller,
+      input,
+      ...(changes && { changes }),
+      id: deps.ids.uuid(),
+      now: deps.clock.now(),
+      keptDays: deps.auditDays ?? 365,
+    })
   }
 
   async function commit(work: StagedWork, call: Call, answer: KeptAnswer | undefined): Promise<void> {
@@ -265,7 +281,7 @@ function cameSecond(error: unknown): error is AppError {
 type CallContext = Pick<Credentials, "log" | "requestId" | "surface">
 
 /** Fields that agents cannot set are dropped before anything reads them. */
-function cleared(operation: AnyOperation, input: unknown, caller: Caller): unknown {
+function cleared(operation: AnyOperation, input: unknown, caller: AnyCaller): unknown {
   if (callerKind(caller) !== "agent" || !operation.mcp || !("clears" in operation.mcp) || typeof input !== "object" || input === null)
     return input
   const clears = new Set<string>(operation.mcp.clears)

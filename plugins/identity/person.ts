@@ -1,5 +1,5 @@
 // The person behind a call, for operations about the own account.
-import { AppError, type Caller, callerKind } from "#core"
+import { type AnyCaller, AppError, callerKind } from "#core"
 import type { User } from "./collections.ts"
 import type { Users } from "./users.ts"
 
@@ -10,7 +10,7 @@ export interface Person {
 }
 
 /** Throws `permission_denied` for an agent, for a key without a user, and for a key that acts in a managed organization. */
-export function userOf(caller: Caller): string {
+export function userOf(caller: AnyCaller): string {
   const { user, manager } = caller
   if (user && !manager && callerKind(caller) !== "agent") return user.id
   const message = "This call is about a person; use a session, or a key that a person created, in its own organization."
@@ -18,7 +18,7 @@ export function userOf(caller: Caller): string {
 }
 
 /** Throws `permission_denied` for a key, a token and a session opened with a key. A leaked key must not become a sign-in. */
-export async function requirePerson({ signIn, user, credential }: Caller, users: Users, what: string): Promise<Person> {
+export async function requirePerson({ signIn, user, credential }: AnyCaller, users: Users, what: string): Promise<Person> {
   const found = signIn && user && (await users.get(user.id))
   if (found) return { user: found, session: credential.id }
   const message = `${what} needs a person who signed in by mail or passkey; keys and sessions opened with keys have no account.`

@@ -1,6 +1,6 @@
 // Turns a bearer credential into a caller. Keys are cached: a call costs one hash and no read. A change on any node drops
 // the cached key, so a revocation is effective before its answer.
-import { AppError, allKeys, type CacheInvalidation, type Caller, type Clock, type Store, sameBytes } from "#core"
+import { type AnyCaller, AppError, allKeys, type CacheInvalidation, type Caller, type Clock, type Store, sameBytes } from "#core"
 import {
   type Authenticator,
   type Credentials,
@@ -89,31 +89,37 @@ export function createAuthenticator({
 
   const isIdle = (key: StoredKey) => clock.now() - use.last(key) >= idleMs
 
-  /** The caller of an interactive session: the member of the selected organization, or of its manager. */
-  async function personOf(session: UserSession, credentials: Credentials): Promise<Caller> {
+  /**
+   * The caller of an interactive session: the member of the selected organization, or of its manager. A session never
+   * moves to another organization by itself. After the loss of its organization it acts in none.
+   */
+  async function personOf(session: UserSession, credentials: Credentials): Promise<AnyCaller> {
     const user = await organizations.user(session.user_id)
-    const wanted = credentials.organization || session.acts_in || user?.organization_ids[0]
+    if (!user) throw unauthenticated("credential_revoked", "The account of this session was deleted; sign in with another.")
+    const wanted = credentials.organization || session.acts_in || user.organization_ids[0]
     const organization = wanted === undefined ? undefined : await organizations.find(wanted)
-    const standing = user && organization && (await personalReach(organizations, user.id, organization))
-    if (!standing) {
-      if (credentials.organization) outOfReach(credentials.organization, "session")
-      throw unauthenticated("owner_not_a_member", "You are not a member of the session's organization; sign in again, or choose another.")
-    }
+    const standing = organization && (await personalReach(organizations, user.id, organization))
+    if (!standing && credentials.organization) outOfReach(credentials.organization, "session")
     sessions.note(session)
-    const { role, manager } = standing
-    const link = manager && linkOf(organization, manager.id)
-    return {
-      organization: named(organization),
-      role,
-      ...(manager ? { manager: named(manager) } : {}),
-      ...(link ? { link } : {}),
+    const { surface, requestId, log } = credentials
+    const person = {
       scopes: undefined,
       credential: { id: session.id, kind: "session", manager: false, expires_at: session.expires_at },
       user: { id: user.id, email: user.email, staff: user.staff },
       signIn: sessions.signInOf(session),
-      surface: credentials.surface,
-      requestId: credentials.requestId,
-      log: credentials.log.child({ organization: organization.slug, credential: session.id }),
+      surface,
+      requestId,
+    } as const
+    if (!standing) return { ...person, log: log.child({ credential: session.id }) }
+    const { role, manager } = standing
+    const link = manager && linkOf(organization, manager.id)
+    return {
+      ...person,
+      organization: named(organization),
+      role,
+      ...(manager ? { manager: named(manager) } : {}),
+      ...(link ? { link } : {}),
+      log: log.child({ organization: organization.slug, credential: session.id }),
     }
   }
 
@@ -160,7 +166,7 @@ export function createAuthenticator({
   }
 
   return {
-    async authenticate(credentials: Credentials): Promise<Caller> {
+    async authenticate(credentials: Credentials): Promise<AnyCaller> {
       invalidation.assertLease()
       if (isOperatorCredential(credentials.bearer)) return await operatorOf(credentials.bearer, credentials)
       const text = readBearer(credentials.bearer)

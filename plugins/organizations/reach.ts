@@ -1,6 +1,7 @@
 // The reach of a credential: the organizations of its calls, its role there, and the manager between the two.
-import { type Caller, roleAtLeast, type Store } from "#core"
+import { type AnyCaller, type Caller, roleAtLeast, type Store, type UnitOfWork } from "#core"
 import type { ManagementLink, Role } from "#core/engine"
+import type { UserSessions } from "../identity/index.ts"
 import { KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { named } from "./references.ts"
@@ -47,6 +48,12 @@ export async function personalReach(
   const manager = link ? await organizations.byId(link.id) : undefined
   const home = manager && (await organizations.membership(manager.id, user))
   return link && home ? { role: lesser(home.role, link.role), manager } : undefined
+}
+
+/** Stages that the session of a person without an organization acts in this one from now on. */
+export async function actIn(work: UnitOfWork, caller: AnyCaller, organization: string, sessions: UserSessions): Promise<void> {
+  const session = caller.organization ? undefined : await sessions.get(caller.credential.id)
+  if (session) sessions.switchTo(work, session, organization)
 }
 
 /** The link to a manager: null if the credential depends on none, undefined if the link has ended. */

@@ -1,7 +1,7 @@
 // Sessions that a browser opens with a key. Such a session has the identity and the rights of the key, lives in a cookie,
 // and ends with the key or by its age. Sessions of persons are in the identity plugin.
 import { AppError, type Clock, type Store, timestamp, token, type UnitsOfWork } from "#core"
-import { type Authenticator, type Credentials, requesterOf } from "#core/engine"
+import { type Authenticator, type Credentials, requesterOf, requireOrganization } from "#core/engine"
 import { parseKey, type UserSessions } from "../identity/index.ts"
 import type { ApiKeys } from "./api-keys.ts"
 import { KeysCollection } from "./collections.ts"
@@ -34,10 +34,11 @@ interface SessionsDeps {
 export function createSessions({ store, works, clock, keys, authenticator, userSessions }: SessionsDeps, maxMs: number): Sessions {
   return {
     async signIn(credentials) {
-      const caller = await authenticator.authenticate(credentials)
-      const { organization, credential, link } = caller
-      if (credential.kind === "session")
+      const given = await authenticator.authenticate(credentials)
+      if (given.credential.kind === "session")
         throw new AppError("permission_denied", "A session cannot open another one; sign in with a key.", { reason: "session_not_a_key" })
+      const caller = requireOrganization(given, "A session")
+      const { organization, credential, link } = caller
       const key = await store.open(KeysCollection, organization.id).get(credential.id)
       if (!key)
         throw new AppError("not_found", "The key belongs to another organization; sign in without X-Organization-ID.", {
@@ -58,7 +59,7 @@ export function createSessions({ store, works, clock, keys, authenticator, userS
       const person = typeof text === "string" ? undefined : await userSessions.prove(text)
       if (person) return await works.run((work) => userSessions.end(work, person, "signed_out"))
       const { organization, credential } = await authenticator.authenticate(credentials)
-      if (credential.kind !== "session") return
+      if (credential.kind !== "session" || !organization) return
       const key = await keys.get(organization.id, credential.id)
       await works.run((work) => void keys.revoke(work, organization.id, key))
     },

@@ -2,7 +2,7 @@
 // link to S3 is.
 import { parseCookie } from "cookie"
 import { AppError, defineRoute, PublicUrl } from "#core"
-import { Authenticator, Pauses, sessionCookieOf } from "#core/engine"
+import { Authenticator, Pauses, requireOrganization, sessionCookieOf } from "#core/engine"
 import { Buckets } from "../buckets/index.ts"
 import { screenshotResult } from "./operations.ts"
 import { Screenshots } from "./screenshots.ts"
@@ -26,7 +26,8 @@ export const readImage = defineRoute({
     const session = parseCookie(headers["cookie"] ?? "")[sessionCookieOf(publicUrl())]
     const bearer = /^Bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? session
     const organization = headers["x-organization-id"]
-    const caller = await authenticator.authenticate({ bearer, organization, surface: "rest", address, requestId, log })
+    const credentials = { bearer, organization, surface: "rest", address, requestId, log } as const
+    const caller = requireOrganization(await authenticator.authenticate(credentials), "The image")
     if (caller.scopes && !caller.scopes.has(scope))
       throw new AppError("permission_denied", `This token does not have the scope "${scope}", which the image needs.`, {
         reason: "missing_scope",

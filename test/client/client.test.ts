@@ -45,8 +45,8 @@ describe("client", () => {
   it("calls operations by area and verb, typed by their schemas", async () => {
     const client = clientOf()
     const me = await client.me.get()
-    expect(me.organization.slug).to.equal("default")
-    const role: "guest" | "member" | "admin" | "owner" = me.role
+    expect(me.organization?.slug).to.equal("default")
+    const role: "guest" | "member" | "admin" | "owner" | null = me.role
     expect(role).to.equal("owner")
     const made = await client.datasets.create({ name: "Typed", class: "table" })
     expect(made.revision).to.equal(1)

@@ -59,10 +59,10 @@ export function addOperationCommands(program: Command, registry: Registry, conte
 
 /** What the area's help shows of it. */
 function addCommand(group: Command, operation: AnyOperation): Command {
-  const command = group
-    .command(verbOf(operation.name))
-    .description(operation.description ? `${operation.summary}\n\n${operation.description}` : operation.summary)
-  command.summary(operation.summary)
+  const { summary, description, access } = operation
+  const alone = access.withoutOrganization && "A signed-in person needs no organization."
+  const command = group.command(verbOf(operation.name)).description([summary, description, alone].filter(Boolean).join("\n\n"))
+  command.summary(summary)
   for (const name of positionalOf(operation)) command.argument(`[${name}]`)
   return command
 }

@@ -40,7 +40,7 @@ function page(area: string, operations: readonly AnyOperation[]): string {
 
 function section(operation: AnyOperation): string[] {
   const { access, http } = operation
-  const rights = `Scope \`${access.scope}\`, role \`${access.role}\`${access.staff ? ", staff only" : ""}.`
+  const rights = `Scope \`${access.scope}\`, role \`${access.role}\`${access.staff ? ", staff only" : ""}.${access.withoutOrganization ? " A signed-in person needs no organization." : ""}`
   const errors = operation.errors.length === 0 ? "" : ` Fails with ${operation.errors.map((code) => `\`${code}\``).join(", ")}.`
   return [
     `## ${operation.name}`,

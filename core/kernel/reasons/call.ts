@@ -206,6 +206,11 @@ export const callReasons = defineReasons({
     summary: "An agent may not do this: a token of the kind `agent`, an MCP client or a heartbeat.",
     remedy: "Ask a person to do it.",
   },
+  no_organization: {
+    code: "permission_denied",
+    summary: "The session of the person acts in no organization.",
+    remedy: "Ask for an invitation, create an organization, or choose one of yours.",
+  },
   role_too_low: {
     code: "permission_denied",
     summary: "The role may not do this.",

@@ -1,6 +1,6 @@
 // The audit log: who changed what, through which surface, with what was there before and after, kept in the commit of
 // the change itself. Secrets are cut by name before anything is kept.
-import type { Caller, Surface } from "../../contract/caller.ts"
+import type { AnyCaller, Surface } from "../../contract/caller.ts"
 import { type CollectionSpec, type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { Store, Write } from "../../contract/store.ts"
@@ -42,6 +42,16 @@ export const AuditLog = defineCollection<AuditRecord>()({
   scope: "organization",
   times: ["at", "expires_at"],
   indexes: [{ fields: ["operation", "-id"] }, { fields: ["actor.credential_id", "-id"] }, { fields: ["actor.user_id", "-id"] }],
+  expires: "expires_at",
+  audit: "none",
+})
+
+/** The same for calls of persons without an organization. `writes` stays empty. */
+export const PersonalAuditLog = defineCollection<AuditRecord>()({
+  name: "personal_audit_log",
+  scope: "global",
+  times: ["at", "expires_at"],
+  indexes: [{ fields: ["actor.user_id", "-id"] }],
   expires: "expires_at",
   audit: "none",
 })
@@ -120,7 +130,7 @@ function valueAt(document: object, path: string): unknown {
 export function audit(args: {
   work: UnitOfWork
   operation: AnyOperation
-  caller: Caller
+  caller: AnyCaller
   input: unknown
   changes?: Changes
   id: string
@@ -134,7 +144,8 @@ export function audit(args: {
   const asked = fields
     .filter(([name, value]) => !named.has(name) && value !== undefined)
     .map(([name, value]) => [name, operation.auditSize?.includes(name) ? inputSize(value) : value] as const)
-  work.in(AuditLog, caller.organization.id).insert({
+  const log = caller.organization ? work.in(AuditLog, caller.organization.id) : work.in(PersonalAuditLog)
+  log.insert({
     id: args.id,
     at: timestamp(args.now),
     actor: {

@@ -1,18 +1,19 @@
 // Whether a caller may call an operation: the scope of a scoped token, the role, staff. A refusal says what is needed.
-import type { Caller } from "../../contract/caller.ts"
+import type { AnyCaller, Caller } from "../../contract/caller.ts"
 import { roleAtLeast } from "../../contract/caller.ts"
 import { callerKind } from "../../contract/caller-kind.ts"
 import type { Access } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 
 /** Returns true if the caller may call an operation with this access. */
-export function isAuthorised(access: Access, caller: Caller): boolean {
+export function isAuthorised(access: Access, caller: AnyCaller): boolean {
   return lackOf(access, caller, caller.operator) === undefined
 }
 
 /** Throws `permission_denied`. */
-export function authorise(access: Access, caller: Caller, what: string): void {
+export function authorise(access: Access, caller: AnyCaller, what: string): void {
   const lack = lackOf(access, caller, what)
+  if (lack === "organization") requireOrganization(caller, what)
   if (lack === "scope") {
     throw new AppError("permission_denied", `This token does not have the scope "${access.scope}", which ${what} needs.`, {
       reason: "missing_scope",
@@ -40,8 +41,15 @@ export function authorise(access: Access, caller: Caller, what: string): void {
   if (access.freshSignIn) requireFreshSignIn(caller, what)
 }
 
+/** Returns the caller of an organization. Throws `permission_denied` for a person without one. */
+export function requireOrganization(caller: AnyCaller, what: string): Caller {
+  if (caller.organization) return caller
+  const message = `${what} needs an organization, and your session acts in none. Ask for an invitation, create an organization, or choose one of yours.`
+  throw new AppError("permission_denied", message, { reason: "no_organization" })
+}
+
 /** Throws `permission_denied` for a person whose last sign-in is older than five minutes. Keys act by role alone. */
-export function requireFreshSignIn({ signIn }: Pick<Caller, "signIn">, what: string): void {
+export function requireFreshSignIn({ signIn }: Pick<AnyCaller, "signIn">, what: string): void {
   if (!signIn || signIn.isFresh) return
   throw new AppError("permission_denied", `${what} needs a sign-in within the last five minutes; sign in again and repeat the call.`, {
     reason: "sign_in_again",
@@ -49,7 +57,7 @@ export function requireFreshSignIn({ signIn }: Pick<Caller, "signIn">, what: str
 }
 
 /** Throws `permission_denied` if another caller gives a field of the operator. */
-export function refuseOperatorFields({ operator }: Access, caller: Caller, input: unknown): void {
+export function refuseOperatorFields({ operator }: Access, caller: AnyCaller, input: unknown): void {
   if (caller.operator !== undefined || typeof input !== "object" || input === null) return
   const field = operator?.fields?.find((name) => (input as Record<string, unknown>)[name] !== undefined)
   if (field === undefined) return
@@ -57,13 +65,14 @@ export function refuseOperatorFields({ operator }: Access, caller: Caller, input
   throw new AppError("permission_denied", message, { reason: "operator_only" })
 }
 
-type Lack = "scope" | "role" | "agent" | "staff" | "operator"
+type Lack = "organization" | "scope" | "role" | "agent" | "staff" | "operator"
 
-function lackOf(access: Access, caller: Caller, what: string | undefined): Lack | undefined {
+function lackOf(access: Access, caller: AnyCaller, what: string | undefined): Lack | undefined {
   const { scopes, role, user, operator } = caller
   if (operator !== undefined) return access.operator && operator === what ? undefined : "operator"
   if (scopes && !scopes.has(access.scope)) return "scope"
-  if (!roleAtLeast(role, access.role)) return "role"
+  if (role === undefined && !access.withoutOrganization) return "organization"
+  if (role !== undefined && !roleAtLeast(role, access.role)) return "role"
   if (access.closedToAgents && callerKind(caller) === "agent") return "agent"
   return access.staff && !user?.staff ? "staff" : undefined
 }

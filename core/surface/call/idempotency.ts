@@ -4,15 +4,16 @@
 // reserves its key first, so that only one runs at all, and renews the lease of it while it runs. A call that failed left
 // nothing, so its repeat runs; of one whose lease lapsed nobody knows what it did, so its repeats are told that.
 import { createHmac } from "node:crypto"
-import type { Caller } from "../../contract/caller.ts"
+import type { AnyCaller } from "../../contract/caller.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { Filter, Store } from "../../contract/store.ts"
-import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
+import { type StagedCollection, StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { canonicalJson } from "../../kernel/canonical-json.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid, type Ids } from "../../kernel/ids.ts"
+import { requireOrganization } from "./authorise.ts"
 import { without } from "./redact.ts"
 
 export interface IdempotencyRecord extends Document {
@@ -31,13 +32,24 @@ export interface IdempotencyRecord extends Document {
   expires_at: string
 }
 
-export const IdempotencyRecords = defineCollection<IdempotencyRecord>()({
-  name: "idempotency_records",
-  scope: "organization",
+const recordFields = {
   times: ["leased_until", "created_at", "expires_at"],
   indexes: [],
   expires: "expires_at",
   audit: "none",
+} as const
+
+/** Records of calls that a person makes with or without an organization. */
+export const PersonalIdempotencyRecords = defineCollection<IdempotencyRecord>()({
+  name: "personal_idempotency_records",
+  scope: "global",
+  ...recordFields,
+})
+
+export const IdempotencyRecords = defineCollection<IdempotencyRecord>()({
+  name: "idempotency_records",
+  scope: "organization",
+  ...recordFields,
   restore: (record) => ({ ...record, call: record.call ?? "", leased_until: record.leased_until ?? record.expires_at }),
 })
 
@@ -70,14 +82,16 @@ export class Idempotency {
   }
 
   /** Throws `aborted` while the first call is still running on this node, `invalid_argument` for an invalid key. */
-  claim(operation: AnyOperation, caller: Caller, key: string, input: unknown): Claim {
+  claim(operation: AnyOperation, caller: AnyCaller, key: string, input: unknown): Claim {
     if (!keyPattern.test(key)) {
       throw new AppError("invalid_argument", "An Idempotency-Key is 1 to 255 visible ASCII characters without spaces, such as a UUID.", {
         reason: "invalid_idempotency_key",
       })
     }
-    const organization = caller.organization.id
-    const id = derivedUuid("idempotency", organization, operation.name, key)
+    // A person may join an organization by the call, and repeats it from there.
+    const person = operation.access.withoutOrganization && caller.signIn ? caller.user?.id : undefined
+    const organization = person === undefined ? requireOrganization(caller, operation.name).organization.id : undefined
+    const id = derivedUuid("idempotency", person ?? organization ?? "", operation.name, key)
     const digest = createHmac("sha256", this.#deps.digestKey).update(canonicalJson(input)).digest("base64url")
     const held = { id, organization, operation: operation.name, key, digest }
     if (operation.joinsRepeats) return new Claim(this.#deps, held, () => undefined)
@@ -90,7 +104,8 @@ export class Idempotency {
 
 interface Held {
   readonly id: string
-  readonly organization: string
+  /** Undefined for records of a person. */
+  readonly organization: string | undefined
   readonly operation: string
   readonly key: string
   readonly digest: string
@@ -122,7 +137,9 @@ export class Claim {
   /** The answer of an earlier call, when there is one. Throws `invalid_argument` when that one asked for something else, `aborted` while another node runs it, `failed_precondition` when that node died of it. */
   async first(): Promise<KeptAnswer | undefined> {
     const { id, organization, digest, key, operation } = this.#held
-    const found = await this.#deps.store.open(IdempotencyRecords, organization).get(id)
+    const { store } = this.#deps
+    const records = organization === undefined ? store.open(PersonalIdempotencyRecords) : store.open(IdempotencyRecords, organization)
+    const found = await records.get(id)
     if (!found) return undefined
     if (this.#reserved && found.call === this.#call) return undefined
     const now = this.#deps.clock.now()
@@ -157,7 +174,7 @@ export class Claim {
     this.#stopRenewing()
     if (!this.#reserved) return
     const work = new StagedWork(this.#deps.ids.uuid())
-    work.in(IdempotencyRecords, this.#held.organization).remove(this.#held.id, { where: this.#unanswered(), optional: true })
+    this.#recordsIn(work).remove(this.#held.id, { where: this.#unanswered(), optional: true })
     await this.#deps.store.commit(work.commit)
   }
 
@@ -167,9 +184,14 @@ export class Claim {
       this.#renewLater()
       const work = new StagedWork(this.#deps.ids.uuid())
       const update = { $set: { leased_until: this.#lease() } }
-      work.in(IdempotencyRecords, this.#held.organization).update(this.#held.id, update, { where: this.#unanswered(), optional: true })
+      this.#recordsIn(work).update(this.#held.id, update, { where: this.#unanswered(), optional: true })
       this.#deps.store.commit(work.commit).catch(() => {})
     })
+  }
+
+  #recordsIn(work: UnitOfWork): StagedCollection<IdempotencyRecord> {
+    const { organization } = this.#held
+    return organization === undefined ? work.in(PersonalIdempotencyRecords) : work.in(IdempotencyRecords, organization)
   }
 
   #unanswered(): Filter {
@@ -181,11 +203,11 @@ export class Claim {
   }
 
   #put(work: UnitOfWork, outcome: Pick<IdempotencyRecord, "status" | "answer" | "omitted">): void {
-    const { id, organization, operation, digest } = this.#held
+    const { id, operation, digest } = this.#held
     const now = this.#deps.clock.now()
     const times = { leased_until: this.#lease(), created_at: timestamp(now), expires_at: timestamp(now + keptMs) }
     const fields = { operation, input_digest: digest, call: this.#call, ...outcome, ...times }
-    const records = work.in(IdempotencyRecords, organization)
+    const records = this.#recordsIn(work)
     if (this.#replaces !== undefined) records.update(id, { $set: fields }, { where: this.#replaces })
     else records.insert({ id, ...fields })
   }

@@ -1,12 +1,13 @@
 // How many calls a credential and an organization may make: token buckets that refill evenly (contract/rate-limiter.ts; each
 // machine counts its own). Refused calls count as well, so that hammering at a refusal does not pay.
 // Header fields: draft-ietf-httpapi-ratelimit-headers-10.
-import type { Caller } from "../../contract/caller.ts"
+import type { AnyCaller } from "../../contract/caller.ts"
 import { type RateLimiter, windowSeconds } from "../../contract/rate-limiter.ts"
 import { AppError } from "../../kernel/errors.ts"
 
 export interface Quota {
-  readonly name: "key" | "organization"
+  /** `person`: of a person without an organization, whose sessions share it. */
+  readonly name: "key" | "organization" | "person"
   readonly limit: number
   readonly window_s: number
   /** Calls left now. */
@@ -16,23 +17,26 @@ export interface Quota {
 }
 
 export class RateLimits {
-  readonly #limits: readonly (readonly [Quota["name"], number])[]
+  readonly #limits: { key_per_minute: number; organization_per_minute: number }
   readonly #rateLimiter: RateLimiter
 
   constructor(rateLimiter: RateLimiter, limits: { key_per_minute: number; organization_per_minute: number }) {
     this.#rateLimiter = rateLimiter
-    this.#limits = [
-      ["key", limits.key_per_minute],
-      ["organization", limits.organization_per_minute],
-    ]
+    this.#limits = limits
   }
 
   /** Takes one call from both; `refusal` is to be thrown when one of them is used up (then nothing is taken from either). */
-  async take(caller: Caller): Promise<{ quotas: readonly Quota[]; refusal: AppError | undefined }> {
+  async take(caller: AnyCaller): Promise<{ quotas: readonly Quota[]; refusal: AppError | undefined }> {
     if (caller.credential.kind === "internal") return { quotas: [], refusal: undefined }
-    const idOf = { key: caller.credential.id, organization: caller.organization.id }
-    const { allowed, left } = await this.#rateLimiter.consume(this.#limits.map(([name, limit]) => ({ id: `${name}:${idOf[name]}`, limit })))
-    const parts = this.#limits.map(([name, limit], index) => ({ name, limit, tokens: left[index] ?? 0 }))
+    const { key_per_minute, organization_per_minute } = this.#limits
+    const { credential, organization, user } = caller
+    const shared = organization ? ({ name: "organization", id: organization.id } as const) : ({ name: "person", id: user.id } as const)
+    const limits = [
+      { name: "key", id: credential.id, limit: key_per_minute },
+      { ...shared, limit: organization_per_minute },
+    ] as const
+    const { allowed, left } = await this.#rateLimiter.consume(limits.map(({ name, id, limit }) => ({ id: `${name}:${id}`, limit })))
+    const parts = limits.map(({ name, limit }, index) => ({ name, limit, tokens: left[index] ?? 0 }))
     const empty = allowed ? undefined : parts.find(({ tokens }) => tokens < 1)
     return { quotas: parts.map(quotaOf), refusal: empty && refusalOf(empty) }
   }

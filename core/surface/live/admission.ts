@@ -8,7 +8,7 @@ import { AppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { AddressLimits } from "../call/address-limits.ts"
-import { authorise } from "../call/authorise.ts"
+import { authorise, requireOrganization } from "../call/authorise.ts"
 
 export type Guest =
   | { readonly kind: "caller"; readonly caller: Caller; readonly bearer: string; readonly selected: string | undefined }
@@ -84,8 +84,9 @@ export async function authenticate(
   const requestId = deps.ids.uuid()
   const log = deps.log.child({ request_id: requestId })
   const prove = () => deps.authenticator.authenticate({ bearer, organization, surface: "live", address, requestId, log })
-  const caller = await (deps.addresses?.guard(address, prove) ?? prove())
-  authorise({ scope: "live:subscribe", role: "guest" }, caller, "a live connection")
+  const admitted = await (deps.addresses?.guard(address, prove) ?? prove())
+  authorise({ scope: "live:subscribe", role: "guest" }, admitted, "a live connection")
+  const caller = requireOrganization(admitted, "a live connection")
   deps.pauses.refuse(caller.organization.id)
   return caller
 }

@@ -169,6 +169,7 @@ export async function describedTool(given: JsonObject, view: ToolView): Promise<
     call_tool: callToolOf(operation),
     scope: operation.access.scope,
     role: operation.access.role,
+    ...(operation.access.withoutOrganization ? { without_organization: true } : {}),
     input_schema: tool.inputSchema,
     examples: exampleArguments(operation),
     output_schema: outputSchema(operation),

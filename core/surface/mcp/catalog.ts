@@ -1,7 +1,7 @@
 // The tools of the service, and the part of them that one connection offers: what the credential may call, narrowed by
 // the URL. Lists are made once for each distinct part and kept as text.
 import type { Tool } from "@modelcontextprotocol/server"
-import type { Caller } from "../../contract/caller.ts"
+import type { AnyCaller } from "../../contract/caller.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { isAuthorised } from "../call/authorise.ts"
@@ -42,7 +42,7 @@ export class ToolCatalog {
   }
 
   /** Throws `invalid_argument` for an unknown toolset. */
-  view(caller: Caller, selection: Selection): ToolView {
+  view(caller: AnyCaller, selection: Selection): ToolView {
     const { role, scopes, user } = caller
     const key = JSON.stringify([role, user?.staff === true, scopes ? [...scopes].sort() : "*", selection])
     const view = this.#kept.get(key) ?? this.#made(caller, selection)
@@ -53,7 +53,7 @@ export class ToolCatalog {
     return view
   }
 
-  #made(caller: Caller, { toolsets, readOnly }: Selection): ToolView {
+  #made(caller: AnyCaller, { toolsets, readOnly }: Selection): ToolView {
     const sets = toolsets ?? ["default"]
     for (const set of sets) this.#require(set)
     const hasCallTools = sets.includes("default") || sets.includes("search")

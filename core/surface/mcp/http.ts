@@ -9,7 +9,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server"
 import type { Request as HttpRequest, Response as HttpResponse } from "express"
-import type { Caller, Credentials } from "../../contract/caller.ts"
+import type { AnyCaller, Credentials } from "../../contract/caller.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -133,10 +133,10 @@ async function* once(body: string): AsyncGenerator<Buffer> {
   if (body !== "") yield Buffer.from(body)
 }
 
-async function admitted(invoker: Invoker, credentials: Credentials, response: HttpResponse): Promise<Caller> {
+async function admitted(invoker: Invoker, credentials: Credentials, response: HttpResponse): Promise<AnyCaller> {
   const caller = await invoker.admit(credentials, { quotas: (quotas) => void response.set(rateLimitHeaders(quotas)) })
   try {
-    authorise({ scope: "mcp", role: "guest" }, caller, "MCP")
+    authorise({ scope: "mcp", role: "guest", withoutOrganization: true }, caller, "MCP")
   } catch (error) {
     response.set("WWW-Authenticate", 'Bearer realm="millrace", error="insufficient_scope", scope="mcp"')
     throw error

@@ -1,7 +1,7 @@
 // Messages of one POST to `/mcp`: each is counted before any of them runs, and they run one after another. The
 // answers of a batch have a limit together; a message beyond the limit is refused before its work starts.
 import { setImmediate as nextTurn } from "node:timers/promises"
-import type { Caller, Credentials } from "../../contract/caller.ts"
+import type { AnyCaller, Credentials } from "../../contract/caller.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Invoker } from "../invoke.ts"
 import type { ToolView } from "./catalog.ts"
@@ -18,7 +18,7 @@ export interface SessionDeps {
   readonly invoker: Invoker
   readonly credentials: Credentials
   /** Counted once, for the first message. */
-  readonly caller: Caller
+  readonly caller: AnyCaller
   readonly view: ToolView
   readonly readables: readonly Readable[]
 }

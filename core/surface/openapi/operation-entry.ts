@@ -26,7 +26,8 @@ export function operationEntry(operation: AnyOperation, { shelf, tagged }: Entry
   const reads = http.method === "GET"
   const fromQuery = reads || http.method === "DELETE"
   const shown = examplesFor(operation, input, resolver(shelf))[0]?.input ?? {}
-  const needs = `Needs the scope \`${access.scope}\` (of a scoped token) and the role \`${access.role}\`${access.staff ? ", and is for staff" : ""}.`
+  const alone = access.withoutOrganization ? " A signed-in person needs no organization." : ""
+  const needs = `Needs the scope \`${access.scope}\` (of a scoped token) and the role \`${access.role}\`${access.staff ? ", and is for staff" : ""}.${alone}`
   return {
     operationId: operation.name,
     summary: operation.summary,

@@ -17,7 +17,7 @@ export const changeAddress = defineOperation({
   description:
     "The old address gets a notice and holds until me.confirm_address. The code works for ten minutes and five tries. The answer is the same for an address of another user, which gets no code.",
   http: { method: "POST", path: "/v1/me/address" },
-  access: { scope: "me:write", role: "guest", freshSignIn: true },
+  access: { scope: "me:write", role: "guest", withoutOrganization: true, freshSignIn: true },
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
   mcp,
   auditSize: ["email"],
@@ -37,7 +37,7 @@ export const confirmAddress = defineOperation({
   summary: "Change the address of the own account with the code that the new address got.",
   description: "The person's other sessions end. Keys and pending invitations stay as they are.",
   http: { method: "POST", path: "/v1/me/address/confirm" },
-  access: { scope: "me:write", role: "guest" },
+  access: { scope: "me:write", role: "guest", withoutOrganization: true },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   mcp,
   auditSize: ["code"],
@@ -58,7 +58,7 @@ export const deleteAccount = defineOperation({
   description:
     "The last owner of an organization stays; the error names the organizations. Everything ends before the answer, on every node. Audit records keep the id of the user.",
   http: { method: "DELETE", path: "/v1/me" },
-  access: { scope: "me:write", role: "guest", freshSignIn: true },
+  access: { scope: "me:write", role: "guest", withoutOrganization: true, freshSignIn: true },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   mcp,
   input: z.strictObject({}),

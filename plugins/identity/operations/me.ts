@@ -11,7 +11,7 @@ export const updateMe = defineOperation({
   summary: "Change the caller's own name; the first owner sets an address too.",
   description: "The first owner has no address before this call or the first sign-in. Another address needs a proof by mail.",
   http: { method: "PATCH", path: "/v1/me" },
-  access: { scope: "me:write", role: "guest", freshSignIn: true },
+  access: { scope: "me:write", role: "guest", withoutOrganization: true, freshSignIn: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   mcp: { absent: "A person changes the own name and address." },
   input: z.strictObject({

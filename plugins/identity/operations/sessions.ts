@@ -1,6 +1,6 @@
 // A person's own sessions: listed with device and last use, and ended.
 import { z } from "zod"
-import { AppError, type Caller, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import { type AnyCaller, AppError, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { type UserSession, UserSessionsCollection } from "../collections.ts"
 import { userOf } from "../person.ts"
 import { UserSessions } from "../user-sessions.ts"
@@ -25,7 +25,7 @@ export const listSessions = defineOperation({
   name: "sessions.list",
   summary: "List the caller's own sessions, newest first.",
   http: { method: "GET", path },
-  access: { scope: "sessions:read", role: "guest", whilePaused: true },
+  access: { scope: "sessions:read", role: "guest", withoutOrganization: true, whilePaused: true },
   hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["device", "address", "last_used_at", "current", "id"],
   mcp,
@@ -37,7 +37,7 @@ export const listSessions = defineOperation({
     const user = userOf(caller)
     const { items, next_cursor } = await pager.page({
       collection: store.open(UserSessionsCollection),
-      organization: caller.organization.id,
+      organization: caller.organization?.id ?? user,
       cursorScope: `sessions.list ${user}`,
       filter: sessions.validFilter(user),
       sort: { id: -1 },
@@ -51,7 +51,7 @@ export const endSession = defineOperation({
   name: "sessions.end",
   summary: "End one of the caller's own sessions on every node, with its sockets.",
   http: { method: "DELETE", path: `${path}/{id}` },
-  access: { scope: "sessions:write", role: "guest", whilePaused: true },
+  access: { scope: "sessions:write", role: "guest", withoutOrganization: true, whilePaused: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   mcp,
   input: z.strictObject({ id: Uuid }),
@@ -73,7 +73,7 @@ export const endOtherSessions = defineOperation({
   name: "sessions.end_others",
   summary: "End all of the caller's own sessions but the session of this call.",
   http: { method: "POST", path: `${path}-end-others` },
-  access: { scope: "sessions:write", role: "guest", whilePaused: true },
+  access: { scope: "sessions:write", role: "guest", withoutOrganization: true, whilePaused: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   mcp,
   input: z.strictObject({}),
@@ -86,7 +86,7 @@ export const endOtherSessions = defineOperation({
   }),
 })
 
-function shown(session: UserSession, caller: Caller): z.input<typeof SessionResource> {
+function shown(session: UserSession, caller: AnyCaller): z.input<typeof SessionResource> {
   const { id, method, device, address, acts_in, signed_in_at, created_at, last_used_at, expires_at } = session
   const current = id === caller.credential.id
   return { id, current, method, device, address, acts_in, signed_in_at, created_at, last_used_at, expires_at }

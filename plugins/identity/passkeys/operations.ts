@@ -9,7 +9,7 @@ import type { Passkey } from "./collections.ts"
 import { Passkeys } from "./passkeys.ts"
 
 const path = "/v1/me/passkeys"
-const changing = { scope: "me:write", role: "guest", freshSignIn: true } as const
+const changing = { scope: "me:write", role: "guest", withoutOrganization: true, freshSignIn: true } as const
 const mcp = { absent: "A person adds and removes the own passkeys." }
 const cli = { absent: "A browser adds and removes passkeys." }
 
@@ -26,7 +26,7 @@ export const listPasskeys = defineOperation({
   name: "passkeys.list",
   summary: "List the caller's own passkeys, oldest first.",
   http: { method: "GET", path },
-  access: { scope: "me:read", role: "guest" },
+  access: { scope: "me:read", role: "guest", withoutOrganization: true },
   hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["name", "device_type", "last_used_at", "id"],
   mcp,
@@ -88,7 +88,7 @@ export const renamePasskey = defineOperation({
   name: "passkeys.rename",
   summary: "Rename a passkey.",
   http: { method: "PATCH", path: `${path}/{id}` },
-  access: { scope: "me:write", role: "guest" },
+  access: { scope: "me:write", role: "guest", withoutOrganization: true },
   hints: { readOnly: false, destructive: true, idempotent: true },
   mcp,
   input: z.strictObject({ id: Uuid, name: Name }),

@@ -8,7 +8,7 @@ import { ApiKeys } from "../api-keys.ts"
 import { Organizations } from "../directory.ts"
 import { endMembershipsOfDeleted } from "./deleted-users.ts"
 import { type DepartureHook, Departures } from "./departures.ts"
-import { InvitationDaysCollection, MemberInvitationsCollection } from "./invitations/collections.ts"
+import { InvitationDaysCollection, InvitedAddressesCollection, MemberInvitationsCollection } from "./invitations/collections.ts"
 import { Invitations, InvitationsToken } from "./invitations/invitations.ts"
 import { Joining, JoiningToken } from "./invitations/joining.ts"
 import { invitationMail } from "./invitations/mail.ts"
@@ -17,6 +17,7 @@ import {
   acceptInvitation,
   inviteMember,
   listMemberInvitations,
+  listOwnInvitations,
   resendInvitation,
   revokeMemberInvitation,
 } from "./operations/invitations.ts"
@@ -45,10 +46,10 @@ export const inviterDeparture = injected(
 )
 
 export function registerMembers(reg: Registrar, settings: { readonly max_invitations_per_day: number }): void {
-  reg.collections(MemberInvitationsCollection, InvitationDaysCollection, OwnershipOffersCollection)
+  reg.collections(MemberInvitationsCollection, InvitedAddressesCollection, InvitationDaysCollection, OwnershipOffersCollection)
   reg.jobs(invitationMail)
   reg.operations(changeRole, removeMember, leave, recoverMember)
-  reg.operations(inviteMember, listMemberInvitations, resendInvitation, revokeMemberInvitation, acceptInvitation)
+  reg.operations(inviteMember, listMemberInvitations, resendInvitation, revokeMemberInvitation, acceptInvitation, listOwnInvitations)
   reg.operations(offerOwnership, listOffers, withdrawOffer, acceptOwnership)
   reg.provide(MembersToken, {
     inject: {

@@ -1,8 +1,8 @@
 // Creates organizations: the right to create one, the limit of a day, and the slug.
 import { randomInt } from "node:crypto"
 import {
+  type AnyCaller,
   AppError,
-  type Caller,
   type Clock,
   defineCollection,
   derivedUuid,
@@ -36,8 +36,10 @@ export interface CreationRules {
 }
 
 export interface Creation {
+  /** Returns true if the settings permit the caller to create an organization. */
+  permits(caller: AnyCaller): boolean
   /** The user who becomes owner: of the operator the one with the address, who is added if missing. Throws `permission_denied` if the caller may create no organization. */
-  founder(work: UnitOfWork, caller: Caller, owner: string | undefined): Promise<string>
+  founder(work: UnitOfWork, caller: AnyCaller, owner: string | undefined): Promise<string>
   /** Stages an organization and its owner. Throws `resource_exhausted` at the day's limit of a user. */
   create(work: UnitOfWork, founder: string, given: GivenOrganization): Promise<Organization>
 }
@@ -86,27 +88,40 @@ export function createCreation({ store, clock, organizations, users }: CreationD
     return (await isTaken(slug)) ? `${slug}-${suffix()}` : slug
   }
 
-  return {
-    async founder(work, { user, role, operator }, owner) {
-      if (operator !== undefined) {
-        if (owner === undefined) throw noOwner()
-        return (await users.byEmail(owner))?.id ?? users.add(work, { email: owner }).id
-      }
-      if (rules.self_service === "nobody") {
-        throw new AppError(
-          "permission_denied",
-          "plugins.settings.organizations.self_service is nobody: only the operator creates organizations, with `millrace organizations create`.",
-          { reason: "self_service_off" },
-        )
-      }
-      if (rules.self_service === "owners" && role !== "owner") {
-        const message = `organizations.create needs the role "owner", since plugins.settings.organizations.self_service is owners; this credential acts as "${role}".`
-        throw new AppError("permission_denied", message, { reason: "role_too_low", needed_role: "owner", role })
-      }
-      if (user) return user.id
+  /** The user of the caller, or the reason for a refusal. */
+  function founderOf({ user, role }: AnyCaller): string | AppError {
+    if (rules.self_service === "nobody") {
+      return new AppError(
+        "permission_denied",
+        "plugins.settings.organizations.self_service is nobody: only the operator creates organizations, with `millrace organizations create`.",
+        { reason: "self_service_off" },
+      )
+    }
+    if (rules.self_service === "owners" && role === undefined) {
       const message =
-        "This key belongs to no user, and an organization needs an owner. Use a session or key of a person, or have the operator run `millrace organizations create --owner EMAIL`."
-      throw new AppError("permission_denied", message, { reason: "user_required" })
+        "organizations.create needs an owner of an organization, since plugins.settings.organizations.self_service is owners, and your session acts in none. Ask for an invitation, or have the operator run `millrace organizations create --owner EMAIL`."
+      return new AppError("permission_denied", message, { reason: "no_organization" })
+    }
+    if (rules.self_service === "owners" && role !== "owner") {
+      const message = `organizations.create needs the role "owner", since plugins.settings.organizations.self_service is owners; this credential acts as "${role}".`
+      return new AppError("permission_denied", message, { reason: "role_too_low", needed_role: "owner", role })
+    }
+    if (user) return user.id
+    const message =
+      "This key belongs to no user, and an organization needs an owner. Use a session or key of a person, or have the operator run `millrace organizations create --owner EMAIL`."
+    return new AppError("permission_denied", message, { reason: "user_required" })
+  }
+
+  return {
+    permits: (caller) => caller.operator !== undefined || typeof founderOf(caller) === "string",
+    async founder(work, caller, owner) {
+      if (caller.operator === undefined) {
+        const founder = founderOf(caller)
+        if (typeof founder !== "string") throw founder
+        return founder
+      }
+      if (owner === undefined) throw noOwner()
+      return (await users.byEmail(owner))?.id ?? users.add(work, { email: owner }).id
     },
     async create(work, founder, { name, slug, timeZone, isUnlimited }) {
       if (slug !== undefined && (await isTaken(slug))) throw slugOfAnother(slug)

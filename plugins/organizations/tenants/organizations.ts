@@ -1,10 +1,12 @@
 // Creates organizations and lists those of the caller.
 import { z } from "zod"
-import { AppError, type Caller, defineOperation, Name, Pager, pageInput, resultOf, Slug, Store } from "#core"
+import { type AnyCaller, AppError, defineOperation, Name, Pager, pageInput, resultOf, Slug, Store } from "#core"
 import { requireFreshSignIn, roles } from "#core/engine"
+import { UserSessions } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
 import { OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
+import { actIn } from "../reach.ts"
 import { Creation, slugOfAnother } from "./creation.ts"
 import { OrganizationResource, shown, TimeZone } from "./organization.ts"
 
@@ -20,7 +22,7 @@ export const createOrganization = defineOperation({
   description:
     "plugins.settings.organizations.self_service permits owners by default. A key acts in its own organization, so `first_key` creates a key of the new organization.",
   http: { method: "POST", path },
-  access: { scope: "organizations:write", role: "guest", closedToAgents: true, operator: { fields: ["owner"] } },
+  access: { scope: "organizations:write", role: "guest", withoutOrganization: true, closedToAgents: true, operator: { fields: ["owner"] } },
   hints: { readOnly: false, destructive: false, idempotent: false },
   mcp: { absent: "A person decides whether an organization is created." },
   input: z.strictObject({
@@ -39,7 +41,7 @@ export const createOrganization = defineOperation({
   secretOutput: ["secret"],
   errors: ["invalid_argument", "permission_denied", "already_exists", "resource_exhausted", "aborted"],
   examples: [{ given: { own: "organization.get" }, input: { name: resultOf("own.name"), time_zone: "Europe/Berlin" } }],
-  inject: { creation: Creation, keys: ApiKeys },
+  inject: { creation: Creation, keys: ApiKeys, sessions: UserSessions },
   async handle({ input, caller, deps, work }) {
     const founder = await deps.creation.founder(work, caller, input.owner)
     if (input.first_key) refuseFirstKey(caller)
@@ -50,6 +52,7 @@ export const createOrganization = defineOperation({
       isUnlimited: caller.operator !== undefined,
       ...(slug === undefined ? {} : { slug }),
     })
+    await actIn(work, caller, organization.id, deps.sessions)
     const first = { name: "First key", kind: "api_key", role: "owner", scopes: null, user: founder } as const
     const created = { ...shown(organization), role: "owner" as const }
     return input.first_key ? { ...created, secret: deps.keys.mint(work, organization.id, first).text } : created
@@ -61,7 +64,7 @@ export const listOrganizations = defineOperation({
   name: "organizations.list",
   summary: "List the caller's organizations by slug: all of a person who signed in, its own one of a key.",
   http: { method: "GET", path },
-  access: { scope: "organizations:read", role: "guest", whilePaused: true },
+  access: { scope: "organizations:read", role: "guest", withoutOrganization: true, whilePaused: true },
   hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["slug", "name", "role", "time_zone"],
   input: z.strictObject({ ...pageInput, include_archived: IncludeArchived }),
@@ -70,27 +73,27 @@ export const listOrganizations = defineOperation({
   inject: { store: Store, pager: Pager, organizations: Organizations },
   async handle({ input, caller, deps: { store, pager, organizations } }) {
     const person = caller.signIn && caller.user ? await organizations.user(caller.user.id) : undefined
-    const ids = person?.organization_ids ?? [caller.organization.id]
+    const own = caller.organization?.id
+    const ids = person?.organization_ids ?? (own === undefined ? [] : [own])
     const { items, next_cursor } = await pager.page({
       collection: store.open(OrganizationsCollection),
-      organization: caller.organization.id,
+      organization: own ?? person?.id ?? "",
       cursorScope: `organizations.list ${person?.id ?? ""} ${input.include_archived}`,
       filter: { id: { $in: ids }, ...(input.include_archived ? {} : { archived: null }) },
       sort: { slug: 1 },
       request: input,
     })
-    const own = await Promise.all(
-      items.map(async (organization) => {
-        const membership = person && (await organizations.membership(organization.id, person.id))
-        return { ...shown(organization), role: membership?.role ?? caller.role }
-      }),
-    )
-    return { organizations: own, next_cursor }
+    const listed = items.map(async (organization) => {
+      const membership = person && (await organizations.membership(organization.id, person.id))
+      const role = membership?.role ?? caller.role
+      return role ? [{ ...shown(organization), role }] : []
+    })
+    return { organizations: (await Promise.all(listed)).flat(), next_cursor }
   },
 })
 
 /** The first key is an owner's, with every scope. */
-function refuseFirstKey(caller: Caller): void {
+function refuseFirstKey(caller: AnyCaller): void {
   requireFreshSignIn(caller, "first_key")
   if (!caller.scopes) return
   throw new AppError("permission_denied", "first_key: a token can create only tokens with its own scopes, not an API key.", {

@@ -138,7 +138,7 @@ export class PageServing {
     const { requestId, log, address } = request
     const credentials = { bearer, organization: organization.slug, surface: "rest" as const, address, requestId, log }
     const caller = await this.#deps.authenticator.authenticate(credentials).catch(() => undefined)
-    const may = caller?.organization.id === organization.id && (caller.scopes === undefined || caller.scopes.has("pages:read"))
+    const may = caller?.organization?.id === organization.id && (caller.scopes === undefined || caller.scopes.has("pages:read"))
     if (!may) return undefined
     const found = page.variants.find(({ key }) => key === wanted)
     if (found) return found

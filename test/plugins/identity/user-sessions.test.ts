@@ -7,7 +7,7 @@ import { type User, UserSessions, Users } from "../../../plugins/identity/index.
 import { Organizations } from "../../../plugins/organizations/index.ts"
 
 interface Me {
-  readonly organization: { readonly slug: string }
+  readonly organization: { readonly slug: string } | null
   readonly role: string
   readonly credential: { readonly id: string; readonly kind: string }
   readonly user: { readonly email: string }
@@ -48,7 +48,7 @@ describe("interactive sessions", () => {
   const me = async (key: string, organization?: string) => {
     const headers = organization === undefined ? {} : { "x-organization-id": organization }
     const { status, body } = await host.api<Me>("GET", "/v1/me", undefined, { key, headers })
-    return { status, body, seen: status === 200 ? [body.organization.slug, body.role] : [status, body.details.reason] }
+    return { status, body, seen: status === 200 ? [body.organization?.slug, body.role] : [status, body.details.reason] }
   }
 
   it("act as their user, in the organization that each call names", async () => {
@@ -168,7 +168,7 @@ describe("interactive sessions", () => {
   it("end with the deletion of their user", async () => {
     const user = await host.get(UnitsOfWork).run((work) => host.get(Users).add(work, { email: "eve@example.com" }))
     const { text } = await open(user)
-    expect((await me(text)).seen).to.deep.equal([401, "owner_not_a_member"])
+    expect((await me(text)).seen).to.deep.equal([undefined, null])
     const first = await host.get(Organizations).first()
     await host.get(UnitsOfWork).run((work) => host.get(Organizations).addMember(work, first.id, user.id, "guest"))
     expect((await me(text)).status).to.equal(200)

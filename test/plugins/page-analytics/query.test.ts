@@ -2,7 +2,7 @@
 
 import { expect } from "chai"
 import { type AppError, CacheInvalidation, UnitsOfWork } from "#core"
-import { Authenticator } from "#core/engine"
+import { Authenticator, requireOrganization } from "#core/engine"
 import { MembershipsCollection } from "../../../plugins/organizations/collections.ts"
 import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/organizations/index.ts"
 import { figuresOf, questionsOf } from "../../../plugins/page-analytics/console/questions.ts"
@@ -348,7 +348,7 @@ describe("page analytics query", () => {
     expect((await ask()).status).to.equal(200)
     // As it was when the call was let in: what happens in between counts.
     const credentials = { bearer: text, organization: undefined, surface: "rest", requestId: "r", log: host.runtime.log } as const
-    const caller = await host.get(Authenticator).authenticate(credentials)
+    const caller = requireOrganization(await host.get(Authenticator).authenticate(credentials), "a query")
     const analytics = host.get(PageAnalytics)
     const signal = new AbortController().signal
     expect((await analytics.query(caller, { query: "SELECT 1" }, signal)).rows).to.deep.equal([[1]])

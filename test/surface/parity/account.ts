@@ -12,7 +12,7 @@ import type { ParityFixture } from "./fixture.ts"
 export const accountUrl = "http://localhost:8080"
 
 /** Operations of the own account. A key calls none of them. */
-export const ofPersons = /^(?:passkeys\.|me\.(?:change_address|confirm_address|delete)$)/
+export const ofPersons = /^(?:passkeys\.|me\.(?:change_address|confirm_address|delete|list_invitations)$)/
 const code = "123456"
 
 /** Undefined for operations that keys call too. */

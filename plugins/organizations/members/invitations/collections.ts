@@ -27,6 +27,23 @@ export const MemberInvitationsCollection = defineCollection<MemberInvitation>()(
   expires: "expires_at",
 })
 
+/** Finds the invitations of an address in every organization. It has the id of the invitation. The invitation decides. */
+export interface InvitedAddress extends Document {
+  email: string
+  /** The organization of the invitation. */
+  owner_id: string
+  expires_at: string
+}
+
+export const InvitedAddressesCollection = defineCollection<InvitedAddress>()({
+  name: "invited_addresses",
+  scope: "global",
+  times: ["expires_at"],
+  indexes: [{ fields: ["email"] }],
+  expires: "expires_at",
+  audit: "none",
+})
+
 /** Mails of invitations in one day (UTC). */
 export const InvitationDaysCollection = defineCollection<DayCount>()({
   name: "member_invitation_days",

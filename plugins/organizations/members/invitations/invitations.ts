@@ -19,7 +19,7 @@ import type { Users } from "../../../identity/index.ts"
 import { countToday } from "../../day-counts.ts"
 import type { Members } from "../members.ts"
 import { drawCode, invitationId } from "./code.ts"
-import { InvitationDaysCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
+import { InvitationDaysCollection, InvitedAddressesCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
 import { invitationMail } from "./mail.ts"
 
 export interface InvitationsDeps {
@@ -116,6 +116,9 @@ export class Invitations {
     const invitations = work.in(MemberInvitationsCollection, organization)
     if (before) invitations.update(id, { $set: fields }, { where: { hash: before.hash } })
     else invitations.insert(invitation)
+    const { expires_at } = invitation
+    const address = { $set: { email, owner_id: organization, expires_at } }
+    work.in(InvitedAddressesCollection).update(id, address, { upsert: true })
     const link = `${publicUrl()}/console/join#code=${code}`
     this.#mail(work, organization, invitation, link)
     return { invitation, link: invitation.shown ? link : null }

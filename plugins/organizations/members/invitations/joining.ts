@@ -18,7 +18,7 @@ import { MembershipsCollection, type Organization } from "../../collections.ts"
 import { membershipId, type Organizations, organizationsTopic } from "../../directory.ts"
 import type { Members } from "../members.ts"
 import { parseCode } from "./code.ts"
-import { type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
+import { InvitedAddressesCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
 
 export interface JoiningDeps {
   readonly store: Store
@@ -54,6 +54,8 @@ export interface JoinRecord {
 
 /** Wrong codes of one network or credential in a minute. */
 const maxWrong = 10
+/** Open invitations of an address. */
+const maxOpen = 100
 const dayMs = 86_400_000
 
 export const JoiningToken = token<Joining>("joining by invitations")
@@ -74,8 +76,21 @@ export class Joining {
     }
     const { allowed } = await this.#deps.limiter.consume([{ id: `member invitation:${guesser}`, limit: maxWrong }])
     if (!allowed) throw tooManyWrong()
-    const message = "This invitation does not exist: it was used, replaced or revoked, or has expired. Ask for a new one."
-    throw new AppError("not_found", message, { reason: "member_invitation_not_found" })
+    return notFound()
+  }
+
+  /** Open invitations of an address, in organizations that act. */
+  async openFor(email: string): Promise<Opened[]> {
+    const { store, pauses } = this.#deps
+    const addresses = await store.open(InvitedAddressesCollection).find({ email }, { limit: maxOpen })
+    const found = await Promise.all(addresses.map(({ id, owner_id }) => this.#read(owner_id, id)))
+    return found.filter((opened) => opened?.invitation.email === email && !pauses.has(opened.organization.id)).flatMap((one) => one ?? [])
+  }
+
+  /** Finds an open invitation of the user by its id. Throws `not_found`, and `permission_denied` if no sign-in proved the address. */
+  async openOwn(id: string, user: User | undefined, { isSignedIn }: Pick<Proof, "isSignedIn">): Promise<Opened> {
+    if (!user || !isSignedIn) throw signInFirst()
+    return (await this.openFor(user.email)).find(({ invitation }) => invitation.id === id) ?? notFound()
   }
 
   /** Returns the user. Throws `not_found` for another person, and `permission_denied` if the address is not proven. */
@@ -117,11 +132,15 @@ export class Joining {
 
   async #find(code: string): Promise<Opened | undefined> {
     const parsed = parseCode(code)
-    if (!parsed) return undefined
-    const organization = await this.#deps.organizations.byId(parsed.organization)
-    const invitation = organization && (await this.#deps.store.open(MemberInvitationsCollection, organization.id).get(parsed.invitation))
-    const isValid = invitation && sameBytes(invitation.hash, parsed.hash) && Date.parse(invitation.expires_at) > this.#deps.clock.now()
-    return isValid ? { invitation, organization } : undefined
+    const found = parsed && (await this.#read(parsed.organization, parsed.invitation))
+    return found && sameBytes(found.invitation.hash, parsed.hash) ? found : undefined
+  }
+
+  async #read(organizationId: string, id: string): Promise<Opened | undefined> {
+    const { organizations, store, clock } = this.#deps
+    const organization = await organizations.byId(organizationId)
+    const invitation = organization && (await store.open(MemberInvitationsCollection, organization.id).get(id))
+    return invitation && Date.parse(invitation.expires_at) > clock.now() ? { invitation, organization } : undefined
   }
 
   /** The call acts in another organization, or in none, so this organization gets a record of its own. */
@@ -143,6 +162,11 @@ export class Joining {
       expires_at: timestamp(now + auditDays * dayMs),
     })
   }
+}
+
+function notFound(): never {
+  const message = "This invitation does not exist: it was used, replaced or revoked, or has expired. Ask for a new one."
+  throw new AppError("not_found", message, { reason: "member_invitation_not_found" })
 }
 
 function tooManyWrong(): AppError {

@@ -1,9 +1,10 @@
 // Invitations of members: made, listed, sent again, revoked, and accepted by a signed-in person.
 import { z } from "zod"
-import { type Caller, defineList, defineOperation, resultOf, Timestamp, Uuid } from "#core"
+import { type AnyCaller, AppError, type Caller, defineList, defineOperation, resultOf, Timestamp, Uuid } from "#core"
 import { type Role, requireFreshSignIn, roles } from "#core/engine"
 import { isMailAddress, normalAddress } from "../../../email/index.ts"
-import { Users } from "../../../identity/index.ts"
+import { requirePerson, UserSessions, Users } from "../../../identity/index.ts"
+import { actIn } from "../../reach.ts"
 import { named, OrganizationName } from "../../references.ts"
 import { type MemberInvitation, MemberInvitationsCollection } from "../invitations/collections.ts"
 import { InvitationsToken, type Sent } from "../invitations/invitations.ts"
@@ -116,28 +117,69 @@ export const acceptInvitation = defineOperation({
   name: "member_invitations.accept",
   summary: "Join the organization of an invitation, as the signed-in person.",
   description:
-    "The caller's user has the invited address. A person without an account opens the link in a browser. If the inviter saw the link, the person signs in by a mailed code first.",
+    "The caller's user has the invited address. Give the code of the link, or the id of an invitation from me.list_invitations. A person without an account opens the link in a browser. If the inviter saw the link, the person signs in by a mailed code first.",
   http: { method: "POST", path: `${path}-accept` },
-  access: { scope, role: "guest", closedToAgents: true },
+  access: { scope, role: "guest", withoutOrganization: true, closedToAgents: true },
   hints: { readOnly: false, destructive: false, idempotent: false },
   mcp,
-  input: z.strictObject({ code: z.string().min(1).max(200).describe("From the link: the text after `#code=`.") }),
+  input: z.strictObject({
+    code: z.string().min(1).max(200).optional().describe("From the link: the text after `#code=`; or give `id`."),
+    id: Uuid.optional().describe("Of one of your open invitations; or give `code`. Needs a sign-in by mail or passkey."),
+  }),
   output: z.object({ organization: OrganizationName, role: z.enum(roles) }),
-  errors: ["not_found", "permission_denied", "failed_precondition", "resource_exhausted", "aborted"],
+  errors: ["invalid_argument", "not_found", "permission_denied", "failed_precondition", "resource_exhausted", "aborted"],
   examples: [{ input: { code: resultOf("invitation.code") } }],
-  inject: { joining: JoiningToken, users: Users },
-  async handle({ input: { code }, caller, deps: { joining, users }, work }) {
-    const opened = await joining.open(code, caller.credential.id)
+  inject: { joining: JoiningToken, users: Users, sessions: UserSessions },
+  async handle({ input: { code, id }, caller, deps: { joining, users, sessions }, work }) {
     const own = caller.user && (await users.get(caller.user.id))
-    const user = joining.requirePerson(opened, own, { isPerson: caller.scopes === undefined, isSignedIn: isSignedIn(caller) })
+    const proof = { isPerson: caller.scopes === undefined, isSignedIn: isSignedIn(caller) }
+    const opened =
+      id === undefined ? await joining.open(onlyOne(code), caller.credential.id) : await joining.openOwn(onlyOne(id, code), own, proof)
+    const user = joining.requirePerson(opened, own, proof)
     await joining.join(work, opened, user, { credentialId: caller.credential.id, requestId: caller.requestId })
+    await actIn(work, caller, opened.organization.id, sessions)
     return { organization: named(opened.organization), role: opened.invitation.role }
   },
   onConflict: async ({ error }) => error,
 })
 
+export const listOwnInvitations = defineOperation({
+  name: "me.list_invitations",
+  summary: "List the open invitations for the caller's own address, in every organization.",
+  description: "member_invitations.accept joins with the id of one.",
+  http: { method: "GET", path: "/v1/me/invitations" },
+  access: { scope: "me:read", role: "guest", withoutOrganization: true },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["organization", "role", "expires_at", "id"],
+  mcp: { absent: "A person joins organizations." },
+  input: z.strictObject({}),
+  output: z.object({
+    invitations: z.array(
+      Invitation.pick({ id: true, role: true, sent_at: true, expires_at: true }).extend({ organization: OrganizationName }),
+    ),
+  }),
+  errors: ["permission_denied"],
+  inject: { joining: JoiningToken, users: Users },
+  async handle({ caller, deps: { joining, users } }) {
+    const { user } = await requirePerson(caller, users, "me.list_invitations")
+    const open = await joining.openFor(user.email)
+    return {
+      invitations: open.map(({ organization, invitation: { id, role, sent_at, expires_at } }) => {
+        return { id, role, sent_at, expires_at, organization: named(organization) }
+      }),
+    }
+  },
+})
+
+/** Throws `invalid_argument` unless one is given. */
+function onlyOne(given: string | undefined, other?: string): string {
+  if (given !== undefined && other === undefined) return given
+  const fields = [{ path: "code", message: "give either code or id" }]
+  throw new AppError("invalid_argument", "code: give either code or id.", { reason: "invalid_fields", fields })
+}
+
 /** The first start's link proves no address. */
-function isSignedIn({ signIn }: Caller): boolean {
+function isSignedIn({ signIn }: AnyCaller): boolean {
   return signIn !== undefined && signIn.method !== "bootstrap"
 }
 
