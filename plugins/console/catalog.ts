@@ -15,6 +15,7 @@ export interface CatalogOperation {
   readonly path: string
   readonly role: string
   readonly scope: string
+  readonly withoutOrganization: boolean
   readonly readOnly: boolean
   readonly destructive: boolean
   readonly repeatable: boolean
@@ -45,6 +46,7 @@ function operationsOf(declared: Declarations): CatalogOperation[] {
       path: http.path,
       role: access.role,
       scope: access.scope,
+      withoutOrganization: access.withoutOrganization === true,
       readOnly: hints.readOnly,
       destructive: hints.destructive,
       repeatable: hints.readOnly || hints.idempotent,

@@ -9,8 +9,10 @@ export type Operation = CatalogOperation
 export type Row = Readonly<Record<string, unknown>>
 
 export interface Me {
-  readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
-  readonly role: string
+  /** Null for a person whose session acts in no organization. */
+  readonly organization: { readonly id: string; readonly slug: string; readonly name: string } | null
+  /** Null without an organization. */
+  readonly role: string | null
   /** Of a token; null for keys, which have all that their role has. */
   readonly scopes: readonly string[] | null
   readonly credential: { readonly id: string; readonly manager: boolean }
@@ -18,6 +20,7 @@ export interface Me {
   /** Null for a session that was opened with a key. */
   readonly sign_in: { readonly method: string; readonly at: string; readonly is_fresh: boolean } | null
   readonly organizations: readonly { readonly slug: string; readonly name: string }[]
+  readonly may_create_organizations: boolean
 }
 
 /** undefined: not known yet; null: nobody has signed in. */
@@ -89,10 +92,10 @@ export async function refreshSession(why = ""): Promise<string> {
 
 /** Takes up the session that the browser has now. */
 async function taken(why = ""): Promise<boolean> {
-  const before = me.value?.organization.id
+  const before = me.value?.organization?.id
   await load()
   // Sockets and their messages belong to one organization.
-  if (before !== undefined && me.value?.organization.id !== before) for (const one of endings) one()
+  if (before !== undefined && me.value?.organization?.id !== before) for (const one of endings) one()
   const isBack = Boolean(me.value) && away.value
   away.value = false
   if (me.value || why !== "") parting.value = me.value ? "" : why
@@ -145,8 +148,9 @@ export function onSignOut(ending: () => void): void {
 }
 
 /** Whether the role and the scopes of who has signed in are enough. */
-export function may({ role, scope }: Operation): boolean {
+export function may({ role, scope, withoutOrganization }: Operation): boolean {
   const { role: own = "guest", scopes } = me.value ?? {}
+  if (own === null) return withoutOrganization
   return roles.indexOf(own) >= roles.indexOf(role) && (!scopes || scopes.includes(scope))
 }
 

@@ -33,7 +33,7 @@ export interface ScreenProps {
 
 /** What an area adds to a screen of another, which shows it where that has a place for such. */
 export interface Part {
-  /** The path of that screen; `frame`: above every screen. */
+  /** The path of that screen; `frame`: above every screen; `no-organization`: all that a person without an organization sees. */
   readonly of: string
   /** In the address. */
   readonly name: string

@@ -46,8 +46,20 @@ function Place() {
     const { screen, params } = shown
     return <Lazy key={`${screen.path} ${JSON.stringify(params)}`} load={screen.load} props={{ params }} />
   }
+  if (!me.value?.organization) return <Parts of="no-organization" />
   if (area === undefined) return <Overview />
   return <Lazy key={JSON.stringify(parts)} load={generic} props={{ area, id, name }} />
+}
+
+/** What areas add to a place of the frame. */
+function Parts({ of, isQuiet = false }: { readonly of: string; readonly isQuiet?: boolean }) {
+  return (
+    <>
+      {partsOf(of).map(({ name, load }) => (
+        <Lazy key={name} load={load} props={{ subject: {} }} isQuiet={isQuiet} />
+      ))}
+    </>
+  )
 }
 
 /** What needs no screen of its own, made of operations; loaded with the first such place. */
@@ -173,9 +185,7 @@ function App() {
       )}
       <Navigation />
       <main id="main" tabIndex={-1}>
-        {partsOf("frame").map(({ name, load }) => (
-          <Lazy key={name} load={load} props={{ subject: {} }} isQuiet />
-        ))}
+        <Parts of="frame" isQuiet />
         <Place />
         <SameAsButtons />
       </main>

@@ -9,7 +9,7 @@ export function Overview() {
   return (
     <>
       <h1>
-        <Foreign text={me.value?.organization.name ?? ""} />
+        <Foreign text={me.value?.organization?.name ?? ""} />
       </h1>
       <p class="about">
         Signed in as {me.value?.user?.email ?? "a service"}, {me.value?.role}. Press Ctrl K to go anywhere.

@@ -13,7 +13,7 @@ export default function Account() {
       <Facts
         of={[
           ["email", user?.email ?? "none: this is a service key"],
-          ["organization", organization?.name ?? ""],
+          ["organization", organization?.name ?? "none"],
           ["role", role ?? ""],
           [
             "signed in",

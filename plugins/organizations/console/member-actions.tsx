@@ -17,7 +17,7 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
   const { user_id, role } = member
   const name = titleOf(member)
   const isReset = useSignal(false)
-  const organization = me.value?.organization.name ?? ""
+  const organization = me.value?.organization?.name ?? ""
   const mayChange = grantable().includes(role)
   const gone = (answer: object) => onLeft({ name, ...(answer as { ended_keys: number; left: readonly Left[] }) })
   return (

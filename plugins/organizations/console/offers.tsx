@@ -32,7 +32,7 @@ interface OneArgs {
 
 function One({ offer: { from_user_id, to_user_id, expires_at }, members, onDone }: OneArgs) {
   const isOwn = to_user_id === me.value?.user?.id
-  const organization = me.value?.organization.name ?? ""
+  const organization = me.value?.organization?.name ?? ""
   const withdraw = { operation: "ownership.withdraw", input: { user_id: to_user_id }, onDone } as const
   return (
     <section aria-label="Offer of ownership" class="chosen">

@@ -5,7 +5,6 @@ import {
   Badge,
   Foreign,
   inBackground,
-  mayCall,
   me,
   NextPage,
   Problem,
@@ -50,7 +49,7 @@ export default function Organizations() {
                   name: "actions",
                   title: <span class="skip">Actions</span>,
                   show: ({ id, slug, name }) =>
-                    id === me.value?.organization.id ? <Badge tone="good">open</Badge> : <Open slug={slug} name={name} />,
+                    id === me.value?.organization?.id ? <Badge tone="good">open</Badge> : <Open slug={slug} name={name} />,
                 },
                 { name: "slug", show: ({ slug }) => slug },
                 { name: "created", show: ({ created_at }) => <Time value={created_at} /> },
@@ -60,14 +59,14 @@ export default function Organizations() {
           </>
         )}
       </Answered>
-      {mayCall("organizations.create") && <Create onDone={listed.reload} />}
+      {me.value?.may_create_organizations && <Create onDone={listed.reload} />}
       <SameAs name="organizations.list" input={{}} />
     </>
   )
 }
 
 /** A key acts in its own organization alone, so its session cannot switch. */
-function Open({ slug, name }: { readonly slug: string; readonly name: string }) {
+export function Open({ slug, name }: { readonly slug: string; readonly name: string }) {
   const problem = useSignal("")
   if (!me.value?.sign_in) return null
   const open = async () => {
@@ -83,7 +82,7 @@ function Open({ slug, name }: { readonly slug: string; readonly name: string }) 
   )
 }
 
-function Create({ onDone }: { readonly onDone: () => void }) {
+export function Create({ onDone }: { readonly onDone: () => void }) {
   const given = useSignal({ name: "", time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone })
   const { submit, isBusy, error, answer } = useSubmit<Organization>("organizations.create", given.value)
   const create = async () => {

@@ -23,6 +23,6 @@ export function nameOf(user: string | null, members: readonly Member[]): string 
 
 /** Roles up to the person's own. A manager's credential changes no members. */
 export function grantable(): readonly string[] {
-  const { role = "guest", credential } = me.value ?? {}
-  return credential?.manager ? [] : roles.slice(0, roles.indexOf(role) + 1)
+  const { role, credential } = me.value ?? {}
+  return !role || credential?.manager ? [] : roles.slice(0, roles.indexOf(role) + 1)
 }

@@ -18,6 +18,15 @@ export default {
       load: () => import("./organizations.tsx"),
     },
   ],
+  parts: [
+    {
+      of: "no-organization",
+      name: "no-organization",
+      title: "No organization",
+      needs: ["organizations.list"],
+      load: () => import("./no-organization.tsx"),
+    },
+  ],
   views: [
     { area: "organization", navigation: { group: "Settings", order: 10 } },
     { area: "members", called: ["email"], columns: { members: ["email", "name", "role", "staff", "created_at"] } },
