@@ -10,6 +10,7 @@ import {
   mayCall,
   me,
   Problem,
+  parseExact,
   SameAs,
   type ScreenProps,
   Time,
@@ -109,12 +110,12 @@ function Decision({ approval: { id, digest, what, input }, onDone }: { readonly 
     problem.value = ""
     let change = {}
     if (decision === "edit") {
-      try {
-        change = { input: JSON.parse(edited.value) as unknown }
-      } catch {
+      const input = parseExact(edited.value)
+      if (input === undefined) {
         problem.value = "What is to be done instead is not JSON."
         return
       }
+      change = { input }
     }
     const verb = { approve: "Approve", reject: "Reject", edit: "Approve with changes" }[decision]
     if (!(await confirmed({ title: `${verb}?`, text: what, verb, isDangerous: true }))) return

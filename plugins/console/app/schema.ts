@@ -1,5 +1,6 @@
 // What a JSON Schema of an input says of one field, as forms and filters need it.
 import type { Operation } from "./api.ts"
+import { exactNumber, parseExact } from "./exact-json.ts"
 import { momentOf } from "./show.tsx"
 
 export interface Schema {
@@ -85,8 +86,10 @@ export function valueIn(text: string, schema: Schema): unknown {
     return lines.map((line) => valueIn(line.trim(), branchesOf(schema).find(({ items }) => items)?.items ?? {}))
   }
   if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true"
-  if (types.includes("integer") || types.includes("number")) return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text)
+  if (types.includes("integer") || types.includes("number")) return exactNumber(text) ?? text
   if (isMoment(schema)) return momentOf(text)
   if (types.includes("string")) return text
-  return JSON.parse(text)
+  const value = parseExact(text)
+  if (value === undefined) throw new SyntaxError("not JSON")
+  return value
 }

@@ -18,6 +18,7 @@ export {
 } from "./contributions.ts"
 export { type DocumentText, readDocument, writeDocument } from "./documents.ts"
 export { type Completion, Editor, type Finding } from "./editor.tsx"
+export { exactNumber, laidOut, parseEvent, parseExact } from "./exact-json.ts"
 export { type Filter, FilterBar, hrefWith, NextPage, query, setQuery, Tabs } from "./filters.tsx"
 export { Foreign } from "./foreign.tsx"
 export { OperationDetails, OperationForm } from "./form.tsx"

@@ -1,7 +1,8 @@
 // The text of a document, YAML 1.2 or JSON, whose every part knows its line; and documents as YAML. Read in the browser, so that
 // a text which takes long to read keeps nobody but its author waiting.
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar, stringify } from "yaml"
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar, stringify, visit } from "yaml"
 import type { Finding } from "./editor.tsx"
+import { isRounded } from "./exact-json.ts"
 
 export interface Position {
   readonly line: number
@@ -32,11 +33,26 @@ export function read(text: string): DocumentText {
   })
   const [fault] = document.errors
   if (fault) return refused(fault.message, fault.pos[0])
+  const rounded = roundedNumber(document)
+  if (rounded) return refused(`A number cannot hold the integer ${rounded.source} exactly; put it in quotes.`, rounded.range?.[0] ?? 0)
   try {
     return { value: document.toJS({ maxAliasCount }) as unknown, findings: [], locate: locator(document.contents as Node | null, at) }
   } catch (error) {
     return refused((error as Error).message, 0)
   }
+}
+
+/** The first integer that a number rounds. */
+function roundedNumber(document: Document): Scalar | undefined {
+  let found: Scalar | undefined
+  visit(document, {
+    Scalar(_key, node) {
+      if (typeof node.value !== "number" || !isRounded(node.value, node.source ?? "")) return undefined
+      found = node
+      return visit.BREAK
+    },
+  })
+  return found
 }
 
 export function write(value: object): string {

@@ -1,5 +1,5 @@
 // A filter by one column, or any that the API takes, as the address has it.
-import { hrefWith, query, setQuery } from "#console"
+import { exactNumber, hrefWith, parseExact, query, setQuery } from "#console"
 import { type Dataset, nameOfColumn } from "./columns.tsx"
 
 const comparisons = [
@@ -70,17 +70,13 @@ export function Filters({ dataset: { columns } }: { readonly dataset: Dataset })
 }
 
 function typedValue(text: string, type: string | undefined): unknown {
-  if (type === "number" && text.trim() !== "" && !Number.isNaN(Number(text))) return Number(text)
+  if (type === "number") return exactNumber(text) ?? text
   if (type === "boolean" && (text === "true" || text === "false")) return text === "true"
   return text
 }
 
 /** Both hold; what is not JSON goes to the service as it is, which says what is wrong with it. */
 function joined(filter: string, condition: object): string {
-  if (filter === "") return JSON.stringify(condition)
-  try {
-    return JSON.stringify({ $and: [JSON.parse(filter), condition] })
-  } catch {
-    return JSON.stringify(condition)
-  }
+  const earlier = parseExact(filter)
+  return JSON.stringify(earlier === undefined ? condition : { $and: [earlier, condition] })
 }

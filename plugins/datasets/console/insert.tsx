@@ -1,6 +1,6 @@
 // Rows that are put in by hand, as JSON; what is refused, the service says at the row.
 import { useSignal } from "@preact/signals"
-import { Editor, hrefWith, inBackground, mayCall, Problem, SameAs, useSubmit } from "#console"
+import { Editor, hrefWith, inBackground, mayCall, Problem, parseExact, SameAs, useSubmit } from "#console"
 import type { Dataset } from "./columns.tsx"
 
 const blanks: Readonly<Record<string, unknown>> = { number: 0, boolean: false, json: {} }
@@ -11,7 +11,7 @@ export function Insert({ dataset: { slug, key, columns } }: { readonly dataset: 
   const problem = useSignal("")
   const { submit, isBusy, answer, error } = useSubmit<{ row_ids: readonly string[] }>("datasets.insert_rows")
   if (!mayCall("datasets.insert_rows")) return <p>Your role does not write rows.</p>
-  const rows = parsed(text.value)
+  const rows = parseExact(text.value)
   const input = { slug, rows, ...(key === null ? {} : { key }) }
   const insert = async () => {
     problem.value = rows === undefined ? "This is not JSON: a list of objects, one a row." : ""
@@ -44,12 +44,4 @@ export function Insert({ dataset: { slug, key, columns } }: { readonly dataset: 
       {rows !== undefined && <SameAs name="datasets.insert_rows" input={input} />}
     </>
   )
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }

@@ -7,9 +7,11 @@ import {
   Facts,
   formatTime,
   inBackground,
+  laidOut,
   mayCall,
   Nothing,
   Problem,
+  parseEvent,
   query,
   SameAs,
   setQuery,
@@ -62,10 +64,10 @@ export default function Try({ pipeline: { slug } }: ViewProps) {
   const payload = kept.answer
   useEffect(() => {
     // JSON has the same value with such signs escaped.
-    if (payload) text.value = visible(laidOut(payload.body))
+    if (payload) text.value = visible(`${laidOut(payload.body)}\n`)
   }, [payload])
   const run = async () => {
-    const body = parsed(text.value)
+    const body = parseEvent(text.value)
     wrong.value = body === undefined ? "This is not JSON." : ""
     if (body === undefined) return
     const { headers, query: asked } = payload ?? { headers: undefined, query: {} }
@@ -111,7 +113,7 @@ export default function Try({ pipeline: { slug } }: ViewProps) {
       {error && <Problem text={error.message} />}
       {error && <Log of={(error.details["logs"] as Logs | undefined) ?? []} />}
       {answer && <Outcome run={answer} />}
-      <SameAs name="event_pipelines.test" input={{ slug, payload: parsed(text.value) ?? {} }} />
+      <SameAs name="event_pipelines.test" input={{ slug, payload: parseEvent(text.value) ?? {} }} />
     </section>
   )
 }
@@ -161,17 +163,4 @@ function Json({ label, value }: { readonly label: string; readonly value: unknow
       </section>
     </details>
   )
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-}
-
-function laidOut(text: string): string {
-  const value = parsed(text)
-  return value === undefined ? text : `${JSON.stringify(value, null, 2)}\n`
 }

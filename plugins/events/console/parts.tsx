@@ -1,8 +1,8 @@
 // The parts of an event's page: what came in, how it was verified, what the transform made of it, the reply, and what is linked.
-import { Badge, Facts, hrefOf, mayCall, Table, useAnswer, visible } from "#console"
+import { Badge, Facts, hrefOf, laidOut, mayCall, parseEvent, Table, useAnswer, visible } from "#console"
 import { type Event, EventTable } from "./event.tsx"
 import type { Execution, Payload } from "./execution.ts"
-import { laidOut, Marked, parsed, Stranger } from "./texts.tsx"
+import { Marked, Stranger } from "./texts.tsx"
 
 export function CameIn({ payload, execution }: { readonly payload: Payload | undefined; readonly execution: Execution }) {
   const text = payload?.body ?? execution.payload_preview
@@ -58,7 +58,7 @@ export function Transformed({
   readonly payload: Payload | undefined
   readonly execution: Execution
 }) {
-  const input = payload && parsed(payload.body)
+  const input = payload && parseEvent(payload.body)
   if (transformed === null || input === undefined) return null
   const isSame = JSON.stringify(input) === JSON.stringify(transformed)
   return (

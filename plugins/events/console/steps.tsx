@@ -1,8 +1,8 @@
 // The stages and steps of an event, their times on one axis, and each step with what it was told, what it answered and how often
 // it was tried.
-import { Ago, Badge, Facts, formatDuration, query, SameAs, setQuery, type Tone, useAnswer, visible } from "#console"
+import { Ago, Badge, Facts, formatDuration, laidOut, query, SameAs, setQuery, type Tone, useAnswer, visible } from "#console"
 import type { Execution, Step } from "./execution.ts"
-import { laidOut, Stranger } from "./texts.tsx"
+import { Stranger } from "./texts.tsx"
 
 const stages: readonly (readonly [string, string])[] = [
   ["verify", "verification"],

@@ -7,20 +7,6 @@ const maxShown = 8_000
 const maxLines = 400
 const maxLine = 1_000
 
-/** JSON laid out; other text as it came. */
-export function laidOut(text: string): string {
-  const value = parsed(text)
-  return value === undefined ? text : JSON.stringify(value, null, 2)
-}
-
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-}
-
 export function Stranger({ label, text }: { readonly label: string; readonly text: string }) {
   const isWhole = useSignal(false)
   const shown = isWhole.value ? text : text.slice(0, maxShown)
