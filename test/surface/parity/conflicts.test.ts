@@ -1,7 +1,7 @@
 // Calls whose commit comes second. The call is repeated if the service itself may have changed the document.
 import { expect } from "chai"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
-import type { Write } from "../../../core/contract/store.ts"
+import { Store, type Write } from "../../../core/contract/store.ts"
 import { rivalOf } from "../../rival-commits.ts"
 import { sampleOf } from "../../tier.ts"
 import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
@@ -48,15 +48,39 @@ describe("a call that meets a faster commit", () => {
     await settled(fixture, [member])
     const only = (write: Write) => write.kind === "update" && write.organization === member.organization.id
     const rival = rivalOf(fixture.host, undefined, 1, { only })
+    const committing = commitsOf(fixture.host)
     const outcome = await surfaces.rest(operation, input, { url: fixture.host.url, key: member.key })
+    committing.stop()
     rival.stop()
-    return outcome
+    const unguarded = committing.writes.filter((write) => write.organization === member.organization.id && overwrites(write))
+    return { outcome, unguarded: unguarded.map(({ collection }) => collection.name) }
   }
 
   for (const operation of sampleOf(operations.filter(({ hints, name }) => !hints.readOnly && !leftOut.has(name)))) {
     it(operation.name, async () => {
-      const { code, text } = await called(operation)
+      const { outcome, unguarded } = await called(operation)
+      const { code, text } = outcome
+      expect(unguarded, "updates of a revision that do not name the revision before").to.deep.equal([])
       expect(code, text).to.equal(refused.has(operation.name) ? "aborted" : undefined)
     })
   }
 })
+
+/** Records what the service commits. */
+function commitsOf({ get }: ParityFixture["host"]) {
+  const store = get(Store)
+  const own = store.commit
+  const writes: Write[] = []
+  store.commit = (commit) => {
+    writes.push(...commit.writes)
+    return own.call(store, commit)
+  }
+  return { writes, stop: () => void Object.assign(store, { commit: own }) }
+}
+
+/** Returns true for an update that counts up a revision without a condition on the revision. */
+function overwrites(write: Write): boolean {
+  if (write.kind !== "update" || write.upsert) return false
+  const { update, where = {} } = write
+  return (Object.hasOwn(update.$set ?? {}, "revision") || Object.hasOwn(update.$inc ?? {}, "revision")) && !Object.hasOwn(where, "revision")
+}
