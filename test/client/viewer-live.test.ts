@@ -1,7 +1,9 @@
 // Live updates of page viewers: a viewer's token opens public channels of its own organization's endpoints, and no more.
 import { expect } from "chai"
+import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ClientError, connectLive, type LiveOptions } from "../../client/live.ts"
+import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
 
 describe("a viewer's token", () => {
   let host: TestHost
@@ -64,5 +66,11 @@ describe("a viewer's token", () => {
     expect([broken.code, broken.details["reason"]]).to.deep.equal(["unauthenticated", "invalid_token"])
     const key = await refusal({ token: host.adminKey, endpointId })
     expect(key.details["reason"]).to.equal("invalid_token")
+    const elsewhere = await host.get(UnitsOfWork).run((work) => {
+      const { id } = host.get(Organizations).create(work, { name: "Elsewhere", slug: "elsewhere" })
+      return host.get(ApiKeys).mint(work, id, { name: "k", kind: "api_key", role: "owner", scopes: null, user: null }).text
+    })
+    const theirs = await host.api<{ token: string }>("POST", "/v1/viewer-sessions", {}, { key: elsewhere })
+    expect((await refusal({ token: theirs.body.token, endpointId })).details["reason"]).to.equal("invalid_token")
   })
 })

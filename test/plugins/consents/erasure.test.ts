@@ -5,9 +5,11 @@ import { definePlugin, JobQueue, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { Collections } from "../../../core/contract/collection.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { Buckets } from "../../../plugins/buckets/index.ts"
 import { eraseTraces } from "../../../plugins/consents/erasure.ts"
 import { type OutboundMessage, OutboundVetoes } from "../../../plugins/conversations/index.ts"
 import { removeOldMessages } from "../../../plugins/conversations/removal/jobs.ts"
+import { InboundMailCollection } from "../../../plugins/inbound-mail/collections.ts"
 import { LeadRowCollection } from "../../../plugins/leads/collections.ts"
 import { LeadsToken } from "../../../plugins/leads/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
@@ -181,6 +183,24 @@ onBothStores("what is left of people", ({ start }) => {
     expect((await call<{ rows: object[] }>("GET", "/v1/datasets/moments/rows")).rows).to.deep.equal([])
   })
 
+  it("of an erased person is nothing in the history of merged and split leads", async () => {
+    const [email, phone] = ["history@elsewhere.test", "+4930901850"]
+    const lead = await call<{ lead_reference: string }>("POST", "/v1/leads", { email, name: "History" })
+    const other = await call<{ lead_reference: string }>("POST", "/v1/leads", { phone, name: "History too" })
+    const path = `/v1/leads/${lead.lead_reference}`
+    await call("POST", `${path}/merge`, { other_lead_id: other.lead_reference })
+    const { split_off } = await call<{ split_off: { lead_reference: string } }>("POST", `${path}/split`, { phones: [phone] })
+    await call("POST", `${path}/merge`, { other_lead_id: split_off.lead_reference })
+    expect(await holding(email)).to.include.members(["lead_identities", "leads"])
+    expect(await holding(phone)).to.include.members(["lead_changes", "lead_identities", "leads"])
+    await call("POST", "/v1/consents/erase", { reason: "Article 17", email })
+    await idle()
+    expect(without(await holding(email), "audit_log")).to.deep.equal([])
+    await call("POST", "/v1/consents/erase", { reason: "Article 17", phone })
+    await idle()
+    expect(without(await holding(phone.slice(1)), "audit_log")).to.deep.equal([])
+  })
+
   it("of who is erased amid a conversation is nothing that was said until then, and nothing is sent to them", async () => {
     const person = "+4915166600005"
     await says("wamid.a0", person, { body: "Begun" })
@@ -277,6 +297,11 @@ onBothStores("what is left of people", ({ start }) => {
     })
     await idle()
 
+    const raw = await host.get(Store).open(InboundMailCollection, host.organization.id).find({})
+    const keptRaw = () =>
+      Promise.all(raw.map(async (mail) => (await host.get(Buckets).open(host.organization.id).get(mail.raw_key)) && mail.envelope.from))
+    expect((await keptRaw()).filter(Boolean).sort()).to.include.members([email, other])
+
     const erase = (body: object) => call<Erased>("POST", "/v1/consents/erase", { reason: "Article 17", ...body })
     expect((await erase({ phone })).rows).to.deep.equal([])
     const { rows } = await erase({ email, rows: "delete" })
@@ -286,6 +311,7 @@ onBothStores("what is left of people", ({ start }) => {
     expect((await fetch(file)).status).to.equal(404)
     expect(await conversationOf(host, "chatapp", phone)).to.equal(undefined)
     expect(without(await holding(phone.slice(1)))).to.deep.equal([])
+    for (const from of [email, other]) expect(await keptRaw(), "raw messages").to.not.include(from)
     // Who entered what by hand stays in the audit log.
     expect(without(await holding(email))).to.deep.equal(["audit_log", "dataset_rows"])
     const { rows: left } = await call<{ rows: { id: string; values: { email: string } }[] }>("GET", "/v1/datasets/contacts/rows")

@@ -247,6 +247,23 @@ onStoresInTurn("event pipelines", ({ start }) => {
     expect((await host.api("GET", "/v1/event-pipelines/mine")).body).to.include({ name: "Mine", revision: 1 })
   })
 
+  it("run while disabled by the force of an admin alone", async () => {
+    const { slug } = await bench.make({ name: "Switched off", source_kind: "internal" })
+    const send = (more: object, key = host.adminKey) =>
+      host.api<Refused & { execution_id: string }>("POST", `/v1/event-pipelines/${slug}/events`, { payload: { n: 1 }, ...more }, { key })
+    const { execution_id } = (await send({})).body
+    expect((await put(slug, { state: "disabled" })).status).to.equal(200)
+    const member = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "member", role: "member" })
+    const replay = (key: string) =>
+      host.api<Refused>("POST", `/v1/event-pipelines/${slug}/executions/${execution_id}/replay`, { force: true }, { key })
+    const key = member.body.secret
+    for (const refused of [await send({ force: true }, key), await replay(key)])
+      expect([refused.status, refused.body.details.reason]).to.deep.equal([403, "role_too_low"])
+    expect(await bench.entries(slug)).to.have.length(1)
+    for (const answer of [await send({ force: true }), await replay(host.adminKey)])
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+  })
+
   it("list by state, source and page, and their executions by status, time and test", async () => {
     await bench.make({ name: "Form", source_kind: "browser_form", state: "disabled" })
     const forms = await host.api<{ event_pipelines: { slug: string }[] }>(

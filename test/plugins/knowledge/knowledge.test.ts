@@ -158,6 +158,7 @@ onBothStores("knowledge", ({ start }) => {
   })
 
   it("leaves no trace of what was deleted", async () => {
+    await bench.made({ title: "Beside it", content: "The herons stay." })
     const { id } = await bench.made({ title: "Zyzzogeton", content: "The zyzzogeton lives quietly." })
     const long = await bench.made({ title: "At length", content: "The zyzzogeton. ".repeat(2_000) })
     const failing = await bench.made({ title: "Zyzzogeton too", type: "text", content: "\0" })

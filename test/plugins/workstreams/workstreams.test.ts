@@ -6,6 +6,7 @@ import { Operations } from "../../../core/contract/operation.ts"
 import { ApiKeys } from "../../../plugins/organizations/index.ts"
 import { EventCollection, PartCollection, WorkstreamCollection } from "../../../plugins/workstreams/collections.ts"
 import { runMillrace } from "../../cli/command-line.ts"
+import { rivalOf } from "../../rival-commits.ts"
 import { until } from "../../waiting.ts"
 import { type Assignment, type Decision, type Refusal, requireExact, type Whole, WorkstreamBench } from "./bench.ts"
 
@@ -267,6 +268,28 @@ describe("workstreams", () => {
     ] as const)
       expect((await bench.call("POST", `/${slug}/${path}`, body)).body.details.reason).to.equal("workstream_archived")
     expect((await bench.call("GET", "/nowhere")).body.details.reason).to.equal("workstream_not_found")
+  })
+
+  it("get no part from a call that an archive overtakes", async () => {
+    for (const [path, body] of [
+      ["phases", { phase: "x", title: "x" }],
+      ["decisions", { decision: "x", what: "x" }],
+      ["events", { body: "x" }],
+    ] as const) {
+      const slug = await bench.inWork(`overtaken-${path}`)
+      await bench.move(slug, "cancel")
+      const rival = rivalOf(bench.host, WorkstreamCollection.name, 1, {
+        only: ({ kind }) => kind === "update",
+        async faster() {
+          rival.stop()
+          await bench.call("POST", `/${slug}/archive`)
+        },
+      })
+      const refused = await bench.call("POST", `/${slug}/${path}`, body)
+      expect([rival.met, refused.status], `${path}: ${JSON.stringify(refused.body)}`).to.deep.equal([1, 400])
+      const whole = await bench.ok("GET", `/${slug}`)
+      expect([whole.workstream.status, whole.phases, whole.current_decisions]).to.deep.equal(["archived", [], []])
+    }
   })
 
   it("do not let a service's own key take the place of persons", async () => {
