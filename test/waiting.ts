@@ -14,6 +14,11 @@ type Look<T> = () => Sought<T> | Promise<Sought<T>>
 
 const maxPauseMs = 100
 
+/** Tests of seeded faults wait in vain, and not for long. */
+function longestMs(): number {
+  return Number(process.env["MILLRACE_TEST_WAIT_MS"] ?? 300_000)
+}
+
 /** Looks again and again; resolves to what was found. When time is up it throws with what it waited for: the words, or else the code. */
 export function until<T>(what: string, look: Look<T>, options?: Waiting): Promise<T>
 export function until<T>(look: Look<T>, options?: Waiting): Promise<T>
@@ -22,7 +27,7 @@ export function until<T>(first: string | Look<T>, second?: Look<T> | Waiting, th
   return sought(String(first), first, second as Waiting | undefined)
 }
 
-async function sought<T>(what: string, look: Look<T>, { withinMs = 300_000, everyMs = 10 }: Waiting = {}): Promise<T> {
+async function sought<T>(what: string, look: Look<T>, { withinMs = longestMs(), everyMs = 10 }: Waiting = {}): Promise<T> {
   const began = performance.now()
   for (;;) {
     const found = await look()

@@ -1,0 +1,147 @@
+// Faults in erasure: something of a person stays after the erasure, or comes back.
+import type { Fault } from "./fault.ts"
+
+const left = "test/plugins/consents/erasure.test.ts"
+const digest = "what is left of people of an erased person is a digest, on every channel, and rows as long as nobody deletes them"
+const history = "what is left of people of an erased person is nothing in the history of merged and split leads"
+const ledger = "test/plugins/consents/consents.test.ts"
+const personByPerson = "consents are exported and erased person by person; what is left is a digest that still forbids"
+
+export const erasureFaults: readonly Fault[] = [
+  {
+    rule: "An erasure forgets conversations by phone",
+    file: "plugins/consents/erasure.ts",
+    find: "conversations(organization, person.value, signal)",
+    replace: "undefined",
+    test: left,
+    title: digest,
+  },
+  {
+    rule: "An erasure forgets mail",
+    file: "plugins/consents/erasure.ts",
+    find: "mails(organization, person.value, signal)",
+    replace: "undefined",
+    test: left,
+    title: digest,
+  },
+  {
+    rule: "An erasure forgets suppressions",
+    file: "plugins/consents/erasure.ts",
+    find: "suppressions.forget(work, organization, person.value)",
+    replace: "undefined",
+    test: left,
+    title: digest,
+  },
+  {
+    rule: "An erasure keeps the rows that it should delete",
+    file: "plugins/consents/erasure.ts",
+    find: "dataset && row?.dataset_id === dataset.id && !isStaged",
+    replace: "false",
+    test: left,
+    title: digest,
+  },
+  {
+    rule: "An erasure forgets the names of leads",
+    file: "plugins/leads/erasure.ts",
+    find: "others === 0",
+    replace: "false",
+    test: ledger,
+    title: personByPerson,
+  },
+  {
+    rule: "An erasure forgets the identity of a lead",
+    file: "plugins/leads/erasure.ts",
+    find: "work.in(IdentityCollection, organization).remove(id)",
+    replace: "undefined",
+    test: left,
+    title: history,
+  },
+  {
+    rule: "An erasure forgets the history of a lead",
+    file: "plugins/leads/erasure.ts",
+    find: "work.in(ChangeCollection, organization).update(change.id, { $pull: { [field]: value } })",
+    replace: "undefined",
+    test: left,
+    title: history,
+  },
+  {
+    rule: "An erasure forgets entries of the ledger",
+    file: "plugins/consents/ledger.ts",
+    find: "work.in(ConsentCollection, organization).remove(id, { optional: true })",
+    replace: "undefined",
+    test: ledger,
+    title: personByPerson,
+  },
+  {
+    rule: "An erased person gets consent without a word",
+    file: "plugins/consents/ledger.ts",
+    find: '!after_erasure || given.kind !== "given"',
+    replace: "false",
+    test: ledger,
+    title: personByPerson,
+  },
+  {
+    rule: "A replay writes rows about an erased person",
+    file: "plugins/consents/erased-data.ts",
+    find: "!(await tombstones.first(since))",
+    replace: "true",
+    test: "test/plugins/consents/erased-rows.test.ts",
+    title: "rows about erased people stay away when the event is replayed",
+  },
+  {
+    rule: "An erasure forgets the raw messages of mail",
+    file: "plugins/inbound-mail/erasure.ts",
+    find: "buckets.open(organization).remove(raw_key)",
+    replace: "undefined",
+    test: left,
+    title: digest,
+  },
+  {
+    rule: "An erasure forgets opt-outs",
+    file: "plugins/conversations/removal/removals.ts",
+    find: "optOuts.forget(organization, channel, address, works)",
+    replace: "undefined",
+    test: left,
+    title: digest,
+  },
+  {
+    rule: "A purge leaves the files of messages",
+    file: "plugins/conversations/removal/removals.ts",
+    find: "buckets.open(organization).remove(key)",
+    replace: "undefined",
+    test: left,
+    title: digest,
+  },
+  {
+    rule: "An erasure forgets the files of forms",
+    file: "plugins/event-files/erasure.ts",
+    find: "buckets.open(organization).remove(key)",
+    replace: "undefined",
+    test: "test/plugins/event-files/event-files.test.ts",
+    title: "files of a form (folder) are downloads behind their links, and go when the person of the row is erased",
+  },
+  {
+    rule: "The journal keeps payloads past their time",
+    file: "core/pipeline/journal/erasure.ts",
+    find: "journal.update(entry.id, { $unset: held, ...answer }, { optional: true })",
+    replace: "undefined",
+    test: "test/pipeline/journal/erasure-on-disk.test.ts",
+    title: "what the journal holds of an event leaves the disk when its payload does, and the story of the event stays",
+  },
+  {
+    rule: "A deleted knowledge item stays in the index",
+    file: "plugins/knowledge/knowledge.ts",
+    find: 'work.in(RemovalCollection, organization).insert({ id: item.id }, { ifPresent: "keep" })',
+    replace: "undefined",
+    test: "test/plugins/knowledge/knowledge.test.ts",
+    title: "knowledge leaves no trace of what was deleted",
+  },
+  {
+    rule: "A deleted account leaves its passkeys",
+    file: "plugins/identity/passkeys/register.ts",
+    find: "void (await passkeys.removeAllOf(work, id))",
+    replace: "undefined",
+    test: "test/plugins/identity/account.test.ts",
+    title: "the own account is deleted with its memberships, keys, sessions and passkeys; the address can join again",
+  },
+]

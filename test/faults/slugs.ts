@@ -1,0 +1,59 @@
+// Faults in slugs: one slug names two things, or a former slug is lost.
+import type { Fault } from "./fault.ts"
+
+const taken = "test/surface/parity/taken-slugs.test.ts"
+const title = (operation: string) => `a slug that is taken is refused with slug_taken, and free in another organization: ${operation}`
+
+/** Checks of a taken slug, by area. */
+const checks: readonly (readonly [file: string, find: string, operation: string])[] = [
+  ["plugins/datasets/datasets.ts", "given.slug !== undefined && (await get(organization, slug))", "datasets.create"],
+  ["plugins/pages/pages.ts", "given.slug !== undefined && (await get(organization, slug))", "pages.create"],
+  [
+    "plugins/event-pipelines/pipelines.ts",
+    "await this.#deps.store.open(Pipelines, organization).first({ slug })",
+    "event_pipelines.create",
+  ],
+  ["plugins/threads/operations/agents.ts", "await agentAt(deps.store, organization, input.key)", "agents.create"],
+  ["plugins/evals/operations/suites.ts", "input.slug !== undefined && (await isTaken(input.slug))", "evals.create_suite"],
+  ["plugins/evals/new-case.ts", "slug !== undefined && (await isTaken(slug))", "evals.create_case"],
+  ["plugins/experiments/operations/experiments.ts", "input.slug !== undefined && (await isTaken(input.slug))", "experiments.create"],
+  ["plugins/experiments/operations/personas.ts", "input.slug !== undefined && (await isTaken(input.slug))", "personas.create"],
+  ["plugins/workstreams/operations/workstreams.ts", "slug !== undefined && (await isTaken(slug))", "workstreams.create"],
+  ["plugins/workstreams/operations/templates.ts", "slug !== undefined && (await isTaken(slug))", "workstream_templates.create"],
+  ["plugins/page-analytics/reports.ts", "await reports.first({ slug })", "page_analytics.save_report"],
+]
+
+export const slugFaults: readonly Fault[] = [
+  ...checks.map(([file, find, operation]) => ({
+    rule: `A taken slug is accepted by ${operation}`,
+    file,
+    find,
+    replace: "undefined",
+    test: taken,
+    title: title(operation),
+  })),
+  {
+    rule: "The former slug of an eval suite is lost",
+    file: "plugins/evals/suites.ts",
+    find: "const named = await store.open(SuiteSlugCollection, organization).get(slugId(organization, slugOrId))\n    return named && suites.get(named.suite_id)",
+    replace: "return suites.first({ slug: slugOrId })",
+    test: "test/plugins/evals/suites.test.ts",
+    title: "eval suites are renamed by suite_slug, and go on answering to the old slug",
+  },
+  {
+    rule: "An eval suite takes the slug of another one",
+    file: "plugins/evals/suites.ts",
+    find: "holder && holder.id !== suite.id",
+    replace: "false",
+    test: "test/plugins/evals/suites.test.ts",
+    title: "eval suites are renamed by suite_slug, and go on answering to the old slug",
+  },
+  {
+    rule: "The former slug of an organization names nothing",
+    file: "plugins/organizations/directory.ts",
+    find: "kept && (await stored().get(kept.owner_id))",
+    replace: "undefined",
+    test: "test/plugins/organizations/tenants/creation.test.ts",
+    title: "slugs of organizations change by PATCH, and the earlier slug still names the organization",
+  },
+]
