@@ -49,12 +49,12 @@ export type Operations = {
   "agent_runs.list_steps": typeof import("../plugins/threads/operations/agent-runs.ts").listRunSteps
   "agent_runs.resume": typeof import("../plugins/threads/operations/agent-runs.ts").resumeRun
   "agent_runs.start": typeof import("../plugins/threads/operations/agent-runs.ts").startRun
-  "agents.create": typeof import("../plugins/threads/operations/agents.ts").createAgent
-  "agents.delete": typeof import("../plugins/threads/operations/agents.ts").deleteAgent
-  "agents.get": typeof import("../plugins/threads/operations/agents.ts").getAgent
-  "agents.list": typeof import("../plugins/threads/operations/agents.ts").listAgents
-  "agents.rotate_secret": typeof import("../plugins/threads/operations/agents.ts").rotateAgentSecret
-  "agents.update": typeof import("../plugins/threads/operations/agents.ts").updateAgent
+  "agents.create": (typeof import("../plugins/threads/agents/agents.ts").Agents)["create"]
+  "agents.delete": (typeof import("../plugins/threads/agents/agents.ts").Agents)["delete"]
+  "agents.get": (typeof import("../plugins/threads/agents/agents.ts").Agents)["get"]
+  "agents.list": (typeof import("../plugins/threads/agents/agents.ts").Agents)["list"]
+  "agents.rotate_secret": typeof import("../plugins/threads/agents/agents.ts").rotateAgentSecret
+  "agents.update": (typeof import("../plugins/threads/agents/agents.ts").Agents)["update"]
   "api_keys.create": typeof import("../plugins/organizations/operations/api-keys.ts").createKey
   "api_keys.list": typeof import("../plugins/organizations/operations/api-keys.ts").listKeys
   "api_keys.revoke": typeof import("../plugins/organizations/operations/api-keys.ts").revokeKey
@@ -90,20 +90,20 @@ export type Operations = {
   "evals.accept_run": typeof import("../plugins/evals/operations/runs.ts").acceptRun
   "evals.capture_case": typeof import("../plugins/evals/operations/capture.ts").captureCase
   "evals.configure_widget_canary": typeof import("../plugins/evals/operations/canary.ts").configureWidgetCanary
-  "evals.create_case": typeof import("../plugins/evals/operations/cases.ts").createCase
-  "evals.create_suite": typeof import("../plugins/evals/operations/suites.ts").createSuite
-  "evals.delete_case": typeof import("../plugins/evals/operations/cases.ts").deleteCase
-  "evals.delete_suite": typeof import("../plugins/evals/operations/suites.ts").deleteSuite
-  "evals.get_case": typeof import("../plugins/evals/operations/cases.ts").getCase
+  "evals.create_case": (typeof import("../plugins/evals/suites.ts").EvalCases)["create"]
+  "evals.create_suite": (typeof import("../plugins/evals/suites.ts").EvalSuites)["create"]
+  "evals.delete_case": (typeof import("../plugins/evals/suites.ts").EvalCases)["delete"]
+  "evals.delete_suite": (typeof import("../plugins/evals/suites.ts").EvalSuites)["delete"]
+  "evals.get_case": (typeof import("../plugins/evals/suites.ts").EvalCases)["get"]
   "evals.get_run": typeof import("../plugins/evals/operations/runs.ts").getRun
-  "evals.get_suite": typeof import("../plugins/evals/operations/suites.ts").getSuite
+  "evals.get_suite": (typeof import("../plugins/evals/suites.ts").EvalSuites)["get"]
   "evals.list_answers": typeof import("../plugins/evals/operations/runs.ts").listAnswers
-  "evals.list_cases": typeof import("../plugins/evals/operations/cases.ts").listCases
+  "evals.list_cases": (typeof import("../plugins/evals/suites.ts").EvalCases)["list"]
   "evals.list_runs": typeof import("../plugins/evals/operations/runs.ts").listRuns
-  "evals.list_suites": typeof import("../plugins/evals/operations/suites.ts").listSuites
+  "evals.list_suites": (typeof import("../plugins/evals/suites.ts").EvalSuites)["list"]
   "evals.start_run": typeof import("../plugins/evals/operations/runs.ts").startRun
-  "evals.update_case": typeof import("../plugins/evals/operations/cases.ts").updateCase
-  "evals.update_suite": typeof import("../plugins/evals/operations/suites.ts").updateSuite
+  "evals.update_case": (typeof import("../plugins/evals/suites.ts").EvalCases)["update"]
+  "evals.update_suite": (typeof import("../plugins/evals/suites.ts").EvalSuites)["update"]
   "evals.widget_canary": typeof import("../plugins/evals/operations/canary.ts").getWidgetCanary
   "event_files.list": typeof import("../plugins/event-files/operations.ts").listEventFiles
   "event_pipelines.activity": typeof import("../plugins/event-pipelines/operations/activity.ts").getActivity
@@ -257,11 +257,11 @@ export type Operations = {
   "passkeys.offer": typeof import("../plugins/identity/passkeys/operations.ts").offerPasskey
   "passkeys.remove": typeof import("../plugins/identity/passkeys/operations.ts").removePasskey
   "passkeys.rename": typeof import("../plugins/identity/passkeys/operations.ts").renamePasskey
-  "personas.create": typeof import("../plugins/experiments/operations/personas.ts").createPersona
-  "personas.delete": typeof import("../plugins/experiments/operations/personas.ts").deletePersona
-  "personas.get": typeof import("../plugins/experiments/operations/personas.ts").getPersona
-  "personas.list": typeof import("../plugins/experiments/operations/personas.ts").listPersonas
-  "personas.update": typeof import("../plugins/experiments/operations/personas.ts").updatePersona
+  "personas.create": (typeof import("../plugins/experiments/personas.ts").Personas)["create"]
+  "personas.delete": (typeof import("../plugins/experiments/personas.ts").Personas)["delete"]
+  "personas.get": (typeof import("../plugins/experiments/personas.ts").Personas)["get"]
+  "personas.list": (typeof import("../plugins/experiments/personas.ts").Personas)["list"]
+  "personas.update": (typeof import("../plugins/experiments/personas.ts").Personas)["update"]
   "phone_numbers.get": typeof import("../plugins/conversations/operations/numbers.ts").getNumber
   "phone_numbers.list": typeof import("../plugins/conversations/operations/numbers.ts").listNumbers
   "phone_numbers.refresh_templates": typeof import("../plugins/conversations/operations/templates.ts").refreshTemplates
@@ -308,11 +308,11 @@ export type Operations = {
   "voice.list_caller_name_registrations": typeof import("../plugins/voice/operations/caller-name.ts").listRegistrations
   "voice.provision_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").provisionCallerName
   "voice.set_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").setCallerName
-  "workstream_templates.create": typeof import("../plugins/workstreams/operations/templates.ts").createTemplate
-  "workstream_templates.delete": typeof import("../plugins/workstreams/operations/templates.ts").deleteTemplate
-  "workstream_templates.get": typeof import("../plugins/workstreams/operations/templates.ts").getTemplate
-  "workstream_templates.list": typeof import("../plugins/workstreams/operations/templates.ts").listTemplates
-  "workstream_templates.update": typeof import("../plugins/workstreams/operations/templates.ts").updateTemplate
+  "workstream_templates.create": (typeof import("../plugins/workstreams/templates.ts").WorkstreamTemplates)["create"]
+  "workstream_templates.delete": (typeof import("../plugins/workstreams/templates.ts").WorkstreamTemplates)["delete"]
+  "workstream_templates.get": (typeof import("../plugins/workstreams/templates.ts").WorkstreamTemplates)["get"]
+  "workstream_templates.list": (typeof import("../plugins/workstreams/templates.ts").WorkstreamTemplates)["list"]
+  "workstream_templates.update": (typeof import("../plugins/workstreams/templates.ts").WorkstreamTemplates)["update"]
   "workstreams.add_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").addAssignment
   "workstreams.add_phase": typeof import("../plugins/workstreams/operations/phases.ts").addPhase
   "workstreams.add_resource": typeof import("../plugins/workstreams/operations/notes.ts").addResource

@@ -16,6 +16,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   contract: ["kernel"],
   ...Object.fromEntries(sides.map((side) => [side, ["kernel", "contract"]])),
+  resource: ["kernel", "contract"],
   client: ["kernel", "contract"],
   bootstrap: ["kernel", "contract", ...sides],
   rehearsal: ["kernel", "contract", ...sides, "bootstrap"],

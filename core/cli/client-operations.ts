@@ -73,7 +73,9 @@ export async function clientOperations(registry: Registry): Promise<string> {
 
 /** `module` is as an import names it. */
 export function typeLine({ name }: AnyOperation, module: string, exported = ""): string {
-  return `  "${name}": typeof import(${JSON.stringify(module)}).${exported}`
+  const [variable, verb] = exported.split(".")
+  const type = `typeof import(${JSON.stringify(module)}).${variable}`
+  return `  "${name}": ${verb === undefined ? type : `(${type})["${verb}"]`}`
 }
 
 export function routeLine(name: string, route: Partial<ClientRoute> = {}): string {

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { AnyOperation } from "../contract/operation.ts"
+import type { DeclaredResource } from "../contract/resource.ts"
 import { BootError } from "../kernel/config.ts"
 
 export interface ExportedOperation {
@@ -17,11 +18,20 @@ export async function exportedOperations(folder: string): Promise<Map<unknown, E
   const paths = globSync("**/*.{ts,js}", { cwd: folder, exclude: (path) => String(path).endsWith("node_modules") })
   for (const path of paths.map((one) => one.replaceAll("\\", "/")).sort()) {
     const file = join(folder, path)
-    if (/\.(test|d)\.ts$/.test(path) || !/define(Operation|List)\(/.test(readFileSync(file, "utf8"))) continue
+    if (/\.(test|d)\.ts$/.test(path) || !/define(Operation|List|Resource)[(<]/.test(readFileSync(file, "utf8"))) continue
     const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
-    for (const [name, value] of Object.entries(module)) if (!found.has(value)) found.set(value, { path, name })
+    for (const [name, value] of Object.entries(module)) {
+      const places = isResource(value) ? verbs.map((verb) => [`${name}.${verb}`, value[verb]] as const) : [[name, value] as const]
+      for (const [place, operation] of places) if (!found.has(operation)) found.set(operation, { path, name: place })
+    }
   }
   return found
+}
+
+const verbs = ["create", "list", "get", "update", "delete"] as const satisfies (keyof DeclaredResource)[]
+
+function isResource(value: unknown): value is DeclaredResource {
+  return typeof value === "object" && value !== null && "collection" in value && "identity" in value
 }
 
 /** Throws BootError where the type of an operation cannot be named. */

@@ -12,6 +12,7 @@ import { type AnyJob, Jobs } from "./job.ts"
 import { type CrossDocumentRule, CrossDocumentRules } from "./lint-rule.ts"
 import { type AnyOperation, Operations } from "./operation.ts"
 import { type RehearsalFixture, RehearsalFixturePoint } from "./rehearsal.ts"
+import { collectionsOf, type DeclaredResource, operationsOf, Resources } from "./resource.ts"
 import { type AnyRoute, Routes } from "./route.ts"
 import { type AnySchedule, Schedules } from "./schedule.ts"
 
@@ -22,6 +23,8 @@ export interface Registrar {
   /** Creates the service at boot even when nobody injects it; for what has only a `start`. */
   run<T, R extends TokenRecord>(name: string, service: Service<T, R>): void
   operations(...operations: AnyOperation[]): void
+  /** Registers the collection and the operations of each resource. */
+  resources(...resources: DeclaredResource[]): void
   actions(...actions: AnyAction[]): void
   authModes(...modes: AnyAuthMode[]): void
   collections(...collections: CollectionSpec[]): void
@@ -67,6 +70,11 @@ function registrarFor(plugin: string, container: Container, registry: Registry, 
       ran.push(own)
     },
     operations: add(Operations),
+    resources: (...resources: DeclaredResource[]) => {
+      add(Resources)(...resources)
+      add(Collections)(...resources.flatMap(collectionsOf))
+      add(Operations)(...resources.flatMap(operationsOf))
+    },
     actions: (...actions: AnyAction[]) => {
       for (const action of actions) assertAction(action)
       add(Actions)(...actions)

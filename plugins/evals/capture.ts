@@ -3,7 +3,7 @@ import { AppError, type Clock, type Store } from "#core"
 import { type CoreConfig, EntryCollection, redactedText, storedPayload } from "#core/engine"
 import type { EventPipelines } from "../event-pipelines/index.ts"
 import { type Pages, pageText } from "../pages/index.ts"
-import type { CaseSource } from "./collections.ts"
+import type { StoredCase } from "./suites.ts"
 
 export interface CaptureDeps {
   readonly store: Store
@@ -18,7 +18,7 @@ export type Captured =
   | { readonly kind: "page"; readonly page: string; readonly variant?: string | undefined }
 
 export interface CapturedInput {
-  readonly source: CaseSource
+  readonly source: StoredCase["source"]
   readonly name: string
   readonly text: string
 }

@@ -2,8 +2,7 @@
 import { AppError, type Store } from "#core"
 import { nearest } from "#core/engine"
 import type { Models } from "../models/index.ts"
-import { AgentCollection, agentAt, requireAgent, type StoredAgent } from "../threads/index.ts"
-import type { StoredSuite } from "./collections.ts"
+import { Agents, type StoredAgent } from "../threads/index.ts"
 import { judgeOf } from "./judging/judge.ts"
 
 export interface FittingDeps {
@@ -15,11 +14,11 @@ export interface FittingDeps {
 export async function agentOfSuite(
   store: Store,
   organization: string,
-  { slug, agent_key }: Pick<StoredSuite, "slug" | "agent_key">,
+  { slug, agent_key }: { readonly slug: string; readonly agent_key: string },
 ): Promise<StoredAgent> {
-  const found = agent_key === "" ? undefined : await agentAt(store, organization, agent_key)
+  const found = agent_key === "" ? undefined : await Agents.items.find(store, organization, agent_key)
   if (found) return found
-  const keys = (await store.open(AgentCollection, organization).find({}, { limit: 200 })).map(({ key }) => key)
+  const keys = (await store.open(Agents.collection, organization).find({}, { limit: 200 })).map(({ key }) => key)
   const near = nearest(agent_key, keys)
   const which = agent_key === "" ? "names no agent" : `names the agent "${agent_key}", which the organization does not have`
   const hint = near === undefined ? "POST /v1/agents makes one" : `did you mean "${near}"?`
@@ -31,8 +30,8 @@ export async function agentOfSuite(
 export async function requireFitting(
   { store, models }: FittingDeps,
   organization: string,
-  { agent_key = "", judge_model = "" }: Partial<Pick<StoredSuite, "agent_key" | "judge_model">>,
+  { agent_key = "", judge_model = "" }: { readonly agent_key?: string; readonly judge_model?: string },
 ): Promise<void> {
-  if (agent_key !== "") await requireAgent(store, organization, agent_key)
+  if (agent_key !== "") await Agents.items.require(store, organization, agent_key)
   if (judge_model !== "") judgeOf(models, judge_model)
 }

@@ -10,19 +10,17 @@ import { Canary, CanaryToken } from "./canary/canary.ts"
 import { CanaryCollection } from "./canary/collection.ts"
 import { checkWidget, watchWidget } from "./canary/jobs.ts"
 import { evalsChannel } from "./channel.ts"
-import { CaseCollection, SuiteCollection, SuiteSlugCollection } from "./collections.ts"
 import { evalCommands } from "./commands/commands.ts"
+import { NightlyRuns, NightlyRunsToken } from "./nightly-runs.ts"
 import { configureWidgetCanary, getWidgetCanary } from "./operations/canary.ts"
 import { captureCase } from "./operations/capture.ts"
-import { createCase, deleteCase, getCase, listCases, updateCase } from "./operations/cases.ts"
 import { acceptRun, getRun, listAnswers, listRuns, startRun } from "./operations/runs.ts"
-import { createSuite, deleteSuite, getSuite, listSuites, updateSuite } from "./operations/suites.ts"
 import { reasons } from "./reasons.ts"
 import { AnswerCollection, RunCaseCollection, RunCollection } from "./runs/collections.ts"
 import { nightlyRun, playRun, RunsToken } from "./runs/jobs.ts"
 import { Runs } from "./runs/run.ts"
 import { EvalConfig, EvalSettings } from "./settings.ts"
-import { Suites, SuitesToken } from "./suites.ts"
+import { EvalCases, EvalSuites, suitesAtNight } from "./suites.ts"
 
 export default definePlugin({
   id: "evals",
@@ -34,26 +32,25 @@ export default definePlugin({
     [
       TimeZoneHooks,
       injected(
-        { suites: SuitesToken },
-        ({ suites }): TimeZoneHook =>
-          (work, { id, time_zone }) =>
-            suites.reschedule(work, id, time_zone),
+        { store: Store, nightly: NightlyRunsToken },
+        ({ store, nightly }): TimeZoneHook =>
+          async (work, { id, time_zone }) => {
+            for await (const suite of suitesAtNight(store, id)) await nightly.schedule(work, id, suite, time_zone)
+          },
       ),
     ],
   ],
   register(registrar, config) {
-    registrar.collections(SuiteCollection, SuiteSlugCollection, CaseCollection)
+    registrar.resources(EvalSuites, EvalCases)
     registrar.collections(RunCollection, RunCaseCollection, AnswerCollection, CanaryCollection)
     registrar.channels(evalsChannel)
-    registrar.operations(createSuite, listSuites, getSuite, updateSuite, deleteSuite)
-    registrar.operations(createCase, listCases, getCase, updateCase, deleteCase, captureCase)
-    registrar.operations(startRun, listRuns, getRun, listAnswers, acceptRun)
+    registrar.operations(captureCase, startRun, listRuns, getRun, listAnswers, acceptRun)
     registrar.operations(getWidgetCanary, configureWidgetCanary)
     registrar.jobs({ ...playRun, slots: config.run_slots }, nightlyRun, watchWidget, checkWidget)
     registrar.provide(EvalConfig, { create: () => config })
-    registrar.provide(SuitesToken, {
-      inject: { store: Store, clock: Clock, scheduler: Scheduler, organizations: Organizations },
-      create: (deps) => new Suites({ ...deps, settings: config }),
+    registrar.provide(NightlyRunsToken, {
+      inject: { scheduler: Scheduler, organizations: Organizations },
+      create: (deps) => new NightlyRuns({ ...deps, settings: config }),
     })
     registrar.provide(RunsToken, {
       inject: {

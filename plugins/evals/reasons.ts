@@ -1,9 +1,10 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { EvalCases, EvalSuites } from "./suites.ts"
 
 export const reasons = defineReasons({
-  suite_not_found: { code: "not_found", summary: "The organization has no such eval suite.", remedy: "List the suites." },
-  case_not_found: { code: "not_found", summary: "The suite has no such case.", remedy: "List the suite's cases." },
+  ...EvalSuites.reasons,
+  ...EvalCases.reasons,
   case_source_not_found: { code: "not_found", summary: "What a case was to be made of does not exist, or is not stored any more." },
   run_not_found: { code: "not_found", summary: "The suite has no such run." },
   run_not_finished: { code: "failed_precondition", summary: "The run is not finished." },

@@ -1,113 +1,150 @@
-// Suites of an organization: found by a slug that they have or had, renamed, and scheduled for the night.
-import { AppError, type Clock, derivedUuid, isUuid, type Scheduler, type Store, stageRevision, token, type UnitOfWork } from "#core"
-import type { Organizations } from "../organizations/index.ts"
-import { CaseCollection, type StoredCase, type StoredSuite, SuiteCollection, SuiteSlugCollection } from "./collections.ts"
+// Eval suites of an organization, and their cases: inputs for an agent, and what a right answer does.
+import { z } from "zod"
+import { AppError, defineResource, type ItemOf, Name, resultOf, Scheduler, SlugOrId, type Store, slugFrom, Uuid } from "#core"
+import { Models } from "../models/index.ts"
+import { requireFitting } from "./fitting.ts"
+import { NightlyRunsToken } from "./nightly-runs.ts"
 import { nightlyRef } from "./runs/collections.ts"
-import type { EvalSettings } from "./settings.ts"
 
-export type SuiteChange = Partial<
-  Omit<StoredSuite, "id" | "organization_id" | "revision" | "created_at" | "updated_at" | "created_by_user_id">
->
+/** Most cases of a suite. */
+const maxCases = 500
+/** Characters. */
+export const maxInput = 50_000
 
-interface SuitesDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly scheduler: Scheduler
-  readonly organizations: Organizations
-  readonly settings: EvalSettings
+export const EvalSuites = defineResource()({
+  name: "suite",
+  plural: "suites",
+  word: "eval suite",
+  area: "evals",
+  title: "EvalSuite",
+  path: "/v1/evals/suites",
+  collection: { name: "eval_suites", indexes: [{ fields: ["cron_enabled"] }] },
+  access: { read: { scope: "evals:read", role: "guest" }, write: { scope: "evals:write", role: "member" } },
+  key: slugFrom("name", { collection: "eval_suite_slugs", column: "suite_id", rename: "suite_slug", label: "eval suite slug" }),
+  fields: {
+    name: Name,
+    description: z.string().trim().max(4_000),
+    agent_key: z.string().trim().max(100).describe("Key of the judged agent (GET /v1/agents); a run needs one."),
+    judge_model: z
+      .string()
+      .trim()
+      .max(200)
+      .describe("Name of a configured model (plugins.settings.models); empty: the one configured for judging."),
+    pass_threshold: z.int().min(0).max(100).describe("Percent of the score from which a run passes."),
+    evaluate_artifact: z.boolean().describe("Judge the page of the agent beside its answer."),
+    cron_enabled: z.boolean().describe("Run each night, in the organization's time zone."),
+  },
+  defaults: { description: "", agent_key: "", judge_model: "", pass_threshold: 80, evaluate_artifact: false, cron_enabled: false },
+  shown: { organization_id: Uuid, created_by_user_id: Uuid.nullable().describe("null for a service principal.") },
+  wrapped: "suite",
+  columns: ["slug", "name", "agent_key", "pass_threshold", "cron_enabled", "updated_at"],
+  examples: [
+    {
+      given: { agent: "agents.create" },
+      input: { name: "Answers of the front desk", agent_key: resultOf("agent.key"), pass_threshold: 90 },
+    },
+  ],
+  change: { pass_threshold: 95, cron_enabled: true },
+  verbs: {
+    create: { summary: "Create an eval suite: cases that judge an agent.", errors: ["not_found", "failed_precondition"] },
+    update: {
+      method: "PUT",
+      description:
+        "Takes back the answer of a read. `suite_slug` renames the suite; the old slug goes on answering. Runs keep their threshold. After a change of the judge, the last passing answers are judged again before a run reports a regression.",
+      errors: ["already_exists", "failed_precondition"],
+      mcp: { listed: true },
+    },
+    delete: { summary: "Delete an eval suite with its cases. Its runs expire later." },
+  },
+  inject: { models: Models, nightly: NightlyRunsToken, scheduler: Scheduler },
+  check: (_suite, { change, organization, deps }) => requireFitting(deps, organization, change),
+  start: (_fields, { organization, caller }) => ({ organization_id: organization, created_by_user_id: caller.user?.id ?? null }),
+  created: (suite, { work, organization, deps }) => (suite.cron_enabled ? deps.nightly.schedule(work, organization, suite) : undefined),
+  async updated(suite, before, { work, organization, deps }) {
+    if (suite.cron_enabled === before.cron_enabled) return
+    if (suite.cron_enabled) await deps.nightly.schedule(work, organization, suite)
+    else deps.scheduler.remove(work, nightlyRef, suite.id)
+  },
+  async deleted({ id, cron_enabled }, { work, organization, deps }) {
+    for (const one of await casesOf(deps.store, organization, id))
+      work.in(EvalCases.collection, organization).remove(one.id, { optional: true })
+    if (cron_enabled) deps.scheduler.remove(work, nightlyRef, id)
+  },
+})
+
+export type StoredSuite = ItemOf<typeof EvalSuites>
+
+/** The suites that run each night. */
+export function suitesAtNight(store: Store, organization: string): AsyncIterable<StoredSuite> {
+  return store.open(EvalSuites.collection, organization).stream({ cron_enabled: true })
 }
 
-export const maxCases = 500
+export const bySuite = { suite: SlugOrId.describe("Slug, former slug or UUID of the suite.") }
+export const madeSuite = { suite: "evals.create_suite" }
+export const ofThatSuite = { suite: resultOf("suite.suite.slug") }
 
-export const SuitesToken = token<Suites>("Suites")
+export const EvalCases = defineResource()({
+  name: "case",
+  plural: "cases",
+  area: "evals",
+  title: "EvalCase",
+  path: "/v1/evals/suites/{suite}/cases",
+  collection: { name: "eval_cases" },
+  access: { read: { scope: "evals:read", role: "member" }, write: { scope: "evals:write", role: "member" } },
+  key: slugFrom("name"),
+  within: {
+    field: "suite",
+    column: "suite_id",
+    schema: bySuite.suite,
+    example: { given: madeSuite, input: ofThatSuite },
+    require: ({ store }, organization, ref) => EvalSuites.items.require(store, organization, ref),
+  },
+  fields: {
+    name: Name,
+    input: z.string().min(1).max(maxInput).describe("Input of the agent."),
+    expectation: z.string().trim().min(1).max(10_000).describe("What a right answer does."),
+    rubric: z.string().trim().max(10_000).describe("How the judge weighs it; may be empty."),
+    critical: z.boolean().describe("One failed answer fails the run, however high the score."),
+  },
+  defaults: { rubric: "", critical: false },
+  shown: {
+    source: z
+      .discriminatedUnion("kind", [
+        z.object({ kind: z.literal("event"), pipeline_slug: z.string(), execution_id: z.string() }),
+        z.object({ kind: z.literal("page"), page_id: z.string(), variant_key: z.string() }),
+      ])
+      .nullable()
+      .describe("Origin of a captured case; null for a written one."),
+  },
+  columns: ["slug", "name", "critical", "expectation", "updated_at"],
+  examples: [{ input: { name: "Opening hours", input: "When are you open?", expectation: "Says Monday to Friday, 9 to 17." } }],
+  change: { critical: true },
+  verbs: {
+    create: {
+      summary: "Create a case of an eval suite: an input for the agent, and what a right answer does.",
+      errors: ["failed_precondition"],
+    },
+    list: { summary: "List the cases of an eval suite, newest first." },
+    get: { summary: "Read a case of an eval suite." },
+    update: {
+      summary: "Change a case of an eval suite.",
+      description: "Runs keep their cases. After a change of expectation or rubric, the last passing answers are judged again.",
+    },
+    delete: { summary: "Delete a case. The next run shows it as missing until a person accepts a run without it." },
+  },
+  async check(_case, { before, container, organization, deps }) {
+    if (before) return
+    const count = await deps.store.open(EvalCases.collection, organization).count({ suite_id: container.id }, { limit: maxCases })
+    if (count < maxCases) return
+    const message = `The suite "${container.slug}" has ${maxCases} cases, the most of a suite; delete some, or create another suite.`
+    throw new AppError("failed_precondition", message, { reason: "suite_full" })
+  },
+  start: () => ({ source: null }),
+})
 
-export class Suites {
-  readonly #deps: SuitesDeps
+export type StoredCase = ItemOf<typeof EvalCases>
 
-  constructor(deps: SuitesDeps) {
-    this.#deps = deps
-  }
-
-  /** By UUID, slug or former slug. */
-  async find(organization: string, slugOrId: string): Promise<StoredSuite | undefined> {
-    const { store } = this.#deps
-    const suites = store.open(SuiteCollection, organization)
-    if (isUuid(slugOrId)) return suites.get(slugOrId)
-    const named = await store.open(SuiteSlugCollection, organization).get(slugId(organization, slugOrId))
-    return named && suites.get(named.suite_id)
-  }
-
-  /** As `find`; throws `not_found`. */
-  async require(organization: string, slugOrId: string): Promise<StoredSuite> {
-    const found = await this.find(organization, slugOrId)
-    if (found) return found
-    throw new AppError("not_found", `The organization has no eval suite "${slugOrId}"; GET /v1/evals/suites lists them.`, {
-      reason: "suite_not_found",
-    })
-  }
-
-  /** All of them, by slug. */
-  cases(organization: string, suite: StoredSuite): Promise<StoredCase[]> {
-    return this.#deps.store.open(CaseCollection, organization).find({ suite_id: suite.id }, { sort: { slug: 1 }, limit: maxCases })
-  }
-
-  /** Stages a suite; a slug that another one has or had fails the commit as `already_exists`. */
-  async create(work: UnitOfWork, organization: string, suite: StoredSuite): Promise<void> {
-    work.in(SuiteCollection, organization).insert(suite)
-    this.#takeSlug(work, organization, suite)
-    if (suite.cron_enabled) await this.schedule(work, organization, suite)
-  }
-
-  /** Stages a change made for the suite as read; one made meanwhile has the commit `aborted`. Throws `already_exists` for a taken slug. */
-  async update(work: UnitOfWork, organization: string, suite: StoredSuite, change: SuiteChange): Promise<StoredSuite> {
-    const updated = stageRevision(work.in(SuiteCollection, organization), suite, change, this.#deps.clock.now())
-    if (updated.slug !== suite.slug) {
-      const holder = await this.find(organization, updated.slug)
-      if (holder && holder.id !== suite.id) throw slugTaken(updated.slug, "suite_slug")
-      if (!holder) this.#takeSlug(work, organization, updated)
-    }
-    if (updated.cron_enabled !== suite.cron_enabled) {
-      if (updated.cron_enabled) await this.schedule(work, organization, updated)
-      else this.#deps.scheduler.remove(work, nightlyRef, suite.id)
-    }
-    return updated
-  }
-
-  /** Stages the end of a suite, its slugs and its cases; its runs stay until they expire. */
-  async remove(work: UnitOfWork, organization: string, suite: StoredSuite): Promise<void> {
-    const { store, scheduler } = this.#deps
-    work.in(SuiteCollection, organization).remove(suite.id, { where: { revision: suite.revision } })
-    for await (const { id } of store.open(SuiteSlugCollection, organization).stream({ suite_id: suite.id }))
-      work.in(SuiteSlugCollection, organization).remove(id, { optional: true })
-    for (const { id } of await this.cases(organization, suite)) work.in(CaseCollection, organization).remove(id, { optional: true })
-    if (suite.cron_enabled) scheduler.remove(work, nightlyRef, suite.id)
-  }
-
-  /** Stages the nightly run in the organization's time zone, or in the one given, which it is about to have. */
-  async schedule(work: UnitOfWork, organization: string, { id }: StoredSuite, given?: string): Promise<void> {
-    const { scheduler, organizations, settings } = this.#deps
-    const timezone = given ?? (await organizations.byId(organization))?.time_zone ?? "UTC"
-    scheduler.set(work, { id, job: nightlyRef, payload: { suite_id: id }, organization, cron: settings.nightly_cron, timezone })
-  }
-
-  /** Stages new times of all nightly runs, for an organization whose time zone changes. */
-  async reschedule(work: UnitOfWork, organization: string, timezone: string): Promise<void> {
-    const nightly = this.#deps.store.open(SuiteCollection, organization).stream({ cron_enabled: true })
-    for await (const suite of nightly) await this.schedule(work, organization, suite, timezone)
-  }
-
-  #takeSlug(work: UnitOfWork, organization: string, { id: suite_id, slug }: StoredSuite): void {
-    work.in(SuiteSlugCollection, organization).insert({ id: slugId(organization, slug), slug, suite_id })
-  }
-}
-
-export function slugTaken(slug: string, path: string): AppError {
-  return new AppError("already_exists", `An eval suite has or had the slug "${slug}"; take another one.`, {
-    reason: "slug_taken",
-    fields: [{ path, message: "taken" }],
-  })
-}
-
-function slugId(organization: string, slug: string): string {
-  return derivedUuid("eval suite slug", organization, slug)
+/** The cases of a suite, by slug. */
+export function casesOf(store: Store, organization: string, suite: string): Promise<StoredCase[]> {
+  return store.open(EvalCases.collection, organization).find({ suite_id: suite }, { sort: { slug: 1 }, limit: maxCases })
 }

@@ -112,21 +112,3 @@ export const ObservationCollection = defineCollection<StoredObservation>()({
     { fields: ["experiment_id", "run_id", "-created_at"] },
   ],
 })
-
-export interface StoredPersona extends Document {
-  slug: string
-  name: string
-  description: string
-  goals: string[]
-  fears: string[]
-  revision: number
-  created_at: string
-  updated_at: string
-}
-
-export const PersonaCollection = defineCollection<StoredPersona>()({
-  name: "experiment_personas",
-  scope: "organization",
-  times: ["created_at", "updated_at"],
-  indexes: [{ fields: ["slug"], unique: true }],
-})

@@ -6,7 +6,7 @@ import { Models } from "../models/index.ts"
 import { PageAnalytics } from "../page-analytics/index.ts"
 import { Pages } from "../pages/index.ts"
 import { Screenshots } from "../screenshots/index.ts"
-import { ExperimentCollection, ObservationCollection, PersonaCollection } from "./collections.ts"
+import { ExperimentCollection, ObservationCollection } from "./collections.ts"
 import { experimentCommands } from "./commands/commands.ts"
 import { createExperiments, Experiments } from "./experiments.ts"
 import { createJudges, Judges } from "./judges/judges.ts"
@@ -26,11 +26,11 @@ import { listJudges } from "./operations/judges.ts"
 import { getLiveEvidence } from "./operations/live.ts"
 import { correctObservation, listObservations, recordFeedback } from "./operations/observations.ts"
 import { startPanel } from "./operations/panel.ts"
-import { createPersona, deletePersona, getPersona, listPersonas, updatePersona } from "./operations/personas.ts"
 import { exportReport, getReport } from "./operations/report.ts"
 import { runTournament } from "./operations/tournament.ts"
 import { PanelToken, panelCell, panelEnd } from "./panel/jobs.ts"
 import { Panel } from "./panel/panel.ts"
+import { Personas } from "./personas.ts"
 import { reasons } from "./reasons.ts"
 import { createReports, Reports } from "./report/reports.ts"
 import { RunCollection } from "./runs.ts"
@@ -46,11 +46,11 @@ export default definePlugin({
   config: ExperimentSettings,
   commands: experimentCommands,
   register(registrar, config) {
-    registrar.collections(ExperimentCollection, ObservationCollection, PersonaCollection, RunCollection)
+    registrar.collections(ExperimentCollection, ObservationCollection, RunCollection)
     registrar.channels(experimentsChannel)
     registrar.operations(createExperiment, listExperiments, getExperiment, updateExperiment, startExperiment, archiveExperiment)
     registrar.operations(listObservations, correctObservation, recordFeedback)
-    registrar.operations(createPersona, listPersonas, getPersona, updatePersona, deletePersona)
+    registrar.resources(Personas)
     registrar.provide(Experiments, { inject: { store: Store, clock: Clock }, create: createExperiments })
     registrar.operations(startPanel, runTournament)
     registrar.operations(listJudges, getReport, exportReport)

@@ -1,10 +1,11 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { Personas } from "./personas.ts"
 
 export const reasons = defineReasons({
   experiment_not_found: { code: "not_found", summary: "The organization has no such experiment.", remedy: "List the experiments." },
-  persona_not_found: { code: "not_found", summary: "The organization has no such persona.", remedy: "List the personas." },
+  ...Personas.reasons,
   observation_not_found: {
     code: "not_found",
     summary: "The experiment has no such observation.",

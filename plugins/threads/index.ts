@@ -4,11 +4,10 @@ import { z } from "zod"
 import { Clock, definePlugin, Ids, JobQueue, Store, UnitsOfWork, Vault } from "#core"
 import { Integrations } from "../integrations/index.ts"
 import { Models } from "../models/index.ts"
+import { Agents, rotateAgentSecret } from "./agents/agents.ts"
 import { AskAgents, createAskAgents } from "./agents/call.ts"
-import { AgentCollection } from "./agents/collection.ts"
 import { AgentRunCollection, MessageCollection, RunStepCollection, ThreadCollection } from "./collections.ts"
 import { cancelRun, getAgentRun, listAgentRuns, listRunSteps, resumeRun, startRun } from "./operations/agent-runs.ts"
-import { createAgent, deleteAgent, getAgent, listAgents, rotateAgentSecret, updateAgent } from "./operations/agents.ts"
 import { appendMessage, createThread, getThread, listMessages, listThreads } from "./operations/threads.ts"
 import { reasons } from "./reasons.ts"
 import { AgentRuns, AgentRunsToken, RunSubjects } from "./runs/agent-runs.ts"
@@ -16,16 +15,8 @@ import { agentCallback } from "./runs/callback.ts"
 import { expireJob, runJob } from "./runs/jobs.ts"
 import { createThreads, Threads } from "./threads.ts"
 
+export { type AgentContact, Agents, agentSecretContext, contactOf, type StoredAgent } from "./agents/agents.ts"
 export { type AgentAnswer, AskAgents, type ResultHandle } from "./agents/call.ts"
-export {
-  AgentCollection,
-  type AgentContact,
-  agentAt,
-  agentSecretContext,
-  contactOf,
-  requireAgent,
-  type StoredAgent,
-} from "./agents/collection.ts"
 export type { StoredAgentRun } from "./collections.ts"
 export { type AgentRuns, AgentRunsToken, type RunSubject, RunSubjects } from "./runs/agent-runs.ts"
 export { Threads } from "./threads.ts"
@@ -46,9 +37,10 @@ export default definePlugin({
   },
   extensionPoints: [RunSubjects],
   register(registrar, { callback_hours, run_slots }) {
-    registrar.collections(AgentCollection, ThreadCollection, MessageCollection, AgentRunCollection, RunStepCollection)
+    registrar.resources(Agents)
+    registrar.collections(ThreadCollection, MessageCollection, AgentRunCollection, RunStepCollection)
     registrar.operations(createThread, listThreads, getThread, appendMessage, listMessages)
-    registrar.operations(createAgent, listAgents, getAgent, updateAgent, deleteAgent, rotateAgentSecret)
+    registrar.operations(rotateAgentSecret)
     registrar.operations(startRun, listAgentRuns, getAgentRun, listRunSteps, cancelRun, resumeRun)
     registrar.routes(agentCallback)
     registrar.jobs({ ...runJob, slots: run_slots }, expireJob)

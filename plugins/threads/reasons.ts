@@ -1,8 +1,9 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { defineReasons, type ReasonsOf } from "#core"
+import { Agents } from "./agents/agents.ts"
 
 export const reasons = defineReasons({
-  agent_not_found: { code: "not_found", summary: "The organization has no such agent.", remedy: "List the agents." },
+  ...Agents.reasons,
   agent_connection_missing: {
     code: "not_found",
     summary: "The organization has no shared connection that reaches the agent.",

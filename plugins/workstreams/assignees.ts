@@ -1,7 +1,7 @@
 // Who can be responsible for an assignment: an agent by its key, or a person as `human:<user_id>`.
 import { AppError, isUuid, type Store } from "#core"
 import type { Organizations } from "../organizations/index.ts"
-import { agentAt, type StoredAgent } from "../threads/index.ts"
+import { Agents, type StoredAgent } from "../threads/index.ts"
 
 const person = "human:"
 
@@ -20,7 +20,7 @@ export async function requireAssignee(
     const user = key.slice(person.length)
     if (isUuid(user) && (await organizations.membership(organization, user))) return undefined
   } else {
-    const agent = await agentAt(store, organization, key)
+    const agent = await Agents.items.find(store, organization, key)
     if (agent) return agent
   }
   const message = `assigned_agent_key: the organization has no agent and no member "${key}"; GET /v1/agents and GET /v1/members list them.`

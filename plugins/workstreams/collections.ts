@@ -196,35 +196,3 @@ export const EventCollection = defineCollection<StoredEvent>()({
   auditFields: ["workstream_id"],
   repairsText: true,
 })
-
-/** What a template says of a workstream that is made of it. */
-export interface TemplateContent {
-  title: string
-  description: string
-  autonomy_mode: StoredWorkstream["autonomy_mode"]
-  escalation_budget_per_day: number
-  token_budget_millicents: number
-  phases: { slug: string; title: string; skill_slug: string }[]
-  assignments: {
-    slug: string
-    objective: string
-    acceptance_criteria: string
-    expected_result_kind: string
-    assigned_agent_key: string
-    phase_slug: string
-  }[]
-}
-
-export interface StoredTemplate extends Document, TemplateContent {
-  slug: string
-  revision: number
-  created_at: string
-  updated_at: string
-}
-
-export const TemplateCollection = defineCollection<StoredTemplate>()({
-  name: "workstream_templates",
-  scope: "organization",
-  times: ["created_at", "updated_at"],
-  indexes: [{ fields: ["slug"], unique: true }, { fields: ["-id"] }],
-})

@@ -1,16 +1,9 @@
 // A new workstream with its thread, and the phases and assignments of its template.
 import type { UnitOfWork } from "#core"
 import type { Threads } from "../threads/index.ts"
-import {
-  PartCollection,
-  type StoredAssignment,
-  type StoredPhase,
-  type StoredTemplate,
-  type StoredWorkstream,
-  type TemplateContent,
-  WorkstreamCollection,
-} from "./collections.ts"
+import { PartCollection, type StoredAssignment, type StoredPhase, type StoredWorkstream, WorkstreamCollection } from "./collections.ts"
 import type { WholeWorkstream } from "./read-model.ts"
+import type { StoredTemplate } from "./templates.ts"
 import { adoptionMachine, executionMachine, phaseMachine, responsibilityMachine, workstreamMachine } from "./transitions.ts"
 import type { Actor, Workstreams } from "./workstreams.ts"
 
@@ -70,7 +63,7 @@ export function newPhase(
   return { thread_id: null, ...given, ...part, kind: "phase", status: phaseMachine.initial, started_at: null, completed_at: null }
 }
 
-type GivenAssignment = Omit<TemplateContent["assignments"][number], "phase_slug"> & Pick<StoredAssignment, "phase_id" | "reason">
+type GivenAssignment = Omit<StoredTemplate["assignments"][number], "phase_slug"> & Pick<StoredAssignment, "phase_id" | "reason">
 
 export function newAssignment(workstreams: Workstreams, workstream: StoredWorkstream, given: GivenAssignment): StoredAssignment {
   const { slug, objective, acceptance_criteria, expected_result_kind, assigned_agent_key, phase_id, reason } = given

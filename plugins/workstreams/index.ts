@@ -6,7 +6,7 @@ import { AgentRunsToken, RunSubjects } from "../threads/index.ts"
 import { accountKind, accountOf } from "./account.ts"
 import { attemptRuns } from "./attempts.ts"
 import { workstreamsChannel } from "./channel.ts"
-import { AttemptCollection, EventCollection, PartCollection, TemplateCollection, WorkstreamCollection } from "./collections.ts"
+import { AttemptCollection, EventCollection, PartCollection, WorkstreamCollection } from "./collections.ts"
 import { addAssignment, getAssignment, listAssignments, moveAssignment, updateAssignment } from "./operations/assignments.ts"
 import { beginAttemptOperation, endAttemptOperation, listAttempts } from "./operations/attempts.ts"
 import { getDecision, listDecisions, moveDecision, proposeDecision } from "./operations/decisions.ts"
@@ -14,7 +14,6 @@ import { setExternalRefs } from "./operations/external-refs.ts"
 import { escalateWorkstream, followWorkstream, unfollowWorkstream } from "./operations/following.ts"
 import { addResource, appendEvent, getResource, listEvents, listResources, removeResource } from "./operations/notes.ts"
 import { addPhase, getPhase, listPhases, movePhase, updatePhase } from "./operations/phases.ts"
-import { createTemplate, deleteTemplate, getTemplate, listTemplates, updateTemplate } from "./operations/templates.ts"
 import {
   archiveWorkstream,
   createWorkstreamOperation,
@@ -24,7 +23,7 @@ import {
   updateWorkstream,
 } from "./operations/workstreams.ts"
 import { reasons } from "./reasons.ts"
-import { createTemplates, TemplatesToken } from "./templates.ts"
+import { WorkstreamTemplates } from "./templates.ts"
 import { Workstreams, WorkstreamsToken } from "./workstreams.ts"
 
 export default definePlugin({
@@ -47,7 +46,7 @@ export default definePlugin({
     ],
   ],
   register(registrar) {
-    registrar.collections(WorkstreamCollection, PartCollection, AttemptCollection, EventCollection, TemplateCollection)
+    registrar.collections(WorkstreamCollection, PartCollection, AttemptCollection, EventCollection)
     registrar.channels(workstreamsChannel)
     registrar.operations(
       createWorkstreamOperation,
@@ -63,11 +62,10 @@ export default definePlugin({
     registrar.operations(addAssignment, listAssignments, getAssignment, updateAssignment, moveAssignment)
     registrar.operations(beginAttemptOperation, endAttemptOperation, listAttempts)
     registrar.operations(proposeDecision, listDecisions, getDecision, moveDecision)
-    registrar.operations(createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate)
+    registrar.resources(WorkstreamTemplates)
     registrar.provide(WorkstreamsToken, {
       inject: { store: Store, clock: Clock, ids: Ids, live: Live },
       create: (deps) => new Workstreams(deps),
     })
-    registrar.provide(TemplatesToken, { inject: { store: Store }, create: createTemplates })
   },
 })

@@ -2,11 +2,12 @@
 
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { WorkstreamTemplates } from "./templates.ts"
 
 export const reasons = defineReasons({
   workstream_not_found: { code: "not_found", summary: "The organization has no such workstream.", remedy: "List the workstreams." },
   workstream_part_not_found: { code: "not_found", summary: "The workstream has no such phase, assignment, decision or resource." },
-  workstream_template_not_found: { code: "not_found", summary: "The organization has no such template.", remedy: "List the templates." },
+  ...WorkstreamTemplates.reasons,
   assignee_not_found: {
     code: "not_found",
     summary: "The organization has no such agent, and no such member.",

@@ -16,7 +16,11 @@ const checks: readonly (readonly [file: string, find: string, operation: string]
     "event_pipelines.update",
   ],
   ["plugins/knowledge/operations/items.ts", 'requireRevision("knowledge item", item.revision, expected_revision)', "knowledge.update"],
-  ["plugins/evals/operations/cases.ts", 'requireRevision("case", stored.revision, expected_revision)', "evals.update_case"],
+  [
+    "core/resource/build.ts",
+    "requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)",
+    "evals.update_case",
+  ],
   ["plugins/heartbeats/operations/heartbeats.ts", 'requireRevision("heartbeat", stored.revision, expected_revision)', "heartbeats.update"],
   [
     "plugins/integrations/operations/update.ts",

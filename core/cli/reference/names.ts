@@ -7,10 +7,12 @@ import { Channels } from "../../contract/channel.ts"
 import { Collections } from "../../contract/collection.ts"
 import { Jobs } from "../../contract/job.ts"
 import { Operations } from "../../contract/operation.ts"
+import { Resources } from "../../contract/resource.ts"
 import { Routes } from "../../contract/route.ts"
 import { Schedules } from "../../contract/schedule.ts"
 import { CoreConfig } from "../../kernel/config-schema.ts"
 import { coreReasonGroups } from "../../kernel/reasons.ts"
+import type { Registry } from "../../kernel/registry.ts"
 import { deferredJob } from "../../pipeline/run/deferred.ts"
 import { approvedCall } from "../../surface/approved-call.ts"
 import { toolsOf } from "../../surface/mcp/tools.ts"
@@ -33,7 +35,7 @@ export function nameList({ plugins, registry }: Declarations): string {
     ...plugins.flatMap(commandsOf),
     ...reasonsOf(plugins),
     ...settingsOf(plugins),
-    ...fieldsOfCollections(registry.items(Collections).map(({ name }) => name)),
+    ...fieldsOfCollections(registry),
     ...literals(),
   ]
   return `${[...new Set(lines)].sort().join("\n")}\n`
@@ -57,8 +59,11 @@ function settingsOf(plugins: readonly LoadedPlugin[]): string[] {
   return [...core, ...own]
 }
 
-function fieldsOfCollections(ofPlugins: readonly string[]): string[] {
-  const stored = storedFields()
+function fieldsOfCollections(registry: Registry): string[] {
+  const ofPlugins = registry.items(Collections).map(({ name }) => name)
+  const resources = registry.items(Resources).flatMap(({ former, ...one }) => [one, ...(former ? [former] : [])])
+  const ofResources = resources.map(({ collection, storedFields: fields }) => [collection.name, fields] as const)
+  const stored = new Map([...storedFields(), ...ofResources])
   const isWhole = (name: string) => !name.startsWith("*")
   const ofCore = [...stored.keys()].filter(isWhole)
   return [...ofCore, ...ofPlugins].flatMap((name) => {

@@ -10,7 +10,7 @@ const declaration = /[=:] defineCollection<([^()]+)>\(\)\(\{\s*name: (?:"(\w+)"|
  */
 export function storedFields(): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>()
-  for (const file of productFiles().filter((path) => !path.startsWith("core/cli/"))) {
+  for (const file of productFiles().filter((path) => !/^core\/(?:cli|resource)\//.test(path))) {
     const text = sourceOf(file)
     const declared = [...text.matchAll(declaration)]
     if (declared.length !== (text.match(start)?.length ?? 0)) throw new Error(`${file}: the name of a collection cannot be read.`)

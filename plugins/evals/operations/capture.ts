@@ -4,9 +4,7 @@ import { Clock, defineOperation, Ids, Name, resultOf, Settings, Slug, SlugOrId, 
 import { EventPipelinesService } from "../../event-pipelines/index.ts"
 import { Pages } from "../../pages/index.ts"
 import { captured } from "../capture.ts"
-import { newCase } from "../new-case.ts"
-import { SuitesToken } from "../suites.ts"
-import { bySuite, CaseResource, caseFields, madeSuite, maxInput, ofThatSuite, shownCase } from "./resource.ts"
+import { bySuite, EvalCases, EvalSuites, madeSuite, maxInput, ofThatSuite } from "../suites.ts"
 
 const Source = z
   .discriminatedUnion("kind", [
@@ -23,6 +21,8 @@ const Source = z
   ])
   .describe("What the agent is given: an event's payload, or the text of a page.")
 
+const { expectation, rubric, critical } = EvalCases.fields
+
 export const captureCase = defineOperation({
   name: "evals.capture_case",
   summary: "Make a case of a stored event or a page; values that look like secrets are redacted.",
@@ -33,13 +33,13 @@ export const captureCase = defineOperation({
     ...bySuite,
     source: Source,
     instruction: z.string().trim().max(10_000).default("").describe("Put before it: what the agent is to do with it."),
-    expectation: caseFields.expectation,
-    rubric: caseFields.rubric.default(""),
-    critical: caseFields.critical.default(false),
+    expectation,
+    rubric: rubric.default(""),
+    critical: critical.default(false),
     name: Name.optional().describe("Made from the source when absent."),
     slug: Slug.optional().describe("Made from the name when absent, with -2 where that is taken."),
   }),
-  output: CaseResource,
+  output: EvalCases.answer,
   errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition"],
   examples: [
     {
@@ -54,7 +54,6 @@ export const captureCase = defineOperation({
   ],
   inject: {
     store: Store,
-    suites: SuitesToken,
     clock: Clock,
     ids: Ids,
     settings: Settings,
@@ -64,10 +63,11 @@ export const captureCase = defineOperation({
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const { suite: ref, source, instruction, name, ...given } = input
-    const suite = await deps.suites.require(organization, ref)
+    const suite = await EvalSuites.items.require(deps.store, organization, ref)
     const from = await captured(deps, organization, source)
     const text = instruction === "" ? from.text : `${instruction}\n\n${from.text}`
-    const one = { ...given, name: name ?? from.name, input: text.slice(0, maxInput).toWellFormed(), source: from.source }
-    return shownCase(await newCase(deps, work, organization, suite, one))
+    const one = { ...given, name: name ?? from.name, input: text.slice(0, maxInput).toWellFormed() }
+    const args = { organization, caller, deps, work, container: suite }
+    return EvalCases.show(await EvalCases.add(args, one, { source: from.source }))
   },
 })

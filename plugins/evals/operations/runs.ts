@@ -9,11 +9,14 @@ import { CaseReport, type RunReport, runVerdicts } from "../runs/report.ts"
 import { RunStarts } from "../runs/start.ts"
 import { named } from "../runs/try.ts"
 import { EvalConfig } from "../settings.ts"
-import { type Suites, SuitesToken } from "../suites.ts"
-import { bySuite, madeCase, madeSuite, ofThatSuite } from "./resource.ts"
+import { bySuite, EvalSuites, madeSuite, ofThatSuite } from "../suites.ts"
 
 const path = "/v1/evals/suites/{suite}/runs"
 const byId = { ...bySuite, id: Uuid.describe("UUID of the run.") }
+const madeCase = {
+  operation: "evals.create_case",
+  input: { ...ofThatSuite, name: "Opening hours", input: "When are you open?", expectation: "Says Monday to Friday, 9 to 17." },
+}
 const runnable = { ...madeSuite, case: madeCase }
 const begun = { given: { ...runnable, run: { operation: "evals.start_run", input: { ...ofThatSuite, repeats: 1 } } } }
 const thatRun = { ...ofThatSuite, id: resultOf("run.id") }
@@ -73,7 +76,7 @@ const AnswerResource = z
   })
   .meta({ id: "EvalAnswer" })
 
-const inject = { suites: SuitesToken, store: Store }
+const inject = { store: Store }
 
 export const startRun = defineOperation({
   name: "evals.start_run",
@@ -97,7 +100,7 @@ export const startRun = defineOperation({
   examples: [{ given: runnable, input: { ...ofThatSuite, repeats: 1 } }],
   inject: { ...inject, clock: Clock, ids: Ids, queue: JobQueue, live: Live, models: Models, settings: EvalConfig },
   async handle({ input, caller, deps, work }) {
-    const suite = await deps.suites.require(caller.organization.id, input.suite)
+    const suite = await EvalSuites.items.require(deps.store, caller.organization.id, input.suite)
     const run = await new RunStarts(deps).stage(work, caller.organization.id, suite, { cause: "manual", repeats: input.repeats })
     return shownRun(run)
   },
@@ -114,7 +117,7 @@ export const listRuns = defineList({
   inject,
   collection: RunCollection,
   where: async ({ suite, ...asked }, { organization, deps }) => ({
-    suite_id: (await deps.suites.require(organization, suite)).id,
+    suite_id: (await EvalSuites.items.require(deps.store, organization, suite)).id,
     ...asked,
   }),
   items: { runs: RunSummary },
@@ -181,11 +184,11 @@ export const acceptRun = defineOperation({
 
 /** Throws `not_found`. */
 async function requireRun(
-  { suites, store }: { readonly suites: Suites; readonly store: Store },
+  { store }: { readonly store: Store },
   organization: string,
   { suite: ref, id }: { readonly suite: string; readonly id: string },
 ): Promise<StoredRun> {
-  const suite = await suites.require(organization, ref)
+  const suite = await EvalSuites.items.require(store, organization, ref)
   const found = await store.open(RunCollection, organization).get(id)
   if (found?.suite_id === suite.id) return found
   throw new AppError("not_found", `The suite "${suite.slug}" has no run ${id}; GET /v1/evals/suites/${suite.slug}/runs lists them.`, {

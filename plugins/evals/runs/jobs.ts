@@ -4,7 +4,7 @@ import { Models } from "../../models/index.ts"
 import { evalsChannel } from "../channel.ts"
 import { unjudged } from "../judging/judge.ts"
 import { EvalConfig } from "../settings.ts"
-import { SuitesToken } from "../suites.ts"
+import { EvalSuites } from "../suites.ts"
 import { nightlyRef, runRef } from "./collections.ts"
 import type { Runs } from "./run.ts"
 import { RunStarts } from "./start.ts"
@@ -27,16 +27,15 @@ export const nightlyRun = defineJob(nightlyRef, {
     queue: JobQueue,
     live: Live,
     models: Models,
-    suites: SuitesToken,
     settings: EvalConfig,
   },
   async run({ payload: { suite_id }, deps, organization = "", work }) {
-    const suite = await deps.suites.find(organization, suite_id)
+    const suite = await EvalSuites.items.find(deps.store, organization, suite_id)
     if (!suite?.cron_enabled) return
     await new RunStarts(deps).stage(work, organization, suite, { cause: "nightly" })
   },
   async exhausted({ payload: { suite_id }, deps, organization = "", work, log }, error) {
-    const suite = await deps.suites.find(organization, suite_id)
+    const suite = await EvalSuites.items.find(deps.store, organization, suite_id)
     log.error({ suite: suite?.slug ?? suite_id, err: error }, "the nightly run of an eval suite could not begin")
     const data = { suite_slug: suite?.slug ?? "", reason: unjudged(error).reason }
     deps.live.stage(work, organization, { channel: evalsChannel.name, event: "nightly_run_refused", data })

@@ -3,11 +3,10 @@ import { AppError, type Clock, type Ids, type JobQueue, type Live, type Store, t
 import type { Models } from "../../models/index.ts"
 import { contactOf } from "../../threads/index.ts"
 import { evalsChannel } from "../channel.ts"
-import type { StoredSuite } from "../collections.ts"
 import { agentOfSuite } from "../fitting.ts"
 import { estimateOf, judgeOf } from "../judging/judge.ts"
 import type { EvalSettings } from "../settings.ts"
-import type { Suites } from "../suites.ts"
+import { casesOf, type StoredSuite } from "../suites.ts"
 import { RunCaseCollection, RunCollection, type runCauses, runRef, type StoredRun } from "./collections.ts"
 import { named } from "./try.ts"
 
@@ -18,7 +17,6 @@ export interface StartDeps {
   readonly queue: JobQueue
   readonly live: Live
   readonly models: Models
-  readonly suites: Suites
   readonly settings: EvalSettings
 }
 
@@ -43,10 +41,10 @@ export class RunStarts {
       repeats = this.#deps.settings.default_repeats,
     }: { readonly cause: (typeof runCauses)[number]; readonly repeats?: number | undefined },
   ): Promise<StoredRun> {
-    const { store, clock, ids, queue, live, models, suites, settings } = this.#deps
+    const { store, clock, ids, queue, live, models, settings } = this.#deps
     const judge = judgeOf(models, suite.judge_model)
     const agent = await agentOfSuite(store, organization, suite)
-    const cases = await suites.cases(organization, suite)
+    const cases = await casesOf(store, organization, suite.id)
     if (cases.length === 0) {
       const message = `The suite "${suite.slug}" has no cases; POST /v1/evals/suites/${suite.slug}/cases adds one.`
       throw new AppError("failed_precondition", message, { reason: "suite_empty" })

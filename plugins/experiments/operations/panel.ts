@@ -1,10 +1,11 @@
 // Starting a panel. It runs as jobs; a call that the panel outlasts is answered with what there is.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type JobQueue, type Json, resultOf, type Store, type UnitOfWork, Uuid } from "#core"
-import { type ExperimentVariant, PersonaCollection, type StoredExperiment } from "../collections.ts"
+import type { ExperimentVariant, StoredExperiment } from "../collections.ts"
 import { requireStatus, requireVariant } from "../experiments.ts"
 import { PanelToken, panelCell, panelEnd } from "../panel/jobs.ts"
 import { cellsOf, type Panel } from "../panel/panel.ts"
+import { Personas } from "../personas.ts"
 import { bySlug, onThatPage, pageOfTwo, VariantKey } from "../resource.ts"
 import { awaitedRun, beginOrJoin, type PersonaSnapshot, type StoredRun } from "../runs.ts"
 import { ExperimentConfig, type ExperimentSettings } from "../settings.ts"
@@ -161,7 +162,7 @@ interface Chosen {
 
 async function personasOf(store: Store, organization: string, slugs: readonly string[] | undefined): Promise<Chosen> {
   const filter = slugs ? { slug: { $in: slugs } } : {}
-  const personas = await store.open(PersonaCollection, organization).find(filter, { sort: { slug: 1 }, limit: maxListed })
+  const personas = await store.open(Personas.collection, organization).find(filter, { sort: { slug: 1 }, limit: maxListed })
   const missing = (slugs ?? []).flatMap((slug, place) =>
     personas.some((one) => one.slug === slug) ? [] : [{ slug, path: `persona_slugs.${place}` }],
   )

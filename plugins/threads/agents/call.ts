@@ -4,7 +4,7 @@ import { AppError, type Clock, isRecord, type Json, token, type Vault } from "#c
 import type { Integrations } from "../../integrations/index.ts"
 import type { Account, Models } from "../../models/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
-import { type AgentContact, agentSecretContext } from "./collection.ts"
+import { type AgentContact, agentSecretContext } from "./agents.ts"
 import { signedHeaders } from "./signature.ts"
 
 export interface AgentTurn {

@@ -1,7 +1,7 @@
 // Runs of agents: started, listed, read, canceled and resumed.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, Store, Uuid } from "#core"
-import { requireAgent } from "../agents/collection.ts"
+import { Agents } from "../agents/agents.ts"
 import { AgentRunCollection, RunStepCollection } from "../collections.ts"
 import { AgentRunsToken } from "../runs/agent-runs.ts"
 import { maxContent, Threads } from "../threads.ts"
@@ -38,7 +38,7 @@ export const startRun = defineOperation({
   inject: { store: Store, threads: Threads, runs: AgentRunsToken },
   async handle({ input: { agent_key, input, thread_id }, caller, deps, work }) {
     const organization = caller.organization.id
-    const agent = await requireAgent(deps.store, organization, agent_key)
+    const agent = await Agents.items.require(deps.store, organization, agent_key)
     if (thread_id !== undefined) await deps.threads.require(organization, thread_id)
     const by = { credential_id: caller.credential.id, user_id: caller.user?.id ?? null }
     return shownRun(deps.runs.start(work, organization, { agent, threadId: thread_id, input, by }))

@@ -1,31 +1,8 @@
 // Agents, threads and runs as callers see them.
 import { z } from "zod"
 import { resultOf, Timestamp, Uuid } from "#core"
-import { agentProtocols, type StoredAgent } from "../agents/collection.ts"
 import { messageRoles, type StoredAgentRun, type StoredMessage, type StoredRunStep, type StoredThread, stepKinds } from "../collections.ts"
 import { type RunState, runMachine } from "../runs/transitions.ts"
-
-export const AgentResource = z
-  .object({
-    id: Uuid,
-    key: z.string(),
-    name: z.string(),
-    protocol: z.enum(agentProtocols),
-    integration: z.string(),
-    path: z.string(),
-    model: z.string(),
-    instructions: z.string(),
-    timeout_ms: z.int(),
-    prices: z.object({ input: z.number(), output: z.number() }),
-    revision: z.int(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  })
-  .meta({ id: "Agent" })
-
-export function shownAgent({ organization_id: _organization, secret: _secret, ...shown }: StoredAgent) {
-  return shown
-}
 
 export const ThreadResource = z
   .object({
@@ -109,8 +86,6 @@ export const RunStepResource = z.object({
 export function shownStep({ organization_id: _organization, run_id: _run, ...shown }: StoredRunStep) {
   return shown
 }
-
-export const ExpectedRevision = z.int().optional().describe("Revision that the change was made for; refused when there is a newer one.")
 
 /** Calls that examples are given. */
 export const madeThread = { thread: "threads.create" }

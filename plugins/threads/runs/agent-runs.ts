@@ -15,8 +15,8 @@ import {
   type UnitsOfWork,
 } from "#core"
 import type { Account } from "../../models/index.ts"
+import type { StoredAgent } from "../agents/agents.ts"
 import type { AgentAnswer } from "../agents/call.ts"
-import type { StoredAgent } from "../agents/collection.ts"
 import { AgentRunCollection, expireRef, RunStepCollection, runRef, type StoredAgentRun, type StoredRunStep } from "../collections.ts"
 import type { Threads } from "../threads.ts"
 import { type RunEvent, runMachine } from "./transitions.ts"

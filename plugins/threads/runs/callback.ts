@@ -15,8 +15,8 @@ import {
   UnitsOfWork,
   Vault,
 } from "#core"
+import { Agents, agentSecretContext } from "../agents/agents.ts"
 import { type AgentAnswer, webhookAnswer } from "../agents/call.ts"
-import { AgentCollection, agentSecretContext } from "../agents/collection.ts"
 import { isSigned } from "../agents/signature.ts"
 import { AgentRunCollection, type StoredAgentRun } from "../collections.ts"
 import { AgentRunsToken, type RunMove } from "./agent-runs.ts"
@@ -100,7 +100,7 @@ async function signedRun(
   { organization, runId, attempt, token, headers, body }: Called,
 ): Promise<StoredAgentRun> {
   const run = isUuid(organization) && isUuid(runId) ? await store.open(AgentRunCollection, organization).get(runId) : undefined
-  const agent = run && (await store.open(AgentCollection, organization).get(run.agent_id))
+  const agent = run && (await store.open(Agents.collection, organization).get(run.agent_id))
   if (run && agent && String(run.attempt_number) === attempt) {
     const secret = vault.open(agent.secret, agentSecretContext(agent.id))
     const isOfRun = !run.keyed_callback || sameSecret(token, tokenOf(vault, organization, runId, run.attempt_number))

@@ -1,7 +1,7 @@
 // Asking the agent of a run, as a durable job; and ending a run whose agent never called back.
 import { AppError, defineJob, derivedUuid, type Json, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
+import { type AgentContact, Agents, contactOf } from "../agents/agents.ts"
 import { type AgentTurn, AskAgents } from "../agents/call.ts"
-import { AgentCollection, type AgentContact, contactOf } from "../agents/collection.ts"
 import { AgentRunCollection, expireRef, runRef, type StoredAgentRun, type StoredMessage } from "../collections.ts"
 import { Threads } from "../threads.ts"
 import { AgentRunsToken } from "./agent-runs.ts"
@@ -38,7 +38,7 @@ export const runJob = defineJob(runRef, {
     if (!begun) return
     const account = runs.accountOf(organization, begun)
     try {
-      const agent = await store.open(AgentCollection, organization).get(begun.agent_id)
+      const agent = await store.open(Agents.collection, organization).get(begun.agent_id)
       if (!agent) throw new AppError("failed_precondition", `The agent "${begun.agent_key}" was removed.`, { reason: "agent_gone" })
       // An agent behind a connection says afterwards what it cost.
       await account?.check(1)

@@ -1,6 +1,6 @@
 // Workstreams and their parts as callers see them (specification 2.2): the names are exact.
 import { z } from "zod"
-import { resultOf, Slug, SlugOrId, Timestamp, Uuid } from "#core"
+import { Name, resultOf, Slug, SlugOrId, Timestamp, Uuid } from "#core"
 import {
   actorTypes,
   autonomyModes,
@@ -215,3 +215,18 @@ export const ExpectedRevision = z.int().optional().describe("Revision that the c
 /** Calls that examples are given. */
 export const madeWorkstream = { workstream: "workstreams.create" }
 export const ofThatWorkstream = { slug: resultOf("workstream.workstream.slug") }
+
+export const workstreamFields = {
+  title: Name,
+  description: Words,
+  autonomy_mode: z
+    .enum(autonomyModes)
+    .describe("`supervised`: persons adopt results and authorize decisions; `autonomous`: any caller does."),
+  escalation_budget_per_day: z.int().min(0).max(1_000).describe("How often it may be escalated in a day (UTC)."),
+  token_budget_millicents: z
+    .int()
+    .min(0)
+    .max(1e12)
+    .describe("Budget of its model calls, in 1/100,000 of a dollar; 0: no call may cost anything."),
+  project_id: Uuid.nullable().describe("Of a project kept elsewhere."),
+}

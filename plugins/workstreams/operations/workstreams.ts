@@ -6,21 +6,19 @@ import {
   defineOperation,
   type FieldsOf,
   Ids,
-  Name,
   nextState,
   requireRevision,
   Slug,
   Store,
   slugOf,
   slugTaken,
-  Uuid,
   uniqueSlug,
 } from "#core"
 import { Threads } from "../../threads/index.ts"
-import { autonomyModes, PartCollection, type StoredWorkstream, WorkstreamCollection } from "../collections.ts"
+import { PartCollection, type StoredWorkstream, WorkstreamCollection } from "../collections.ts"
 import { createWorkstream } from "../create.ts"
 import { ReadModel, shownWhole, wholeOf } from "../read-model.ts"
-import { TemplatesToken } from "../templates.ts"
+import { WorkstreamTemplates } from "../templates.ts"
 import { type EventOf, namesOf, workstreamMachine } from "../transitions.ts"
 import { actorOf, requirePerson, type Workstreams, WorkstreamsToken } from "../workstreams.ts"
 import {
@@ -32,25 +30,10 @@ import {
   reading,
   ShortWords,
   shownWorkstream,
-  Words,
   WorkstreamResource,
+  workstreamFields,
   writing,
 } from "./resource.ts"
-
-export const workstreamFields = {
-  title: Name,
-  description: Words,
-  autonomy_mode: z
-    .enum(autonomyModes)
-    .describe("`supervised`: persons adopt results and authorize decisions; `autonomous`: any caller does."),
-  escalation_budget_per_day: z.int().min(0).max(1_000).describe("How often it may be escalated in a day (UTC)."),
-  token_budget_millicents: z
-    .int()
-    .min(0)
-    .max(1e12)
-    .describe("What calls of models made for it may cost, in 1/100,000 of a dollar; 0: nothing may be spent."),
-  project_id: Uuid.nullable().describe("Of a project kept elsewhere."),
-}
 
 export const createWorkstreamOperation = defineOperation({
   name: "workstreams.create",
@@ -72,11 +55,11 @@ export const createWorkstreamOperation = defineOperation({
   output: ReadModel,
   errors: ["invalid_argument", "not_found", "already_exists", "permission_denied"],
   examples: [{ input: { title: "Autumn launch", token_budget_millicents: 500_000 } }],
-  inject: { store: Store, ids: Ids, threads: Threads, workstreams: WorkstreamsToken, templates: TemplatesToken },
+  inject: { store: Store, ids: Ids, threads: Threads, workstreams: WorkstreamsToken },
   async handle({ input: { template: named, slug, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     requirePerson(caller, given.autonomy_mode)
-    const template = named === undefined ? undefined : await deps.templates.require(organization, named)
+    const template = named === undefined ? undefined : await WorkstreamTemplates.items.require(deps.store, organization, named)
     const title = given.title ?? template?.title
     if (title === undefined) throw titleMissing()
     const workstreams = deps.store.open(WorkstreamCollection, organization)

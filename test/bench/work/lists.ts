@@ -8,15 +8,10 @@ import type { CollectionSpec } from "../../../core/contract/collection.ts"
 import { HeartbeatCollection, RunCollection } from "../../../plugins/heartbeats/collections.ts"
 import { ItemCollection, VersionCollection } from "../../../plugins/knowledge/collections.ts"
 import { InvitationsCollection, OrganizationsCollection } from "../../../plugins/organizations/collections.ts"
-import { AgentCollection } from "../../../plugins/threads/agents/collection.ts"
+import { Agents } from "../../../plugins/threads/agents/agents.ts"
 import { AgentRunCollection, MessageCollection, RunStepCollection, ThreadCollection } from "../../../plugins/threads/collections.ts"
-import {
-  AttemptCollection,
-  EventCollection,
-  PartCollection,
-  TemplateCollection,
-  WorkstreamCollection,
-} from "../../../plugins/workstreams/collections.ts"
+import { AttemptCollection, EventCollection, PartCollection, WorkstreamCollection } from "../../../plugins/workstreams/collections.ts"
+import { WorkstreamTemplates } from "../../../plugins/workstreams/templates.ts"
 import type { BenchOptions } from "../options.ts"
 import { type Asked, filledRows, type Get } from "../service/filled.ts"
 import type { Row } from "../table.ts"
@@ -73,7 +68,7 @@ async function fill(host: TestHost, note: (what: string) => void): Promise<Known
     ...{ primary_thread_id: thread, project_id: null, source_template_id: null, escalations: { day: "", count: 0 }, followers: [] },
     ...{ started_at: null, completed_at: null },
   }))
-  await insert(TemplateCollection, many, (n) => ({
+  await insert(WorkstreamTemplates.collection, many, (n) => ({
     ...{ slug: `t-${n}`, title: `Template ${n}`, description: "", autonomy_mode: "supervised", escalation_budget_per_day: 10, ...times },
     ...{ token_budget_millicents: 0, phases: [], assignments: [] },
   }))
@@ -156,8 +151,8 @@ async function fill(host: TestHost, note: (what: string) => void): Promise<Known
   }))
   const step = { run_id: run, attempt_number: 1, kind: "reported", detail: "How far it is.", cost_millicents: 0, at }
   await insert(RunStepCollection, many, () => step)
-  const [agent] = await host.get(Store).open(AgentCollection, organization).find({}, { limit: 1 })
-  await insert(AgentCollection, many, (n) => ({ ...agent, id: randomUUID(), key: `agent-${n}` }))
+  const [agent] = await host.get(Store).open(Agents.collection, organization).find({}, { limit: 1 })
+  await insert(Agents.collection, many, (n) => ({ ...agent, id: randomUUID(), key: `agent-${n}` }))
   return { heartbeat, item, thread, run, assignment }
 }
 

@@ -1,0 +1,42 @@
+// How people name one item: by a slug made of its name, by a key that they choose, or by its id alone.
+import type { z } from "zod"
+import { Slug, SlugOrId, slugOf, slugTaken, Uuid, uniqueSlug } from "../contract/fields.ts"
+import { type FormerSlugsSpec, slugOrFormer } from "./former-slugs.ts"
+import type { Key, Shape } from "./spec.ts"
+
+type SlugInput = { readonly slug: z.ZodOptional<typeof Slug> }
+
+/** A slug. Without one in the call, the service makes it from the value of this field. `former` makes it changeable. */
+export function slugFrom(from: string, former?: FormerSlugsSpec): Key<"slug", SlugInput> {
+  const slug = Slug.optional().describe(`Made from the ${from} when absent, with -2 where that is taken.`)
+  return { field: "slug", from, ...(former && { former }), input: { slug } }
+}
+
+/** The caller gives the key at the creation, for example the `key` of an agent. */
+export function givenKey<const K extends string, V extends z.ZodType<string>>(field: K, schema: V): Key<K, Record<K, V>> {
+  return { field, input: { [field]: schema } as Record<K, V> }
+}
+
+/** The id alone names an item. */
+export const byId: Key<"id", Record<never, never>> = { field: "id", input: {} }
+
+/** The path field of operations on one item. */
+export function pathField({ field, former }: Key<string, Shape>, word: string): z.ZodType<string> {
+  if (former) return slugOrFormer(word)
+  if (field === "id") return Uuid.describe(`Id of the ${word}.`)
+  return SlugOrId.describe(`${field === "slug" ? "Slug" : "Key"} or UUID of the ${word}.`)
+}
+
+/** The key of a new item, as a field of its document. Throws `already_exists` if another item has it. */
+export async function keyOfNew(
+  { field, from }: Key<string, Shape>,
+  input: Readonly<Record<string, unknown>>,
+  word: string,
+  isTaken: (key: string) => Promise<boolean>,
+): Promise<Record<string, string>> {
+  if (field === "id") return {}
+  const given = input[field] as string | undefined
+  if (given === undefined) return { [field]: await uniqueSlug(slugOf(String(input[from ?? ""]), word.replaceAll(" ", "-")), isTaken) }
+  if (await isTaken(given)) throw slugTaken(`There is a ${word} "${given}" already; take another ${field}.`, field)
+  return { [field]: given }
+}

@@ -1,0 +1,96 @@
+// A resource: one declaration makes a collection, the operations list, get, create, update and delete, and the reason
+// `<name>_not_found`. A resource that needs more declares further operations beside it.
+import type { z } from "zod"
+import type { CollectionSpec } from "../contract/collection.ts"
+import type { Timestamp, Uuid } from "../contract/fields.ts"
+import type { Operation } from "../contract/operation.ts"
+import type { pageInput } from "../contract/page.ts"
+import type { DeclaredResource } from "../contract/resource.ts"
+import type { TokenRecord } from "../kernel/di.ts"
+import { ResourceBuilder } from "./build.ts"
+import type { Items } from "./items.ts"
+import type { AnyResourceSpec, Defaults, HookArgs, ReadOnlyField, ResourceSpec, Shape, Stored, Values } from "./spec.ts"
+
+type CreateShape<F extends Shape, D> = { [P in keyof F]: P extends keyof D ? z.ZodDefault<F[P]> : F[P] }
+type UpdateShape<F extends Shape> = { [P in keyof F]: z.ZodOptional<F[P]> }
+type Path<K extends string> = Record<K, z.ZodType<string, string>>
+type ReadOnly<S extends Shape> = { [P in keyof S | ReadOnlyField]: z.ZodOptional<z.ZodType> }
+type AnswerShape<K extends string, F extends Shape, S extends Shape> = { [P in keyof F]: z.ZodType<z.output<F[P]>> } & S & {
+    id: typeof Uuid
+    revision: z.ZodInt
+    created_at: typeof Timestamp
+    updated_at: typeof Timestamp
+  } & (K extends "id" ? unknown : Record<K, z.ZodString>)
+type Answer<K extends string, F extends Shape, S extends Shape> = z.ZodObject<AnswerShape<K, F, S>>
+type Wrapped<W extends string, O extends z.ZodType> = [W] extends [never] ? O : z.ZodObject<Record<W, O>>
+type Strict<T extends Shape> = z.ZodObject<T, z.core.$strict>
+
+/** A declared resource. */
+export interface Resource<
+  N extends string = string,
+  K extends string = string,
+  I extends Shape = Shape,
+  F extends Shape = Shape,
+  D = unknown,
+  S extends Shape = Shape,
+  H extends object = object,
+  W extends string = never,
+  A extends Shape = Shape,
+  P extends string = never,
+  L extends string = string,
+  R extends TokenRecord = TokenRecord,
+> extends DeclaredResource {
+  readonly collection: CollectionSpec<Stored<K, F, S, H>, "organization">
+  readonly items: Items<Stored<K, F, S, H>>
+  /** For `defineReasons` of the plugin. */
+  readonly reasons: { readonly [Q in `${N}_not_found`]: { readonly code: "not_found"; readonly summary: string; readonly remedy: string } }
+  /** Schemas of the fields that people write. */
+  readonly fields: F
+  /** Schema of an item in answers. */
+  readonly answer: Answer<K, F, S>
+  /** Stages a new item as the creation does. `kept` are fields that the service writes. */
+  add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D> & I>>, kept?: Partial<Values<S> & H>): Promise<Stored<K, F, S, H>>
+  /** An item as answers show it. */
+  show(item: Stored<K, F, S, H>): z.input<Answer<K, F, S>>
+  readonly create: Operation<Strict<Path<P> & CreateShape<F, D> & I>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
+  readonly list: Operation<
+    Strict<Path<P> & typeof pageInput>,
+    z.ZodObject<Record<L, z.ZodArray<Answer<K, F, S>>> & { next_cursor: z.ZodString }>
+  >
+  readonly get: Operation<Strict<Path<P | K>>, Answer<K, F, S>>
+  readonly update: Operation<
+    Strict<Path<P | K> & UpdateShape<F> & ReadOnly<S> & { expected_revision: z.ZodOptional<z.ZodInt> }>,
+    Wrapped<W, Answer<K, F, S>>
+  >
+  readonly delete: Operation<Strict<Path<P | K>>, z.ZodObject<{ id: typeof Uuid; deleted: z.ZodLiteral<true> }>>
+}
+
+/** Declares a resource: `defineResource<Hidden>()({ ... })`. `Hidden` has the stored fields that no answer shows. */
+export function defineResource<H extends object = object>() {
+  return <
+    const N extends string,
+    const K extends string,
+    I extends Shape,
+    F extends Shape,
+    const D extends Defaults<F>,
+    S extends Shape = Record<never, never>,
+    const W extends string = never,
+    A extends Shape = Record<never, never>,
+    const P extends string = never,
+    const C extends string = never,
+    R extends TokenRecord = Record<never, never>,
+    const L extends string = string,
+  >(
+    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L>,
+  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R> => {
+    const built = new ResourceBuilder(spec as unknown as AnyResourceSpec)
+    const { collection, items, reasons, answer, identity, storedFields, former } = built
+    const operations = { create: built.create(), list: built.list(), get: built.get(), update: built.update(), delete: built.delete() }
+    const show = (item: Stored<K, F, S, H>) => built.show(item as never)
+    const add: typeof built.add = (args, input, kept) => built.add(args, input, kept)
+    return { fields: spec.fields, collection, items, reasons, answer, identity, storedFields, former, show, add, ...operations } as never
+  }
+}
+
+/** Documents of a resource, hidden fields included. */
+export type ItemOf<R extends DeclaredResource> = NonNullable<R["collection"]["document"]>

@@ -1,0 +1,175 @@
+// What a plugin declares of a resource. `resource.ts` makes the collection, the operations and the reason of it.
+import type { z } from "zod"
+import type { Caller } from "../contract/caller.ts"
+import type { CollectionSpec, Document } from "../contract/collection.ts"
+import type { Access, Operation } from "../contract/operation.ts"
+import type { Store } from "../contract/store.ts"
+import type { UnitOfWork } from "../contract/unit-of-work.ts"
+import type { Clock } from "../kernel/clock.ts"
+import type { Deps, Token, TokenRecord } from "../kernel/di.ts"
+import type { ErrorCode } from "../kernel/errors.ts"
+import type { Ids } from "../kernel/ids.ts"
+import type { FormerSlugsSpec } from "./former-slugs.ts"
+
+export type Shape = Readonly<Record<string, z.ZodType>>
+/** Values of a shape, as they are stored. */
+export type Values<S extends Shape> = { -readonly [P in keyof S]: z.output<S[P]> }
+export type Defaults<F extends Shape> = { readonly [P in keyof F]?: z.input<F[P]> }
+
+/** How people name one item in a path: a slug, a key that they give, or the id alone. A UUID always names it too. */
+export interface Key<K extends string, I extends Shape> {
+  /** Field of the path and of the document. */
+  readonly field: K
+  /** Input of the creation. */
+  readonly input: I
+  /** Field that gives the slug. The caller may give another. */
+  readonly from?: string
+  readonly former?: FormerSlugsSpec
+}
+
+/** The resource that contains this one. */
+export interface Within<P extends string, C extends string, R extends TokenRecord> {
+  /** Field of the path, such as `suite`. */
+  readonly field: P
+  /** Field of the document for the id, such as `suite_id`. */
+  readonly column: C
+  readonly schema: z.ZodType<string>
+  /** Example calls that create a container, and its path field in examples. */
+  readonly example: { readonly given: NonNullable<Example["given"]>; readonly input: Readonly<Record<string, never>> }
+  /** Throws `not_found`. */
+  require(deps: Deps<R & OwnTokens>, organization: string, ref: string): Promise<Container>
+}
+
+export interface Container {
+  readonly id: string
+  readonly slug?: string
+}
+
+export type Example = NonNullable<Operation["examples"]>[number]
+
+/** The fields that each document has beside its own. */
+export interface Kept extends Document {
+  revision: number
+  created_at: string
+  updated_at: string
+}
+
+export type Stored<K extends string, F extends Shape, S extends Shape, H extends object> = Kept &
+  Values<F> &
+  Values<S> &
+  H &
+  (K extends "id" ? unknown : Record<K, string>)
+
+/** Tokens that each operation of a resource injects. */
+export interface OwnTokens extends TokenRecord {
+  readonly store: Token<Store>
+  readonly clock: Token<Clock>
+  readonly ids: Token<Ids>
+}
+
+/** What a hook receives. */
+export interface HookArgs<R extends TokenRecord> {
+  readonly organization: string
+  readonly caller: Caller
+  readonly deps: Deps<R & OwnTokens>
+  /** Stage further changes here; they are committed with the change itself. */
+  readonly work: UnitOfWork
+  /** The resource that contains this one. Its id is empty for a resource of the organization. */
+  readonly container: Container
+}
+
+export interface CheckArgs<R extends TokenRecord, D, F extends Shape> extends HookArgs<R> {
+  /** Undefined for a new item. */
+  readonly before: D | undefined
+  /** Fields that become other than before. */
+  readonly change: Partial<Values<F>>
+}
+
+export type Verb = "create" | "list" | "get" | "update" | "delete"
+
+/** Parts of one operation that differ from the usual ones. */
+export interface VerbSpec {
+  readonly summary?: string
+  readonly description?: string
+  /** Codes beside the usual ones. */
+  readonly errors?: readonly ErrorCode[]
+  readonly examples?: readonly Example[]
+  readonly access?: Partial<Access>
+  readonly mcp?: Operation["mcp"]
+  readonly method?: "PUT" | "PATCH"
+  /**
+   * The call runs a second time after a concurrent commit. Default for creations and deletions. An update needs it if the
+   * service itself changes the document.
+   */
+  readonly isRepeated?: boolean
+}
+
+export interface ResourceSpec<
+  N extends string,
+  K extends string,
+  I extends Shape,
+  F extends Shape,
+  D extends Defaults<F>,
+  S extends Shape,
+  H extends object,
+  W extends string,
+  A extends Shape,
+  P extends string,
+  C extends string,
+  R extends TokenRecord,
+  L extends string,
+> {
+  /** Singular in snake case, such as `persona`. Reasons and examples begin with it. */
+  readonly name: N
+  /** Name of the list in answers, such as `personas`. Operations begin with it if there is no area. */
+  readonly plural: L
+  /** The noun in messages and summaries. The name with spaces unless given. */
+  readonly word?: string
+  /** Operations are `<area>.<verb>_<name>`. Without it they are `<plural>.<verb>`. */
+  readonly area?: string
+  /** Id of the answer's schema, such as `Persona`. */
+  readonly title: string
+  readonly path: string
+  readonly collection: Pick<CollectionSpec, "name" | "audit" | "auditFields" | "sealed" | "repairsText"> & {
+    /** Indexes beside the one of the key. */
+    readonly indexes?: CollectionSpec["indexes"]
+    /** Times beside `created_at` and `updated_at`. */
+    readonly times?: readonly string[]
+  }
+  readonly access: { readonly read: Pick<Access, "scope" | "role">; readonly write: Pick<Access, "scope" | "role"> }
+  readonly key: Key<K, I>
+  readonly within?: Within<P, C, R>
+  /** Fields that people write. */
+  readonly fields: F
+  /** Values of fields that a creation may leave out. */
+  readonly defaults: D
+  /** Fields that the service writes and people read. */
+  readonly shown?: S
+  /** Names of the fields that no answer shows. */
+  readonly hidden?: readonly (keyof H & string)[]
+  /** Answers of create and update hold the item under this name. */
+  readonly wrapped?: W
+  readonly columns: readonly string[]
+  /** The first creates an item from which the examples of the other operations are made. */
+  readonly examples: readonly Example[]
+  /** A change of that item, for the example of an update. */
+  readonly change: { readonly [Q in keyof F]?: z.input<F[Q]> }
+  readonly verbs?: { readonly [V in Verb]?: VerbSpec }
+  readonly inject?: R
+  /** Refuses fields that do not go together. Called with all fields of a new item, and of one that changes. */
+  check?(fields: Values<F>, args: CheckArgs<R, Stored<K, F, S, H>, F>): Promise<void> | void
+  /** Fields of a new item that the service writes: those of `shown`, and hidden ones. */
+  start?(fields: Values<F> & { readonly id: string }, args: HookArgs<R>): Promise<Values<S> & H> | (Values<S> & H)
+  /** Fields of the creation's answer alone, for example a secret. */
+  readonly once?: { readonly fields: A; read(item: Stored<K, F, S, H>, deps: Deps<R & OwnTokens>): Values<A> }
+  /** Stages consequences of a creation, a change or a deletion. */
+  created?(item: Stored<K, F, S, H>, args: HookArgs<R>): Promise<void> | void
+  updated?(item: Stored<K, F, S, H>, before: Stored<K, F, S, H>, args: HookArgs<R>): Promise<void> | void
+  deleted?(item: Stored<K, F, S, H>, args: HookArgs<R>): Promise<void> | void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the builder knows fields by their names alone.
+export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any>
+
+/** Fields of each document that a change cannot set. */
+export type ReadOnlyField = "id" | "revision" | "created_at" | "updated_at"

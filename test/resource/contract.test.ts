@@ -1,0 +1,241 @@
+// Rules that each declared resource keeps, over HTTP. The resource's own examples give the values.
+import { expect } from "chai"
+import { type DeclaredResource, Resources } from "../../core/contract/resource.ts"
+import { onStoresInTurn } from "../pipeline/stores.ts"
+import { openParityFixture, type ParityFixture } from "../surface/parity/fixture.ts"
+import { type Answers, giving, liftGates, type Member, members, placed } from "../surface/parity/members.ts"
+import { shippedResources } from "./shipped.ts"
+
+type Item = Record<string, unknown> & { id: string; revision: number; updated_at: string }
+
+onStoresInTurn("each resource", ({ storage }) => {
+  let fixture: ParityFixture
+  let made = 0
+  before(async () => {
+    fixture = await openParityFixture(await storage())
+  })
+  after(() => fixture.host.stop())
+
+  it("is registered", () => {
+    const registered = fixture.host.runtime.registry.items(Resources).map(({ collection }) => collection.name)
+    expect(registered).to.have.members(shippedResources.map(({ collection }) => collection.name))
+  })
+
+  for (const resource of shippedResources) {
+    describe(resource.collection.name, () => {
+      let bench: Bench
+      beforeEach(async () => {
+        bench = await Bench.open(fixture, resource, `resource-${++made}`)
+      })
+
+      it("answers a created item by key, by id and in the list", async () => {
+        const item = await bench.created()
+        expect(item).to.include({ revision: 1 })
+        for (const ref of [item[resource.identity.key], item.id]) expect(await bench.read(ref)).to.deep.equal(bench.lasting(item))
+        expect(await bench.list()).to.deep.equal([bench.lasting(item)])
+      })
+
+      it("changes given fields alone, and counts revisions", async () => {
+        const item = await bench.created()
+        const change = bench.change(item)
+        const changed = bench.unwrapped(await bench.ok("update", { ...bench.pathOf(item), ...change, expected_revision: 1 }))
+        expect(changed).to.deep.include({ ...change, revision: 2, id: item.id })
+        expect(await bench.read(item.id)).to.deep.equal(changed)
+        const { updated_at: _before, ...same } = bench.lasting(item)
+        const { updated_at: _after, ...other } = changed
+        expect(other).to.deep.equal({ ...same, ...change, revision: 2 })
+      })
+
+      it("refuses a change made for an older revision", async () => {
+        const item = await bench.created()
+        const change = { ...bench.pathOf(item), ...bench.change(item) }
+        await bench.ok("update", change)
+        await bench.refused("update", { ...change, expected_revision: 1 }, 409, "revision_mismatch")
+        expect(await bench.read(item.id)).to.include({ revision: 2 })
+      })
+
+      it("lets one of two changes for a revision win", async () => {
+        const item = await bench.created()
+        const change = { ...bench.pathOf(item), ...bench.change(item), expected_revision: 1 }
+        const statuses = (await Promise.all([1, 2].map(() => bench.call("update", change)))).map(({ status }) => status)
+        expect(statuses.sort()).to.deep.equal([200, 409])
+        expect(await bench.read(item.id)).to.include({ revision: 2 })
+      })
+
+      it("takes back an answer as it is, and refuses a changed read-only field", async () => {
+        const item = await bench.created()
+        const read = await bench.read(item.id)
+        const { [resource.identity.key]: _key, ...back } = read
+        expect(bench.unwrapped(await bench.ok("update", { ...back, ...bench.pathOf(item) }))).to.deep.equal(read)
+        const later = { ...bench.pathOf(item), created_at: "2001-01-01T00:00:00.000Z" }
+        await bench.refused("update", later, 400, "read_only_field")
+      })
+
+      it("refuses unknown fields by name", async () => {
+        const item = await bench.created()
+        const answer = await bench.call("update", { ...bench.pathOf(item), no_such_field: 1 })
+        expect(answer.status).to.equal(400)
+        expect(JSON.stringify(answer.body)).to.include("no_such_field")
+      })
+
+      it("numbers slugs of one name, and refuses a taken key", async () => {
+        const { key } = resource.identity
+        if (key === "id") return
+        const [first, second] = [await bench.created(), await bench.call("create", bench.creation())]
+        const isGiven = key in bench.creation()
+        if (isGiven) expect(second.status).to.equal(409)
+        else expect(bench.unwrapped(second.body)[key]).to.equal(`${first[key]}-2`)
+        await bench.refused("create", { ...bench.creation(), [key]: first[key] }, 409, "slug_taken")
+      })
+
+      it("pages through all items once", async () => {
+        const items = await bench.several(3)
+        const ids: string[] = []
+        let cursor = ""
+        do {
+          const page = await bench.page({ limit: 1, cursor })
+          expect(page.items.length).to.be.at.most(1)
+          ids.push(...page.items.map(({ id }) => id))
+          cursor = page.next_cursor
+        } while (cursor !== "")
+        expect(ids).to.have.members(items.map(({ id }) => id))
+        expect(ids).to.deep.equal([...ids].sort().reverse())
+      })
+
+      it("deletes an item once", async () => {
+        const item = await bench.created()
+        expect(await bench.ok("delete", bench.pathOf(item))).to.deep.equal({ id: item.id, deleted: true })
+        const reason = `${resource.identity.name}_not_found`
+        for (const verb of ["get", "update", "delete"] as const) await bench.refused(verb, bench.pathOf(item), 404, reason)
+        expect(await bench.list()).to.deep.equal([])
+      })
+
+      it("hides items from another organization", async () => {
+        const item = await bench.created()
+        const stranger = await Bench.open(fixture, resource, `resource-${++made}`)
+        const path = { ...stranger.container, [resource.identity.key]: item.id }
+        const reason = `${resource.identity.name}_not_found`
+        for (const verb of ["get", "update", "delete"] as const) await stranger.refused(verb, path, 404, reason)
+        expect(await bench.read(item.id)).to.deep.equal(bench.lasting(item))
+      })
+    })
+  }
+})
+
+type VerbName = "create" | "list" | "get" | "update" | "delete"
+
+/** An organization with the calls of a resource. */
+class Bench {
+  readonly #fixture: ParityFixture
+  readonly #resource: DeclaredResource
+  readonly #member: Member
+  readonly #given: Answers
+
+  private constructor(fixture: ParityFixture, resource: DeclaredResource, member: Member, given: Answers) {
+    this.#fixture = fixture
+    this.#resource = resource
+    this.#member = member
+    this.#given = given
+  }
+
+  static async open(fixture: ParityFixture, resource: DeclaredResource, slug: string): Promise<Bench> {
+    const [member] = (await members(fixture, [slug], resource.create)) as [Member]
+    await liftGates(fixture, member)
+    return new Bench(fixture, resource, member, await giving(fixture, member, resource.create.examples?.[0]?.given))
+  }
+
+  /** Input of the first example. */
+  creation(): Record<string, unknown> {
+    return placed(this.#resource.create.examples?.[0]?.input, this.#given) as Record<string, unknown>
+  }
+
+  /** Path fields of the container. */
+  get container(): Record<string, unknown> {
+    const { container } = this.#resource.identity
+    return container === undefined ? {} : { [container]: this.creation()[container] }
+  }
+
+  pathOf(item: Item): Record<string, unknown> {
+    const { key } = this.#resource.identity
+    return { ...this.container, [key]: item[key] }
+  }
+
+  /** The change of the update's example, for this item. */
+  change(item: Item): Record<string, unknown> {
+    const { key, container = "", name, wrapped } = this.#resource.identity
+    const answers = { ...this.#given, [name]: wrapped === undefined ? item : { [wrapped]: item } }
+    const {
+      [key]: _key,
+      [container]: _container,
+      expected_revision: _,
+      ...change
+    } = placed(this.#resource.update.examples?.[0]?.input, answers) as Record<string, unknown>
+    return change
+  }
+
+  async created(): Promise<Item> {
+    return this.unwrapped(await this.ok("create", this.creation()))
+  }
+
+  /** Items with keys of their own. */
+  async several(count: number): Promise<Item[]> {
+    const { key } = this.#resource.identity
+    const items: Item[] = []
+    for (let n = 1; n <= count; n++) {
+      const own = key === "id" ? {} : { [key]: `item-${n}` }
+      items.push(this.unwrapped(await this.ok("create", { ...this.creation(), ...own })))
+    }
+    return items
+  }
+
+  /** Without fields that the creation alone answers. */
+  lasting(item: Item): Item {
+    const once = new Set(this.#resource.create.secretOutput ?? [])
+    return Object.fromEntries(Object.entries(item).filter(([name]) => !once.has(name))) as Item
+  }
+
+  unwrapped(body: unknown): Item {
+    const { wrapped } = this.#resource.identity
+    return (wrapped === undefined ? body : (body as Record<string, unknown>)[wrapped]) as Item
+  }
+
+  async read(ref: unknown): Promise<Item> {
+    return (await this.ok("get", { ...this.container, [this.#resource.identity.key]: ref })) as Item
+  }
+
+  async page(input: Record<string, unknown>): Promise<{ items: Item[]; next_cursor: string }> {
+    const body = (await this.ok("list", { ...this.container, ...input })) as Record<string, unknown>
+    return { items: body[this.#resource.identity.plural] as Item[], next_cursor: String(body["next_cursor"]) }
+  }
+
+  async list(): Promise<Item[]> {
+    return (await this.page({})).items
+  }
+
+  async ok(verb: VerbName, input: Record<string, unknown>): Promise<unknown> {
+    const { status, body } = await this.call(verb, input)
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body
+  }
+
+  async refused(verb: VerbName, input: Record<string, unknown>, status: number, reason: string): Promise<void> {
+    const answer = await this.call(verb, input)
+    const { details } = answer.body as { details?: { reason?: string } }
+    expect({ status: answer.status, reason: details?.reason }, JSON.stringify(answer.body)).to.deep.equal({ status, reason })
+  }
+
+  /** Sends fields of the path in the path, and others in the query or the body. */
+  call(verb: VerbName, input: Record<string, unknown>) {
+    const { method, path } = this.#resource[verb].http
+    const rest = { ...input }
+    const at = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
+      const value = String(rest[field])
+      delete rest[field]
+      return encodeURIComponent(value)
+    })
+    const query = new URLSearchParams(Object.entries(rest).map(([name, value]): [string, string] => [name, String(value)]))
+    const isRead = method === "GET" || method === "DELETE"
+    const key = { key: this.#member.key }
+    return this.#fixture.host.api(method, isRead ? `${at}?${query}` : at, isRead ? undefined : rest, key)
+  }
+}
