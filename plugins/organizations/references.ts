@@ -15,12 +15,21 @@ export async function requireOrganization(organizations: Organizations, referenc
   return (await organizations.find(reference)) ?? refuseOrganization(`organization: "${reference}" does not exist.`)
 }
 
-/** Reads the caller's organization, or another one that the caller's user owns. Throws `not_found`. */
+/**
+ * Reads the caller's organization, or for a person in a session another one that the person owns. Throws `not_found`, and
+ * `permission_denied` for a key that names any other organization.
+ */
 export async function requireOwned(organizations: Organizations, caller: Caller, reference: string): Promise<Organization> {
   const found = await organizations.find(reference)
+  if (!caller.signIn && found?.id !== caller.organization.id) throw otherOrganization(caller.organization, reference)
   const membership = found && caller.user ? await organizations.membership(found.id, caller.user.id) : undefined
   if (found && (found.id === caller.organization.id || membership?.role === "owner")) return found
   return refuseOrganization(`organization: "${reference}" does not exist, or you are not an owner of it.`)
+}
+
+function otherOrganization({ slug }: Caller["organization"], reference: string): AppError {
+  const message = `organization: a key of "${slug}" decides nothing for "${reference}". Sign in as an owner, or use a key of that organization.`
+  return new AppError("permission_denied", message, { reason: "not_a_person" })
 }
 
 /** Throws `not_found`. */

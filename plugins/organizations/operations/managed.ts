@@ -143,14 +143,14 @@ const mine = resultOf("managed.adoptable_organizations.0.id")
 
 export const acceptManager = defineOperation({
   name: "managed_organizations.accept",
-  summary: "Accept an invitation: the organization that made it manages this one, or another of the caller's, from now on.",
+  summary: "Accept an invitation: the organization that made it manages this one, or another of the signed-in person, from now on.",
   http: { method: "POST", path: `${path}-accept` },
   access: { ...writing, role: "owner" },
   hints: { readOnly: false, destructive: true, idempotent: false },
   mcp,
   input: z.strictObject({
     code: z.string().min(1).max(200),
-    organization: SlugOrId.optional().describe("Slug or UUID of an organization that the caller's user owns; this one where absent."),
+    organization: SlugOrId.optional().describe("Slug or UUID of an organization that the signed-in person owns; this one if absent."),
   }),
   output: z.object({ managed_organization: OrganizationName, managed_by: Link }),
   errors: ["invalid_argument", "not_found", "permission_denied", "failed_precondition", "aborted"],
@@ -172,7 +172,8 @@ export const acceptManager = defineOperation({
 
 export const adoptManaged = defineOperation({
   name: "managed_organizations.adopt",
-  summary: "Have this organization manage another one that the caller's user owns too.",
+  summary: "Have this organization manage another one that the signed-in person owns too.",
+  description: "A key decides for its own organization alone: invite with a key of the manager, accept with a key of the other.",
   http: { method: "POST", path: `${path}-adopt` },
   access: { ...writing, role: "owner" },
   hints: { readOnly: false, destructive: true, idempotent: false },

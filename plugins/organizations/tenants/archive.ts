@@ -10,7 +10,7 @@ import { Pausing, suspendedError } from "./pausing.ts"
 const access = { scope: "organization:write", role: "owner", closedToAgents: true, freshSignIn: true, whilePaused: true } as const
 const mcp = { absent: "A person decides whether an organization stops its work." }
 const input = z.strictObject({
-  organization: SlugOrId.optional().describe("Slug or UUID of an organization that the caller's user owns; this one if absent."),
+  organization: SlugOrId.optional().describe("Slug or UUID of an organization that the signed-in person owns; this one if absent."),
 })
 const inject = { organizations: Organizations, pausing: Pausing }
 const own = { given: { made: "organizations.create" }, input: { organization: resultOf("made.id") } }

@@ -4,6 +4,7 @@ import { io } from "socket.io-client"
 import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
+import { UserSessions } from "../../../plugins/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 
 interface Refusal {
@@ -11,6 +12,7 @@ interface Refusal {
   readonly details: { readonly reason?: string }
 }
 interface Owned {
+  readonly user: string
   readonly id: string
   readonly slug: string
   readonly key: string
@@ -31,15 +33,20 @@ describe("managed organizations", () => {
       const { id } = host.get(Organizations).create(work, { name: slug, slug })
       host.get(Organizations).addMember(work, id, user, "owner")
       const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
-      return { id, slug, key: host.get(ApiKeys).mint(work, id, wanted).text }
+      return { user, id, slug, key: host.get(ApiKeys).mint(work, id, wanted).text }
     })
   const serviceKey = (organization: string, role: Role, manager = false) =>
     host.get(UnitsOfWork).run((work) => {
       const wanted = { name: "s", kind: "api_key", role, scopes: null, user: null, manager } as const
       return host.get(ApiKeys).mint(work, organization, wanted).text
     })
-  const adopt = (manager: Owned, organization: string, role: Role = "member") =>
-    host.api<Refusal>("POST", "/v1/managed-organizations-adopt", { organization, role }, { key: manager.key })
+  const sessionOf = ({ user, id }: Owned) =>
+    host.get(UnitsOfWork).run((work) => {
+      const given = { user, organization: id, method: "email_code", device: "", address: "" } as const
+      return host.get(UserSessions).open(work, given).text
+    })
+  const adopt = async (manager: Owned, organization: string, role: Role = "member", key?: string) =>
+    await host.api<Refusal>("POST", "/v1/managed-organizations-adopt", { organization, role }, { key: key ?? (await sessionOf(manager)) })
   const end = (key: string, organization: string) =>
     host.api<Refusal>("DELETE", `/v1/managed-organizations/${organization}`, undefined, { key })
   const inside = (key: string, organization: string) => ({ key, headers: { "x-organization-id": organization } })
@@ -56,6 +63,37 @@ describe("managed organizations", () => {
     for (const again of [await adopt(agency, shop.slug), await adopt(shop, agency.slug), await adopt(agency, agency.slug)])
       expect(again.body.details.reason).to.equal("already_managed")
     expect((await end(foreign.key, shop.slug)).status).to.equal(404)
+  })
+
+  it("refuse a key of another organization of the same user", async () => {
+    const [agency, shop] = [await owned("agency-keys"), await owned("shop-keys")]
+    const session = await sessionOf(agency)
+    const invited = await host.api<{ code: string }>(
+      "POST",
+      "/v1/managed-organization-invitations",
+      { role: "admin" },
+      { key: (await owned("manager-keys")).key },
+    )
+    const { code } = invited.body
+    const accept = (key: string, organization?: string) =>
+      host.api<Refusal>("POST", "/v1/managed-organizations-accept", { code, ...(organization && { organization }) }, { key })
+    const pause = (verb: "archive" | "restore", key: string, organization: string) =>
+      host.api<Refusal>("POST", `/v1/organization/${verb}`, { organization }, { key })
+    for (const organization of [shop.slug, shop.id, "nowhere"])
+      for (const refused of [
+        await adopt(agency, organization, "admin", agency.key),
+        await accept(agency.key, organization),
+        await pause("archive", agency.key, organization),
+        await pause("restore", agency.key, organization),
+      ])
+        expect([refused.status, refused.body.details.reason], organization).to.deep.equal([403, "not_a_person"])
+    expect(
+      (await host.api<{ managed_by: null }>("GET", "/v1/managed-organizations", undefined, { key: shop.key })).body.managed_by,
+    ).to.equal(null)
+    expect((await pause("archive", agency.key, agency.id)).status).to.equal(200)
+    expect((await pause("restore", agency.key, agency.slug)).status).to.equal(200)
+    for (const verb of ["archive", "restore"] as const) expect((await pause(verb, session, shop.slug)).status).to.equal(200)
+    expect((await accept(session, shop.slug)).status).to.equal(200)
   })
 
   it("are listed by slug, page by page, to nobody but their manager", async () => {

@@ -11,8 +11,9 @@ import type { ParityFixture } from "./fixture.ts"
 
 export const accountUrl = "http://localhost:8080"
 
-/** Operations of the own account. A key calls none of them. */
-export const ofPersons = /^(?:passkeys\.|me\.(?:change_address|confirm_address|delete|list_invitations)$)/
+/** Operations of the own account and of other own organizations. A key calls none of their examples. */
+export const ofPersons =
+  /^(?:passkeys\.|organization\.(?:archive|restore)$|managed_organizations\.(?:adopt|accept)$|me\.(?:change_address|confirm_address|delete|list_invitations)$)/
 const code = "123456"
 
 /** Undefined for operations that keys call too. */

@@ -12,7 +12,7 @@ import { drawCode, invitationId } from "../../../plugins/organizations/members/i
 import { MemberInvitationsCollection } from "../../../plugins/organizations/members/invitations/collections.ts"
 import { OwnershipOffersCollection, offerId } from "../../../plugins/organizations/members/ownership.ts"
 import { until } from "../../waiting.ts"
-import { account } from "./account.ts"
+import { account, ofPersons } from "./account.ts"
 import type { ParityFixture } from "./fixture.ts"
 import { type Input, type Outcome, surfaces } from "./surfaces.ts"
 
@@ -167,9 +167,17 @@ async function begun(fixture: ParityFixture, member: Member, operation: AnyOpera
   await settled(fixture, [member])
   const said = placed(input, answers) as Input
   const { host } = fixture
-  if (operation.streams) return await surfaces.rest(operation, said, { url: host.url, key: member.key })
+  const key = ofPersons.test(operation.name) ? await sessionOf(fixture, member) : member.key
+  if (operation.streams) return await surfaces.rest(operation, said, { url: host.url, key })
   // Over no surface: it makes what is there first, and is not what is tried.
-  return await host.invoke(operation.name, said, { key: member.key }).then((body) => succeeded(operation, body), refused)
+  return await host.invoke(operation.name, said, { key }).then((body) => succeeded(operation, body), refused)
+}
+
+/** A session of the key's user. */
+async function sessionOf({ host }: ParityFixture, { key, organization }: Member): Promise<string> {
+  const { user } = (await host.invoke("me.get", {}, { key })) as { user: { id: string } }
+  const session = { user: user.id, organization: organization.id, method: "email_code", device: "", address: "" } as const
+  return await host.get(UnitsOfWork).run((work) => host.get(UserSessions).open(work, session).text)
 }
 
 function succeeded({ http }: AnyOperation, body: unknown): Outcome {

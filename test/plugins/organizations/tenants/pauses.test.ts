@@ -13,6 +13,7 @@ import { Store } from "../../../../core/contract/store.ts"
 import { parkedAt } from "../../../../core/jobs/paused-jobs.ts"
 import { ScheduleCollection } from "../../../../core/jobs/schedules.ts"
 import { Mailer } from "../../../../plugins/email/index.ts"
+import { UserSessions } from "../../../../plugins/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../../plugins/organizations/index.ts"
 import { onBothStores, onStoresInTurn } from "../../../pipeline/stores.ts"
 import { rivalOf } from "../../../rival-commits.ts"
@@ -182,11 +183,14 @@ onStoresInTurn("an archived organization", ({ start }) => {
       const other = organizations.create(work, { name: "Other" })
       organizations.addMember(work, other.id, user, "owner")
       const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
-      return host.get(ApiKeys).mint(work, other.id, wanted).text
+      const given = { user, organization: other.id, method: "email_code", device: "", address: "" } as const
+      const session = host.get(UserSessions).open(work, given).text
+      return { key: host.get(ApiKeys).mint(work, other.id, wanted).text, session }
     })
     for (const organization of [slug, id, "nowhere"]) {
-      const refused = await api(host, stranger, "POST", "/v1/organization/archive", { organization })
-      expect(outcome(refused)).to.deep.equal([404, "organization_not_accessible"])
+      const archive = (by: string) => api(host, by, "POST", "/v1/organization/archive", { organization })
+      expect(outcome(await archive(stranger.session))).to.deep.equal([404, "organization_not_accessible"])
+      expect(outcome(await archive(stranger.key))).to.deep.equal([403, "not_a_person"])
     }
     expect(outcome(await host.api<Answer>("POST", "/v1/organization/archive", {}))).to.deep.equal([400, "service_organization"])
     expect((await api(host, key, "GET", "/v1/organization")).body.archived_at).to.equal(null)
@@ -194,7 +198,10 @@ onStoresInTurn("an archived organization", ({ start }) => {
 
   it("does not act in the organizations that it manages", async () => {
     const [agency, shop] = [await found(host, "Agency"), await found(host, "Shop")]
-    await host.api("POST", "/v1/managed-organizations-adopt", { organization: shop.slug, role: "admin" }, { key: agency.key })
+    const invitation = { role: "admin" }
+    const { code } = (await host.api<{ code: string }>("POST", "/v1/managed-organization-invitations", invitation, { key: agency.key }))
+      .body
+    await host.api("POST", "/v1/managed-organizations-accept", { code }, { key: shop.key })
     const manager = await serviceKey(host, agency.id, "admin", true)
     const write = (name: string) =>
       host.api<Answer>("POST", "/v1/datasets", { name }, { key: manager, headers: { "x-organization-id": shop.slug } })
