@@ -1,6 +1,6 @@
 // The last passing run, made comparable: where the judge, the expectation or the rubric is another one than then, its kept
 // answers are judged again, as this run's are, before anything is called a regression.
-import { derivedUuid, timestamp } from "#core"
+import { derivedUuid, giveWay, timestamp } from "#core"
 import { judge, unjudged } from "../judging/judge.ts"
 import { AnswerCollection, RunCaseCollection, RunCollection, type StoredAnswer, type StoredRun, type StoredRunCase } from "./collections.ts"
 import type { CaseAnswers } from "./comparison.ts"
@@ -17,8 +17,9 @@ export class Baseline {
   readonly #try: Try
   readonly #kept: Map<string, StoredAnswer>
   #run: StoredRun | undefined
-  #cases: StoredRunCase[] = []
-  #answers: StoredAnswer[] = []
+  /** By slug. */
+  #cases = new Map<string, StoredRunCase>()
+  #answers = new Map<string, StoredAnswer[]>()
 
   /** `kept`: what the run has so far; answers that are judged again are added. */
   constructor(deps: RunDeps, now: Try, kept: Map<string, StoredAnswer>) {
@@ -34,13 +35,22 @@ export class Baseline {
     if (run.baseline_run_id === null) return []
     this.#run = await store.open(RunCollection, organization).get(run.baseline_run_id)
     if (!this.#run) return []
-    this.#cases = await store.open(RunCaseCollection, organization).find({ run_id: this.#run.id }, { limit: this.#run.case_count })
-    for await (const answer of store.open(AnswerCollection, organization).stream({ run_id: this.#run.id }))
-      if (answer.judged_again === null) this.#answers.push(answer)
-    return cases
-      .filter((one) => this.#isSameQuestion(one) && !this.#isJudgedAlike(one))
-      .flatMap((one) => this.#answersTo(one).map((answer) => ({ answer, case: one })))
-      .filter(({ answer }) => this.#needsJudge(answer) && !this.#kept.has(this.#idOf(answer)))
+    const before = await store.open(RunCaseCollection, organization).find({ run_id: this.#run.id }, { limit: this.#run.case_count })
+    this.#cases = new Map(before.map((one) => [one.slug, one]))
+    for await (const answer of store.open(AnswerCollection, organization).stream({ run_id: this.#run.id })) {
+      if (answer.judged_again !== null) continue
+      const others = this.#answers.get(answer.case_slug)
+      if (others) others.push(answer)
+      else this.#answers.set(answer.case_slug, [answer])
+    }
+    const again: ToJudgeAgain[] = []
+    for (const one of cases) {
+      if (!this.#isSameQuestion(one) || this.#isJudgedAlike(one)) continue
+      await giveWay()
+      const left = this.#answersTo(one).filter((answer) => this.#needsJudge(answer) && !this.#kept.has(this.#idOf(answer)))
+      again.push(...left.map((answer) => ({ answer, case: one })))
+    }
+    return again
   }
 
   /** Throws where a later try may do. */
@@ -74,31 +84,28 @@ export class Baseline {
   }
 
   /** What this run is held against: verdicts of the same judge, and every case that the last passing run had. */
-  known(cases: readonly StoredRunCase[]): { baseline: CaseAnswers[]; known: string[] } {
-    const baseline = cases
-      .filter((one) => this.#isSameQuestion(one))
-      .map((one) => {
-        const isAlike = this.#isJudgedAlike(one)
-        const verdicts = this.#answersTo(one).map((answer) => {
-          const counted = isAlike || !this.#needsJudge(answer) ? answer : this.#kept.get(this.#idOf(answer))
-          return counted?.verdict ?? "could_not_judge"
-        })
-        return { slug: one.slug, critical: one.critical, verdicts }
+  async known(cases: readonly StoredRunCase[]): Promise<{ baseline: CaseAnswers[]; known: string[] }> {
+    const baseline: CaseAnswers[] = []
+    for (const one of cases) {
+      if (!this.#isSameQuestion(one)) continue
+      await giveWay()
+      const isAlike = this.#isJudgedAlike(one)
+      const verdicts = this.#answersTo(one).map((answer) => {
+        const counted = isAlike || !this.#needsJudge(answer) ? answer : this.#kept.get(this.#idOf(answer))
+        return counted?.verdict ?? "could_not_judge"
       })
-    return { baseline, known: this.#cases.map(({ slug }) => slug) }
-  }
-
-  #caseOf({ slug }: StoredRunCase): StoredRunCase | undefined {
-    return this.#cases.find((one) => one.slug === slug)
+      baseline.push({ slug: one.slug, critical: one.critical, verdicts })
+    }
+    return { baseline, known: [...this.#cases.keys()] }
   }
 
   /** An answer to another question says nothing of this one. */
   #isSameQuestion(one: StoredRunCase): boolean {
-    return this.#caseOf(one)?.input === one.input && this.#run?.evaluate_artifact === this.#try.run.evaluate_artifact
+    return this.#cases.get(one.slug)?.input === one.input && this.#run?.evaluate_artifact === this.#try.run.evaluate_artifact
   }
 
   #isJudgedAlike(one: StoredRunCase): boolean {
-    const before = this.#caseOf(one)
+    const before = this.#cases.get(one.slug)
     return this.#run?.judge === this.#try.run.judge && before?.expectation === one.expectation && before.rubric === one.rubric
   }
 
@@ -107,8 +114,8 @@ export class Baseline {
     return output !== "" && (artifact !== null || !this.#try.run.evaluate_artifact)
   }
 
-  #answersTo({ slug }: StoredRunCase): StoredAnswer[] {
-    return this.#answers.filter(({ case_slug }) => case_slug === slug)
+  #answersTo({ slug }: StoredRunCase): readonly StoredAnswer[] {
+    return this.#answers.get(slug) ?? []
   }
 
   #idOf(answer: StoredAnswer): string {

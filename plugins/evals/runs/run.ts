@@ -1,6 +1,6 @@
 // A run in progress, as one job: each case is asked as often as the run repeats, every answer is kept in a commit of its
 // own before it is judged, and every verdict in another, so that a crash repeats no call whose answer was kept.
-import { AppError, allDone, derivedUuid, type Json, timestamp, type UnitOfWork } from "#core"
+import { AppError, allDone, derivedUuid, giveWay, type Json, timestamp, type UnitOfWork } from "#core"
 import type { AgentAnswer } from "../../threads/index.ts"
 import { evalsChannel } from "../channel.ts"
 import { judge, unjudged, type Verdict } from "../judging/judge.ts"
@@ -34,7 +34,7 @@ export class Runs {
       ...cells.map((cell) => () => this.#cell(now, cell, kept)),
       ...again.map((one) => () => baseline.judgeAgain(one)),
     ])
-    const answers = cases.map((one) => ({ ...answersOf(one, kept), critical: one.critical }))
+    const answers = answersOf(cases, kept)
     const rules = { passThreshold: run.pass_threshold, maxUnjudged: settings.max_unjudged_percent }
     const report = reportOf(answers, await baseline.known(cases), rules)
     const cost = [...kept.values()].reduce((sum, { agent_millicents, judge_millicents }) => sum + agent_millicents + judge_millicents, 0)
@@ -75,6 +75,7 @@ export class Runs {
     const worker = async () => {
       for (let task = left.shift(); task && !signal.aborted; task = left.shift()) {
         try {
+          await giveWay()
           await task()
           this.#deps.live.emit(organization, {
             channel: evalsChannel.name,
@@ -195,10 +196,13 @@ interface Cell {
   readonly repeat: number
 }
 
-/** Verdicts of the run's own answers to a case. */
-function answersOf({ slug }: StoredRunCase, kept: ReadonlyMap<string, StoredAnswer>): Omit<CaseAnswers, "critical"> {
-  const own = [...kept.values()].filter(({ case_slug, judged_again }) => case_slug === slug && judged_again === null)
-  return { slug, verdicts: own.map(({ verdict }) => verdict ?? "could_not_judge") }
+/** Verdicts of the run's own answers to each case. */
+function answersOf(cases: readonly StoredRunCase[], kept: ReadonlyMap<string, StoredAnswer>): CaseAnswers[] {
+  const byCase = Map.groupBy(kept.values(), ({ case_slug }) => case_slug)
+  return cases.map(({ slug, critical }) => {
+    const own = (byCase.get(slug) ?? []).filter(({ judged_again }) => judged_again === null)
+    return { slug, critical, verdicts: own.map(({ verdict }) => verdict ?? "could_not_judge") }
+  })
 }
 
 function answerId(run: string, slug: string, repeat: number): string {

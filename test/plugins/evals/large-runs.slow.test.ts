@@ -1,0 +1,75 @@
+// The end of a large run: its verdicts are counted and compared while the service serves others.
+import { derivedUuid, Ids, JobQueue, Store, UnitsOfWork } from "#core"
+import { AnswerCollection, RunCaseCollection, RunCollection, runRef, type StoredRun } from "../../../plugins/evals/runs/collections.ts"
+import { expectShortTurn, longestTurn } from "../../longest-turn.ts"
+import { until } from "../../waiting.ts"
+import { bySight, EvalBench } from "./bench.ts"
+
+const [caseCount, repeats] = [500, 20]
+const slugs = Array.from({ length: caseCount }, (_, n) => `case-${n}`)
+
+describe("a run of 10,000 answers", () => {
+  let bench: EvalBench
+  before(async () => {
+    bench = await EvalBench.open({ evals: { max_cells: 20_000 } })
+    bench.judge.answer(bySight)
+  })
+  after(() => bench.close())
+
+  /** A run whose answers are all judged. */
+  const judged = async (like: StoredRun, given: Partial<StoredRun>): Promise<StoredRun> => {
+    const { host } = bench
+    const works = host.get(UnitsOfWork)
+    const run = { ...like, id: host.get(Ids).uuid(), case_count: caseCount, repeats, ...given }
+    const { id: run_id, expires_at } = run
+    await works.run((work) => {
+      const cases = work.in(RunCaseCollection, host.organization.id)
+      for (const slug of slugs) {
+        const one = { run_id, slug, name: slug, input: slug, expectation: "right", rubric: "", critical: false, expires_at }
+        cases.insert({ id: host.get(Ids).uuid(), ...one })
+      }
+    })
+    for (let first = 0; first < caseCount; first += 50)
+      await works.run((work) => {
+        const answers = work.in(AnswerCollection, host.organization.id)
+        for (const case_slug of slugs.slice(first, first + 50))
+          for (let repeat = 1; repeat <= repeats; repeat++)
+            answers.insert({
+              ...{ id: derivedUuid("eval answer", run_id, case_slug, String(repeat)), run_id, case_slug, repeat, judged_again: null },
+              ...{ output: "It is right. ".repeat(20), artifact: null, verdict: "pass", reason: "It is.", cause: "", judge: run.judge },
+              ...{ agent_millicents: 1, judge_millicents: 1, answered_at: run.created_at, judged_at: run.created_at, expires_at },
+            })
+      })
+    return run
+  }
+
+  it("ends in short turns, alone and beside the last passing run", async () => {
+    const { host } = bench
+    const suite = await bench.suite("large", ["one"])
+    const first = await bench.run(suite)
+    const runs = host.get(Store).open(RunCollection, host.organization.id)
+    const like = await runs.get(first.id)
+    if (!like) throw new Error("no run")
+    let baseline: string | null = null
+    for (const round of ["alone", "beside the last"]) {
+      const began = { status: "running", is_passing: false, baseline_run_id: baseline, report: null } as const
+      const run = await judged(like, began)
+      const end = () =>
+        until("the end of the run", async () => {
+          const now = await runs.get(run.id)
+          return now?.status === "completed" ? now : undefined
+        })
+      const { milliseconds, value } = await longestTurn(async () => {
+        await host.get(UnitsOfWork).run((work) => {
+          work.in(RunCollection, host.organization.id).insert(run)
+          host.get(JobQueue).enqueue(work, runRef, { run_id: run.id }, { organization: host.organization.id })
+        })
+        return await end()
+      })
+      if (value.verdict !== "passed") throw new Error(`${value.verdict}: ${JSON.stringify(value.report).slice(0, 300)}`)
+      console.log(`      ${round}: ${Math.round(milliseconds)} ms`)
+      expectShortTurn(milliseconds, `a run of ${caseCount * repeats} answers, ${round}`)
+      baseline = run.id
+    }
+  })
+})
