@@ -1,5 +1,5 @@
-// Where a plugin looks at events that have ended, whichever way they came in, refused and failed ones as well: to count, not
-// to change. What is seen here is not part of the event's commit.
+// Reports ended events to plugins: accepted, rejected and failed events of every source. Observers count events. They run
+// after the answer, so they never delay or fail an event. Their writes are separate from its commit.
 import { token } from "../kernel/di.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { JournalEntry } from "./journal/entry.ts"
@@ -9,36 +9,44 @@ import type { StoredPipeline } from "./source.ts"
 export interface SettledEvent {
   readonly stored: StoredPipeline
   readonly entry: JournalEntry
-  /** Of the entry that tells of it: its own, or the one that it was counted in. */
+  /** The id of the journal entry: the event's own, or the entry that counts the event. */
   readonly journalId: string
-  /** Its body as JSON text, as pipelines see it; "" where it ended before it was read. */
+  /** The body as JSON text, as pipelines see it; "" if the event ended before its body was read. */
   readonly visible: { readonly body: string }
   readonly isTest: boolean
   readonly isReplay: boolean
-  /** False where a plugin took it whole, and its parts were journalled instead. */
+  /** False if a plugin accepted the whole event, and journalled its parts instead. */
   readonly isCounted: boolean
-  /** The client's address; undefined for an event that did not come to an endpoint of its own. */
+  /** The client's address; undefined for an event without an endpoint of its own. */
   readonly addressOf: (() => string) | undefined
 }
 
-/** Called before the sender is answered, for every event: returns at once. */
+/** Runs on the main thread, in the turn of the event loop after the answer. Returns at once. */
 export type SettledEventObserver = (event: SettledEvent) => void
 
 /** The observers that plugins add. */
 export interface SettledEvents {
-  /** To be called while services are created. */
+  /** Adds an observer, while services are created. */
   use(observer: SettledEventObserver): void
+  /** Queues an event for the observers. The events in flight bound the queue. */
   notify(event: SettledEvent): void
+  /** Passes the queued events to the observers now. Readers of counts call this first. */
+  flush(): void
 }
 
 export const SettledEvents = token<SettledEvents>("SettledEvents")
 
-/** An observer that throws spoils no event. */
+/** Logs the error of an observer. The other observers and events continue. */
 export function createSettledEvents(log: Logger): SettledEvents {
   const observers: SettledEventObserver[] = []
-  return {
-    use: (observer) => observers.push(observer),
-    notify(event) {
+  let queue: SettledEvent[] = []
+  let scheduled: NodeJS.Immediate | undefined
+  const flush = () => {
+    clearImmediate(scheduled)
+    scheduled = undefined
+    const events = queue
+    queue = []
+    for (const event of events) {
       for (const observer of observers) {
         try {
           observer(event)
@@ -46,6 +54,15 @@ export function createSettledEvents(log: Logger): SettledEvents {
           log.error({ err: error, execution: event.entry.id }, "an observer of events failed")
         }
       }
+    }
+  }
+  return {
+    use: (observer) => observers.push(observer),
+    notify(event) {
+      if (observers.length === 0) return
+      queue.push(event)
+      scheduled ??= setImmediate(flush)
     },
+    flush,
   }
 }
