@@ -106,10 +106,10 @@ export type Operations = {
   "evals.update_suite": (typeof import("../plugins/evals/suites.ts").EvalSuites)["update"]
   "evals.widget_canary": typeof import("../plugins/evals/operations/canary.ts").getWidgetCanary
   "event_files.list": typeof import("../plugins/event-files/operations.ts").listEventFiles
-  "event_pipelines.activity": typeof import("../plugins/event-pipelines/operations/activity.ts").getActivity
+  "event_pipelines.activity": typeof import("../plugins/pipeline-insights/operations/activity.ts").getActivity
   "event_pipelines.apply": typeof import("../plugins/event-pipelines/operations/applying.ts").applyPipelines
   "event_pipelines.create": typeof import("../plugins/event-pipelines/operations/manage.ts").createPipeline
-  "event_pipelines.drift": typeof import("../plugins/event-pipelines/operations/drift.ts").getDrift
+  "event_pipelines.drift": typeof import("../plugins/pipeline-insights/operations/drift.ts").getDrift
   "event_pipelines.end_secret": typeof import("../plugins/event-pipelines/operations/secrets.ts").endSecret
   "event_pipelines.get": typeof import("../plugins/event-pipelines/operations/manage.ts").getPipeline
   "event_pipelines.get_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").getExecution
@@ -118,7 +118,7 @@ export type Operations = {
   "event_pipelines.list": typeof import("../plugins/event-pipelines/operations/manage.ts").listPipelines
   "event_pipelines.list_executions": typeof import("../plugins/event-pipelines/operations/executions.ts").listExecutions
   "event_pipelines.list_secrets": typeof import("../plugins/event-pipelines/operations/secrets.ts").listSecrets
-  "event_pipelines.patch_drift": typeof import("../plugins/event-pipelines/operations/drift.ts").patchDrift
+  "event_pipelines.patch_drift": typeof import("../plugins/pipeline-insights/operations/drift.ts").patchDrift
   "event_pipelines.plan": typeof import("../plugins/event-pipelines/operations/applying.ts").planPipelines
   "event_pipelines.replay_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").replayExecution
   "event_pipelines.retry_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").retryExecution

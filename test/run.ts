@@ -65,6 +65,7 @@ const longest = [
   "plugins/knowledge/uploads",
   "cli/",
   "plugins/event-pipelines/",
+  "plugins/pipeline-insights/",
   "pipeline/event/",
 ]
 

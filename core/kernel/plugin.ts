@@ -17,7 +17,7 @@ export interface Plugin<R, C extends z.ZodType = z.ZodType, E extends readonly u
   /** Points that other plugins extend. */
   readonly extensionPoints?: readonly ExtensionPoint<unknown>[]
   /** Items for extension points: of its own, and of plugins in `needs`. A function receives the settings. */
-  readonly extend?: Extensions<E> | ((config: z.output<C>) => Extensions<E>)
+  readonly extend?: Extensions<E> | ((config: z.output<C>) => Extensions<E> | readonly [])
   register(registrar: R, config: z.output<C>): void
   /** What the `millrace` command can do beside operations: works without a running service. */
   readonly commands?: readonly PluginCommand[]

@@ -91,15 +91,10 @@ export const reasons = defineReasons({
       addresses: z.array(z.string()).describe("Where they came from."),
     },
   },
-  drift_not_found: {
-    code: "not_found",
-    summary: "The schema drift of the pipeline has no such difference.",
-    remedy: "Read the drift again.",
-  },
-  nothing_to_patch: {
+  secret_use_unknown: {
     code: "failed_precondition",
-    summary: "No change of the schema takes in the pipeline's drift.",
-    remedy: "Read the drift; its executions hold the events.",
+    summary: "The service does not count events by secret, so it is unknown whether the secret is in use.",
+    remedy: "End the secret with `force`, or enable the plugin `pipeline-insights`.",
   },
   not_compiled: {
     code: "failed_precondition",

@@ -1,10 +1,9 @@
 // What applying a set of documents would do: made, changed field by field, disabled, left as it is; what was changed on
 // the server since the last apply; and what is refused.
 import { z } from "zod"
-import { AppError, type Caller, type Store } from "#core"
+import { AppError, type Caller, defineExtensionPoint, type Store } from "#core"
 import type { PipelineDocument, PipelineEngine } from "#core/engine"
 import { type PipelineRecord, Pipelines, Revisions } from "../collections.ts"
-import type { SchemaDriftService } from "../drift/service.ts"
 import { refuseFixed } from "../rules.ts"
 import type { SecretKeeper } from "../secrets.ts"
 import { FieldChange, fieldChanges } from "./compare.ts"
@@ -47,12 +46,21 @@ export interface PlanArgs {
   readonly mayRotate: boolean
 }
 
+/** Returns warnings of a plan that gives a stored pipeline another document. */
+export type PlanNote = (
+  organization: string,
+  pipeline: Pick<PipelineRecord, "id" | "slug" | "document">,
+  planned: PipelineDocument,
+) => Promise<string[]>
+
+export const PlanNotes = defineExtensionPoint<PlanNote>({ id: "event-pipelines.plan-notes" })
+
 export interface PlanDeps {
   readonly store: Store
   readonly engine: PipelineEngine
   readonly secrets: SecretKeeper
-  /** Absent where the documents are only looked through, without their events. */
-  readonly drift?: Pick<SchemaDriftService, "notes">
+  /** Absent if the documents are checked without their events. */
+  readonly notes?: readonly PlanNote[]
 }
 
 /** Throws AppError `invalid_argument` where two documents have one slug, or one is not a document at all. */
@@ -100,7 +108,7 @@ async function planOne(
   const base = { slug, path, drift: null, changes: [] as FieldChange[], needs_force: [], problems, warnings }
   if (!stored) return { change: { ...base, action: problems.length > 0 ? "refused" : "create" }, given, stored, standing: "missing" }
   if (stored.purpose === "page_events") problems.push("The service itself made this pipeline for a page; give the document another slug.")
-  if (deps.drift) warnings.push(...(await deps.drift.notes(organization.id, stored, given.document)))
+  for (const note of deps.notes ?? []) warnings.push(...(await note(organization.id, stored, given.document)))
   problems.push(...fixedProblems(stored.document, given.document))
   const standing = standingOf(given, stored, deps.secrets)
   const replaced = standing === "other" || standing === "rotated"

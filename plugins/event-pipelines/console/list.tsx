@@ -14,7 +14,17 @@ import {
   Time,
   useAnswer,
 } from "#console"
-import { type Activity, type Pipeline, State, states } from "./pipeline.tsx"
+import { type Pipeline, State, states } from "./pipeline.tsx"
+
+interface Activity {
+  readonly pipelines: readonly {
+    readonly slug: string
+    readonly accepted: number
+    readonly rejected: number
+    readonly failed: number
+    readonly last_at: string
+  }[]
+}
 
 const everyMs = 10_000
 const sources = ["browser_form", "third_party_webhook", "custom_http", "internal", "inbound_email"]

@@ -24,21 +24,6 @@ export interface ViewProps {
   readonly reload: () => void
 }
 
-export interface Activity {
-  readonly accepted: number
-  readonly rejected: number
-  readonly failed: number
-  readonly minutes: readonly { readonly at: string; readonly accepted: number; readonly rejected: number; readonly failed: number }[]
-  readonly latency: { readonly p50_ms: number | null; readonly p95_ms: number | null; readonly p99_ms: number | null }
-  readonly pipelines: readonly {
-    readonly slug: string
-    readonly accepted: number
-    readonly rejected: number
-    readonly failed: number
-    readonly last_at: string
-  }[]
-}
-
 export const states = ["active", "disabled", "proposed"]
 const tones: Readonly<Record<string, Tone>> = { active: "good", proposed: "warning" }
 

@@ -1,4 +1,4 @@
-// Event pipelines: the list, one with all that there is to see of it, a new one, and what comes in as a card of the overview.
+// Screens of event pipelines: the list, one pipeline, and a new one.
 import type { Contribution } from "#console"
 
 export default {
@@ -18,6 +18,5 @@ export default {
       load: () => import("./new.tsx"),
     },
   ],
-  cards: [{ title: "Events a minute", needs: ["event_pipelines.activity"], order: 5, isWide: true, load: () => import("./card.tsx") }],
   views: [{ area: "event_pipelines", title: "Pipelines", isSought: true }],
 } satisfies Contribution

@@ -4,13 +4,12 @@ import { type Caller, callerKind, defineOperation, roleAtLeast, Store } from "#c
 import { PipelineEngine } from "#core/engine"
 import { changedMeanwhile, rehearse, stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
-import { type Planned, PlannedChange, plan } from "../apply/plan.ts"
-import { SchemaDrift } from "../drift/service.ts"
+import { PlanNotes, type Planned, PlannedChange, plan } from "../apply/plan.ts"
 import { EventPipelinesService } from "../pipelines.ts"
 import { document } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
-const inject = { store: Store, drift: SchemaDrift, engine: PipelineEngine, pipelines: EventPipelinesService }
+const inject = { store: Store, notes: PlanNotes, engine: PipelineEngine, pipelines: EventPipelinesService }
 
 const input = {
   documents: z.array(GivenDocument).max(1_000),

@@ -2,13 +2,13 @@
 import { z } from "zod"
 import { AppError, Clock, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { Declarations } from "#core/engine"
+import type { PipelineRecord } from "../collections.ts"
 import { EventPipelinesService } from "../pipelines.ts"
 import { secretMaker } from "../rules.ts"
-import { SecretEvidence } from "../secret-use/evidence.ts"
-import { SecretEvidences } from "../secret-use/service.ts"
+import { evidenceOf, SecretEvidence, type SecretUseSource, SecretUseSources } from "../secret-evidence.ts"
 
 const path = "/v1/event-pipelines/{slug}/secrets"
-const inject = { pipelines: EventPipelinesService, evidence: SecretEvidences, clock: Clock, declared: Declarations }
+const inject = { pipelines: EventPipelinesService, sources: SecretUseSources, clock: Clock, declared: Declarations }
 
 const pipeline = { operation: "event_pipelines.create", input: { name: "Orders" } }
 const rotated = {
@@ -21,7 +21,7 @@ export const listSecrets = defineOperation({
   name: "event_pipelines.list_secrets",
   summary: "List the secrets of a pipeline: when each last verified an event, from which addresses, and whether it may be ended.",
   description:
-    "Secrets themselves are not shown. Counts are written every few seconds, so that those of other nodes may be that old; test events count, since they verify too.",
+    "Secrets themselves are not shown. Counts of other nodes are up to five seconds old. Test events count, since they verify too. Without the plugin `pipeline-insights`, all counts are 0.",
   http: { method: "GET", path },
   access: { scope: "event_pipelines:read", role: "admin" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -39,7 +39,7 @@ export const listSecrets = defineOperation({
   inject,
   async handle({ input, caller, deps }) {
     const record = await deps.pipelines.get(caller.organization.id, input.slug)
-    const secrets = await deps.evidence.of(caller.organization.id, record)
+    const secrets = await evidence(caller.organization.id, record, deps)
     return { secrets, made_by: secretMaker(deps.declared, record.document) }
   },
 })
@@ -48,7 +48,7 @@ export const endSecret = defineOperation({
   name: "event_pipelines.end_secret",
   summary: "End an earlier secret before its overlap does.",
   description:
-    "Refused if the secret verified an event in the last hour, with how many would have failed; `force` ends it all the same. It ends at once, on every node.",
+    "Refused if the secret verified events in the last hour; the error gives their number. Refused too if the plugin `pipeline-insights` is off. `force` ends the secret nevertheless. The secret ends at once, on every node.",
   http: { method: "POST", path: `${path}/{secret_id}/end` },
   access: { scope: "event_pipelines:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },
@@ -69,7 +69,7 @@ export const endSecret = defineOperation({
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const record = await deps.pipelines.get(organization, input.slug)
-    const known = (await deps.evidence.of(organization, record)).find(({ id }) => id === input.secret_id)
+    const known = (await evidence(organization, record, deps)).find(({ id }) => id === input.secret_id)
     if (!known)
       throw new AppError("not_found", `The pipeline "${record.slug}" has no secret ${input.secret_id} that is in force.`, {
         reason: "secret_not_found",
@@ -78,6 +78,12 @@ export const endSecret = defineOperation({
       throw new AppError("failed_precondition", `The secret ${known.id} is the current one; rotate it first, and end it then.`, {
         reason: "secret_current",
       })
+    if (deps.sources.length === 0 && !input.force)
+      throw new AppError(
+        "failed_precondition",
+        `It is unknown whether the secret ${known.id} is in use, because the plugin pipeline-insights is off; pass force: true to end it.`,
+        { reason: "secret_use_unknown" },
+      )
     const { verified_last_hour, last_verified_at, addresses } = known
     if (verified_last_hour > 0 && !input.force) {
       const message = `The secret ${known.id} verified ${verified_last_hour} ${verified_last_hour === 1 ? "event" : "events"} of the last hour, the last at ${last_verified_at}: they would have failed. Move their senders to the new secret, or pass force: true.`
@@ -93,3 +99,12 @@ export const endSecret = defineOperation({
     return { secret_id: known.id, ended_at, verified_last_hour, last_verified_at }
   },
 })
+
+interface EvidenceDeps {
+  readonly sources: readonly SecretUseSource[]
+  readonly clock: Clock
+}
+
+async function evidence(organization: string, { id, secrets }: PipelineRecord, { sources: [source], clock }: EvidenceDeps) {
+  return evidenceOf(secrets, (await source?.(organization, id)) ?? new Map(), clock.now())
+}

@@ -6,9 +6,9 @@ import type { TestHost } from "#core/testing"
 import { idAt } from "../../../core/kernel/ids.ts"
 import { DatasetsCollection, RowsCollection } from "../../../plugins/datasets/collections.ts"
 import { rowIdOf } from "../../../plugins/datasets/row-identity.ts"
-import { blockOf, minutesPerBlock, writeBlock } from "../../../plugins/event-pipelines/activity/block.ts"
-import { blockId, EventMinutes } from "../../../plugins/event-pipelines/activity/collection.ts"
-import { emptyMinute } from "../../../plugins/event-pipelines/activity/counts.ts"
+import { blockOf, minutesPerBlock, writeBlock } from "../../../plugins/pipeline-insights/activity/block.ts"
+import { blockId, EventMinutes } from "../../../plugins/pipeline-insights/activity/collection.ts"
+import { emptyMinute } from "../../../plugins/pipeline-insights/activity/counts.ts"
 import { randomFrom } from "../../random.ts"
 
 export interface Full {

@@ -2,13 +2,11 @@
 // additions. A crash loses the counts of these seconds.
 import { isIP } from "node:net"
 import { type Clock, type Log, timestamp } from "#core"
-import { networkOf, type SettledEvent } from "#core/engine"
+import { networkOf, type SettledEvent, type SettledEvents } from "#core/engine"
+import type { ShownAddresses } from "../../event-pipelines/index.ts"
 import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { type SecretUse, SecretUses } from "./collection.ts"
 import { maxAddresses, mergeUses } from "./merge.ts"
-
-/** How client addresses are kept. */
-export type ShownAddresses = "full" | "network" | "none"
 
 /** Also what another node's counts lag behind by. */
 const writtenEveryMs = 5_000
@@ -33,6 +31,7 @@ export interface SecretUseDeps extends MergeDeps {
   readonly clock: Clock
   readonly log: (typeof Log)["type"] & {}
   readonly addresses: ShownAddresses
+  readonly settled: SettledEvents
 }
 
 export class SecretUseCounter {
@@ -76,6 +75,7 @@ export class SecretUseCounter {
 
   /** Writes what this node counted. */
   flush(): Promise<void> {
+    this.#deps.settled.flush()
     const flushed = this.#writing.then(() => this.#write())
     this.#writing = flushed.catch(() => undefined)
     return flushed

@@ -1,7 +1,7 @@
 // Schema drift as operations and plans ask for it.
 import { type Json, type Store, token, type Vault } from "#core"
 import type { PipelineDocument } from "#core/engine"
-import type { PipelineRecord } from "../collections.ts"
+import type { PipelineRecord, PlanNote } from "../../event-pipelines/index.ts"
 import { type DriftRecord, SchemaSketches } from "./collection.ts"
 import { comparedWith, comparisonDigest } from "./comparison.ts"
 import { type Drift, driftOf } from "./findings.ts"
@@ -18,8 +18,8 @@ export interface DriftReport {
 
 export interface SchemaDriftService {
   of(organization: string, pipeline: Pick<PipelineRecord, "id" | "document">): Promise<DriftReport>
-  /** Warnings of a plan that would give the pipeline this document: what that document leaves as it is. */
-  notes(organization: string, pipeline: Pick<PipelineRecord, "id" | "slug" | "document">, planned: PipelineDocument): Promise<string[]>
+  /** Compares the events of the pipeline with another schema. */
+  against(organization: string, pipeline: Pick<PipelineRecord, "id" | "document">, schema: Json): Promise<Drift[]>
 }
 
 export const SchemaDrift = token<SchemaDriftService>("SchemaDrift")
@@ -43,18 +43,25 @@ export function schemaDrift({ store, vault, sketcher }: DriftDeps): SchemaDriftS
       const { hash, ...sketches } = await compared(organization, pipeline)
       return { ...sketches, drift: driftOf({ schema: pipeline.document.request_schema as Json, ...sketches, hash }) }
     },
-    async notes(organization, pipeline, { request_schema }) {
-      const found = driftOf({ schema: request_schema as Json, ...(await compared(organization, pipeline)) })
-      const left = found.filter(({ kind, rejected }) => rejected > 0 || kind === "new_field" || kind === "type_changed")
-      const said = left
-        .slice(0, maxNoted)
-        .map(({ message, since, events }) => `${message} Since ${since}, ${events} ${events === 1 ? "event" : "events"}.`)
-      if (left.length === 0) return []
-      const more = left.length > maxNoted ? ` And ${left.length - maxNoted} more.` : ""
-      return [
-        `schema-drift: events differ from what they were. ${said.join(" ")}${more} See \`millrace event-pipelines drift ${pipeline.slug}\`.`,
-      ]
+    async against(organization, pipeline, schema) {
+      return driftOf({ schema, ...(await compared(organization, pipeline)) })
     },
+  }
+}
+
+/** Warns of drift that a planned document leaves in place. */
+export function driftNotes({ drift }: { readonly drift: SchemaDriftService }): PlanNote {
+  return async (organization, pipeline, { request_schema }) => {
+    const found = await drift.against(organization, pipeline, request_schema as Json)
+    const left = found.filter(({ kind, rejected }) => rejected > 0 || kind === "new_field" || kind === "type_changed")
+    const said = left
+      .slice(0, maxNoted)
+      .map(({ message, since, events }) => `${message} Since ${since}, ${events} ${events === 1 ? "event" : "events"}.`)
+    if (left.length === 0) return []
+    const more = left.length > maxNoted ? ` And ${left.length - maxNoted} more.` : ""
+    return [
+      `schema-drift: events differ from what they were. ${said.join(" ")}${more} See \`millrace event-pipelines drift ${pipeline.slug}\`.`,
+    ]
   }
 }
 

@@ -1,7 +1,7 @@
 // Counts the events of this node in memory, and writes the counts every few seconds: an event pays for a few additions. A crash
 // loses the counts of these seconds.
 import { type Clock, type Log, timestamp } from "#core"
-import type { SettledEvent } from "#core/engine"
+import type { SettledEvent, SettledEvents } from "#core/engine"
 import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { blockOf, minutesPerBlock, readBlock, writeBlock } from "./block.ts"
 import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
@@ -25,6 +25,7 @@ interface Pending {
 export interface ActivityDeps extends MergeDeps {
   readonly clock: Clock
   readonly log: (typeof Log)["type"] & {}
+  readonly settled: SettledEvents
 }
 
 export class ActivityCounter {
@@ -57,6 +58,7 @@ export class ActivityCounter {
 
   /** Writes what this node counted. */
   flush(): Promise<void> {
+    this.#deps.settled.flush()
     const flushed = this.#writing.then(() => this.#write())
     this.#writing = flushed.catch(() => undefined)
     return flushed

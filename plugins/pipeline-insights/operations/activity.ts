@@ -1,11 +1,9 @@
 // What comes in: events by minute and status, how long they take, and which pipelines they are of.
 import { z } from "zod"
-import { defineOperation, SlugOrId, Timestamp, timestamp } from "#core"
+import { defineOperation, resultOf, SlugOrId, Timestamp, timestamp } from "#core"
+import { EventPipelinesService, PipelineSlugsToken } from "../../event-pipelines/index.ts"
 import { type Counts, latencyAt, none, sumOf } from "../activity/counts.ts"
 import { EventActivity } from "../activity/service.ts"
-import { EventPipelinesService } from "../pipelines.ts"
-import { PipelineSlugsToken } from "../slugs.ts"
-import { madePipeline } from "./examples.ts"
 
 const Count = z.int().min(0)
 const Counted = { accepted: Count, rejected: Count, failed: Count }
@@ -32,7 +30,7 @@ export const getActivity = defineOperation({
       .describe("Those that had events, the busiest first."),
   }),
   errors: ["not_found"],
-  examples: [madePipeline],
+  examples: [{ given: { pipeline: "event_pipelines.create" }, input: { slug: resultOf("pipeline.slug") } }],
   inject: { activity: EventActivity, pipelines: EventPipelinesService, slugs: PipelineSlugsToken },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id

@@ -1,7 +1,7 @@
 // Sketches the events of this node beside their path: taken from a queue in turns of their own, kept in memory, and
 // written every few seconds. A crash loses the sketches of these seconds.
 import { type Clock, type Json, type Live, type Log, parsedJson, type Vault } from "#core"
-import type { SettledEvent, StoredPipeline } from "#core/engine"
+import type { SettledEvent, SettledEvents, StoredPipeline } from "#core/engine"
 import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { stageDrift } from "./channel.ts"
 import { type DriftRecord, SchemaSketches } from "./collection.ts"
@@ -27,6 +27,7 @@ const comesAgain: ReadonlySet<string> = new Set(["unavailable", "internal", "sto
 export interface SketcherDeps extends MergeDeps {
   readonly clock: Clock
   readonly log: (typeof Log)["type"] & {}
+  readonly settled: SettledEvents
   readonly live: Live
   readonly vault: Vault
 }
@@ -69,7 +70,7 @@ export class Sketcher {
   }
 
   /** Verified live events alone: no test, no replay, no repeat, and none that was refused for another reason than its shape. */
-  take({ entry, stored, visible, isTest, isReplay, isCounted, journalId }: SettledEvent): void {
+  observe({ entry, stored, visible, isTest, isReplay, isCounted, journalId }: SettledEvent): void {
     const { body } = visible
     if (isTest || isReplay || !isCounted || body === "" || entry.repeat_of !== null) return
     const rejected = entry.status === "rejected"
@@ -82,6 +83,7 @@ export class Sketcher {
 
   /** Looks at what waits, and writes what this node saw. */
   flush(): Promise<void> {
+    this.#deps.settled.flush()
     const flushed = this.#writing.then(() => {
       while (this.#waiting.length > 0) this.#look()
       return this.#write()

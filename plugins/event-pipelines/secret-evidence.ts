@@ -1,9 +1,22 @@
-// What the use of a pipeline's secrets says of a rotation: whether the old one is still in use, and may be ended.
+// The evidence of a rotation: whether events still use the old secret, and whether it may be ended.
 import { z } from "zod"
-import { Timestamp, Uuid } from "#core"
-import type { KeptSecret } from "../collections.ts"
-import type { SecretUse } from "./collection.ts"
-import { eventsOfLastHour } from "./merge.ts"
+import { defineExtensionPoint, Timestamp, Uuid } from "#core"
+import type { KeptSecret } from "./collections.ts"
+
+/** Counts of the events that one secret verified. */
+export interface SecretUse {
+  readonly first_at: string
+  readonly last_at: string
+  readonly events: number
+  readonly verified_last_hour: number
+  readonly addresses: { address: string; last_at: string; events: number }[]
+  readonly more_addresses: boolean
+}
+
+/** Returns the use of a pipeline's secrets by their ids. */
+export type SecretUseSource = (organization: string, pipelineId: string) => Promise<ReadonlyMap<string, SecretUse>>
+
+export const SecretUseSources = defineExtensionPoint<SecretUseSource>({ id: "event-pipelines.secret-use" })
 
 /** Silence of less than this says nothing. */
 const minQuietMs = 600_000
@@ -46,7 +59,7 @@ export function evidenceOf(secrets: readonly KeptSecret[], uses: ReadonlyMap<str
   return live.map(({ id, ends_at, created_at }) => {
     const use = uses.get(id)
     const quiet_since = ends_at === null ? null : quietSince(use, newer, now)
-    const verified_last_hour = use ? eventsOfLastHour(use, now) : 0
+    const verified_last_hour = use?.verified_last_hour ?? 0
     return {
       id,
       state: ends_at === null ? "current" : "overlapping",
