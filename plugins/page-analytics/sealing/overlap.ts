@@ -3,6 +3,8 @@
 // it), and skips by id and version what was sealed already. A row written later than that, by a replay or a slow queue,
 // leaves a note in its own commit. A commit that hung for longer than the long overlap is found by the count of its day.
 
+import { giveWay } from "#core"
+
 /** Of each reading. */
 export const shortOverlapMs = 5_000
 /** Of one reading in `longEveryMs`; versions of rows this old are kept in memory. */
@@ -10,6 +12,9 @@ export const longOverlapMs = 60_000
 export const longEveryMs = 30_000
 /** A row staged this long after its event was received leaves a note. Less than the short overlap by the time that a commit usually takes. */
 export const lateMs = 3_000
+
+/** Rows that one piece of work looks at. */
+const rowsBetweenTurns = 5_000
 
 export interface Known {
   readonly version: string
@@ -28,11 +33,24 @@ export class RecentRows {
     this.#rows.set(id, known)
   }
 
+  /** As `sealed`, with turns for other work. */
+  async addSealed(rows: ReadonlyMap<string, Known>): Promise<void> {
+    let count = 0
+    for (const [id, known] of rows) {
+      this.#rows.set(id, known)
+      if (++count % rowsBetweenTurns === 0) await giveWay()
+    }
+  }
+
   forget(id: string): void {
     this.#rows.delete(id)
   }
 
-  dropBefore(receivedAt: string): void {
-    for (const [id, known] of this.#rows) if (known.receivedAt < receivedAt) this.#rows.delete(id)
+  async dropBefore(receivedAt: string): Promise<void> {
+    let count = 0
+    for (const [id, known] of this.#rows) {
+      if (known.receivedAt < receivedAt) this.#rows.delete(id)
+      if (++count % rowsBetweenTurns === 0) await giveWay()
+    }
   }
 }

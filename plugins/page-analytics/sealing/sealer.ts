@@ -83,8 +83,8 @@ export class Sealer {
           })
         : copy
       for (const [id] of reading.stale) state.rows.forget(id)
-      for (const [id, known] of reading.taken) state.rows.sealed(id, known)
-      if (cursor !== null) state.rows.dropBefore(timestamp(Date.parse(cursor) - longOverlapMs - 1_000))
+      await state.rows.addSealed(reading.taken)
+      if (cursor !== null) await state.rows.dropBefore(timestamp(Date.parse(cursor) - longOverlapMs - 1_000))
       if (long && !reading.full) state.longDue = clock.monotonic() + longEveryMs
       return { copy: next, caughtUp: caught_up }
     } catch (error) {

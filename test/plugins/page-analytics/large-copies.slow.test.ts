@@ -1,0 +1,26 @@
+// The copy of many events: they are read and sealed while the service serves others.
+import { expect } from "chai"
+import { expectShortTurn, longestTurn, printLongestTurns } from "../../longest-turn.ts"
+import { AnalyticsHost, event } from "./host.ts"
+
+const [total, batch] = [60_000, 5_000]
+
+describe("a copy of 60,000 events", () => {
+  let analytics: AnalyticsHost
+  before(async () => {
+    // One pass meets as many events as it can.
+    analytics = await AnalyticsHost.start({ seal_every_ms: 5_000 })
+  })
+  after(() => analytics.stop())
+
+  it("is sealed in short turns", async () => {
+    const { milliseconds } = await longestTurn(async () => {
+      for (let written = 0; written < total; written += batch)
+        await analytics.write(Array.from({ length: batch }, () => event("pageview", { note: "y".repeat(50) })))
+      await analytics.caughtUp()
+    })
+    expect(await analytics.rows("SELECT count(*) FROM events")).to.deep.equal([[total]])
+    printLongestTurns([{ what: "copy", milliseconds }])
+    expectShortTurn(milliseconds, `a copy of ${total} events`)
+  })
+})
