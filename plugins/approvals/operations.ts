@@ -135,7 +135,7 @@ export const decideApproval = defineOperation({
   name: "approvals.decide",
   summary: "Approve, reject or edit a pending approval.",
   description:
-    "A person decides: in a session, or by an API key of a user. Credentials of one root, user or manager never decide for each other. An interactive session also decides requests of its own user, unless the organization requires a second person. A job carries out the approved input once. `digest` identifies that input. `edit` approves another `input` instead. Values shown as [redacted] stay unchanged.",
+    "A person decides, in a session or by an API key. Credentials of one root, user or manager decide for others only. A session of a person also decides requests of the same user, unless the organization requires a second person. A job runs the approved input once. `digest` identifies this input, and `edit` replaces it. Values shown as [redacted] stay unchanged.",
   http: { method: "POST", path: "/v1/approvals/{id}/decide" },
   access: { scope: "approvals:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },

@@ -117,7 +117,7 @@ export const acceptInvitation = defineOperation({
   name: "member_invitations.accept",
   summary: "Join the organization of an invitation, as the signed-in person.",
   description:
-    "The caller's user has the invited address. Give the code of the link, or the id of an invitation from me.list_invitations. A person without an account opens the link in a browser. If the inviter saw the link, the person signs in by a mailed code first.",
+    "The user of the call has the invited address. Give the code of the link, or an id from me.list_invitations. A new person opens the link in a browser. If the inviter saw the link, the person signs in by a mailed code first.",
   http: { method: "POST", path: `${path}-accept` },
   access: { scope, role: "guest", withoutOrganization: true, closedToAgents: true },
   hints: { readOnly: false, destructive: false, idempotent: false },
