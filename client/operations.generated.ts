@@ -16,7 +16,7 @@ import type {} from "../plugins/email/reasons.ts"
 import type {} from "../plugins/evals/reasons.ts"
 import type {} from "../plugins/event-files/reasons.ts"
 import type {} from "../plugins/event-pipelines/reasons.ts"
-import type {} from "../plugins/events/reasons.ts"
+import type {} from "../plugins/executions/reasons.ts"
 import type {} from "../plugins/experiments/reasons.ts"
 import type {} from "../plugins/heartbeats/reasons.ts"
 import type {} from "../plugins/identity/reasons.ts"
@@ -127,13 +127,13 @@ export type Operations = {
   "event_pipelines.test": typeof import("../plugins/event-pipelines/operations/trying.ts").testPipeline
   "event_pipelines.update": typeof import("../plugins/event-pipelines/operations/manage.ts").updatePipeline
   "event_pipelines.validate": typeof import("../plugins/event-pipelines/operations/trying.ts").validatePipeline
-  "events.find": typeof import("../plugins/events/operations/list.ts").findEvents
-  "events.get": typeof import("../plugins/events/operations/one.ts").getEvent
-  "events.get_curl": typeof import("../plugins/events/operations/one.ts").getCurl
-  "events.get_report": typeof import("../plugins/events/operations/one.ts").getReport
-  "events.get_test": typeof import("../plugins/events/operations/one.ts").getTest
-  "events.list": typeof import("../plugins/events/operations/list.ts").listEvents
-  "events.list_replays": typeof import("../plugins/events/operations/one.ts").listReplays
+  "events.find": typeof import("../plugins/executions/operations/list.ts").findEvents
+  "events.get": typeof import("../plugins/executions/operations/one.ts").getEvent
+  "events.get_curl": typeof import("../plugins/executions/operations/one.ts").getCurl
+  "events.get_report": typeof import("../plugins/executions/operations/one.ts").getReport
+  "events.get_test": typeof import("../plugins/executions/operations/one.ts").getTest
+  "events.list": typeof import("../plugins/executions/operations/list.ts").listEvents
+  "events.list_replays": typeof import("../plugins/executions/operations/one.ts").listReplays
   "experiments.archive": typeof import("../plugins/experiments/operations/experiments.ts").archiveExperiment
   "experiments.correct_observation": typeof import("../plugins/experiments/operations/observations.ts").correctObservation
   "experiments.create": typeof import("../plugins/experiments/operations/experiments.ts").createExperiment
@@ -270,14 +270,14 @@ export type Operations = {
   "phone_numbers.templates": typeof import("../plugins/conversations/operations/templates.ts").listTemplates
   "phone_numbers.update": typeof import("../plugins/conversations/operations/numbers.ts").updateNumber
   "pipeline_schema.get": typeof import("../plugins/event-pipelines/operations/graph.ts").getSchema
-  "replay_plans.create": typeof import("../plugins/events/operations/replay-plans.ts").createPlan
-  "replay_plans.get": typeof import("../plugins/events/operations/replay-plans.ts").getPlan
-  "replay_plans.list": typeof import("../plugins/events/operations/replay-plans.ts").listPlans
-  "replay_plans.list_events": typeof import("../plugins/events/operations/replay-plans.ts").listPlanEvents
-  "replay_plans.pause": typeof import("../plugins/events/operations/replay-plans.ts").pausePlan
-  "replay_plans.resume": typeof import("../plugins/events/operations/replay-plans.ts").resumePlan
-  "replay_plans.start": typeof import("../plugins/events/operations/replay-plans.ts").startPlan
-  "replay_plans.stop": typeof import("../plugins/events/operations/replay-plans.ts").stopPlan
+  "replay_plans.create": typeof import("../plugins/executions/operations/replay-plans.ts").createPlan
+  "replay_plans.get": typeof import("../plugins/executions/operations/replay-plans.ts").getPlan
+  "replay_plans.list": typeof import("../plugins/executions/operations/replay-plans.ts").listPlans
+  "replay_plans.list_events": typeof import("../plugins/executions/operations/replay-plans.ts").listPlanEvents
+  "replay_plans.pause": typeof import("../plugins/executions/operations/replay-plans.ts").pausePlan
+  "replay_plans.resume": typeof import("../plugins/executions/operations/replay-plans.ts").resumePlan
+  "replay_plans.start": typeof import("../plugins/executions/operations/replay-plans.ts").startPlan
+  "replay_plans.stop": typeof import("../plugins/executions/operations/replay-plans.ts").stopPlan
   "screenshots.result": typeof import("../plugins/screenshots/operations.ts").screenshotResult
   "screenshots.start": typeof import("../plugins/screenshots/operations.ts").startScreenshot
   "sending_domains.delete": typeof import("../plugins/sending-domains/operations/domains.ts").deleteDomain

@@ -55,7 +55,7 @@ const longest = [
   "plugins/suppressions/bounces",
   "plugins/heartbeats/heartbeats",
   "storage/mongodb.",
-  "plugins/events/finding",
+  "plugins/executions/finding",
   "plugins/experiments/live.",
   "plugins/page-analytics/",
   "pipeline/sandbox/",

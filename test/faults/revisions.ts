@@ -73,7 +73,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "A new state of a replay plan overwrites a faster commit",
-    file: "plugins/events/replaying/plans.ts",
+    file: "plugins/executions/replaying/plans.ts",
     find: "{ where: { revision: before.revision } }",
     replace: "{}",
     test: conflicts,
