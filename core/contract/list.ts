@@ -5,7 +5,7 @@ import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { Caller } from "./caller.ts"
 import type { CollectionSpec, Document } from "./collection.ts"
 import type { AnyOperation, HandleArgs, Operation } from "./operation.ts"
-import { type PageRequest, Pager, pageInput } from "./page.ts"
+import { type PageRequest, Pager, pageInput } from "./pagination.ts"
 import { type Filter, type Sort, Store } from "./store.ts"
 
 const reading = { store: Store, pager: Pager }

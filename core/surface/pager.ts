@@ -2,7 +2,7 @@
 // organization, what is listed and the sort, so that it can be neither changed nor carried elsewhere.
 import { createHmac } from "node:crypto"
 import type { Document } from "../contract/collection.ts"
-import type { Pager } from "../contract/page.ts"
+import type { Pager } from "../contract/pagination.ts"
 import type { Scalar, Sort } from "../contract/store.ts"
 import { sameBytes } from "../kernel/constant-time.ts"
 import { AppError } from "../kernel/errors.ts"

@@ -9,7 +9,7 @@ import type { CacheInvalidation } from "../../core/contract/cache-invalidation.t
 import { credentialsTopic, sessionCookie } from "../../core/contract/caller.ts"
 import type { Channel } from "../../core/contract/channel.ts"
 import type { InboundHandler } from "../../core/contract/inbound.ts"
-import { Pager } from "../../core/contract/page.ts"
+import { Pager } from "../../core/contract/pagination.ts"
 import { createPauses } from "../../core/contract/pauses.ts"
 import { Store } from "../../core/contract/store.ts"
 import { clientAddressReader } from "../../core/kernel/client-address.ts"
