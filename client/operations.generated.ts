@@ -15,7 +15,6 @@ import type {} from "../plugins/datasets/reasons.ts"
 import type {} from "../plugins/email/reasons.ts"
 import type {} from "../plugins/evals/reasons.ts"
 import type {} from "../plugins/event-files/reasons.ts"
-import type {} from "../plugins/event-pipelines/reasons.ts"
 import type {} from "../plugins/executions/reasons.ts"
 import type {} from "../plugins/experiments/reasons.ts"
 import type {} from "../plugins/heartbeats/reasons.ts"
@@ -32,6 +31,7 @@ import type {} from "../plugins/outgoing-http/reasons.ts"
 import type {} from "../plugins/page-analytics/reasons.ts"
 import type {} from "../plugins/page-events/reasons.ts"
 import type {} from "../plugins/pages/reasons.ts"
+import type {} from "../plugins/pipelines/reasons.ts"
 import type {} from "../plugins/screenshots/reasons.ts"
 import type {} from "../plugins/sending-domains/reasons.ts"
 import type {} from "../plugins/suppressions/reasons.ts"
@@ -42,7 +42,7 @@ import type {} from "../plugins/workstreams/reasons.ts"
 // biome-ignore format: one line each
 /** The operations that ship, by name. */
 export type Operations = {
-  "action_types.list": typeof import("../plugins/event-pipelines/operations/declarations.ts").listActionTypes
+  "action_types.list": typeof import("../plugins/pipelines/operations/declarations.ts").listActionTypes
   "agent_runs.cancel": typeof import("../plugins/threads/operations/agent-runs.ts").cancelRun
   "agent_runs.get": typeof import("../plugins/threads/operations/agent-runs.ts").getAgentRun
   "agent_runs.list": typeof import("../plugins/threads/operations/agent-runs.ts").listAgentRuns
@@ -62,7 +62,7 @@ export type Operations = {
   "approvals.get": typeof import("../plugins/approvals/operations.ts").getApproval
   "approvals.list": typeof import("../plugins/approvals/operations.ts").listApprovals
   "audit_log.list": typeof import("../plugins/audit-log/list.ts").listAuditLog
-  "auth_modes.list": typeof import("../plugins/event-pipelines/operations/declarations.ts").listAuthModes
+  "auth_modes.list": typeof import("../plugins/pipelines/operations/declarations.ts").listAuthModes
   "autonomy_gates.get": typeof import("../plugins/autonomy/operations.ts").getGates
   "autonomy_gates.set": typeof import("../plugins/autonomy/operations.ts").setGates
   "chatapp_conversations.delete": typeof import("../plugins/conversations/operations/deletion.ts").deleteChatAppConversation
@@ -107,26 +107,26 @@ export type Operations = {
   "evals.widget_canary": typeof import("../plugins/evals/operations/canary.ts").getWidgetCanary
   "event_files.list": typeof import("../plugins/event-files/operations.ts").listEventFiles
   "event_pipelines.activity": typeof import("../plugins/pipeline-insights/operations/activity.ts").getActivity
-  "event_pipelines.apply": typeof import("../plugins/event-pipelines/operations/applying.ts").applyPipelines
-  "event_pipelines.create": typeof import("../plugins/event-pipelines/operations/manage.ts").createPipeline
+  "event_pipelines.apply": typeof import("../plugins/pipelines/operations/applying.ts").applyPipelines
+  "event_pipelines.create": typeof import("../plugins/pipelines/operations/manage.ts").createPipeline
   "event_pipelines.drift": typeof import("../plugins/pipeline-insights/operations/drift.ts").getDrift
-  "event_pipelines.end_secret": typeof import("../plugins/event-pipelines/operations/secrets.ts").endSecret
-  "event_pipelines.get": typeof import("../plugins/event-pipelines/operations/manage.ts").getPipeline
-  "event_pipelines.get_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").getExecution
-  "event_pipelines.get_payload": typeof import("../plugins/event-pipelines/operations/payload.ts").getPayload
-  "event_pipelines.graph": typeof import("../plugins/event-pipelines/operations/graph.ts").getGraph
-  "event_pipelines.list": typeof import("../plugins/event-pipelines/operations/manage.ts").listPipelines
-  "event_pipelines.list_executions": typeof import("../plugins/event-pipelines/operations/executions.ts").listExecutions
-  "event_pipelines.list_secrets": typeof import("../plugins/event-pipelines/operations/secrets.ts").listSecrets
+  "event_pipelines.end_secret": typeof import("../plugins/pipelines/operations/secrets.ts").endSecret
+  "event_pipelines.get": typeof import("../plugins/pipelines/operations/manage.ts").getPipeline
+  "event_pipelines.get_execution": typeof import("../plugins/pipelines/operations/executions.ts").getExecution
+  "event_pipelines.get_payload": typeof import("../plugins/pipelines/operations/payload.ts").getPayload
+  "event_pipelines.graph": typeof import("../plugins/pipelines/operations/graph.ts").getGraph
+  "event_pipelines.list": typeof import("../plugins/pipelines/operations/manage.ts").listPipelines
+  "event_pipelines.list_executions": typeof import("../plugins/pipelines/operations/executions.ts").listExecutions
+  "event_pipelines.list_secrets": typeof import("../plugins/pipelines/operations/secrets.ts").listSecrets
   "event_pipelines.patch_drift": typeof import("../plugins/pipeline-insights/operations/drift.ts").patchDrift
-  "event_pipelines.plan": typeof import("../plugins/event-pipelines/operations/applying.ts").planPipelines
-  "event_pipelines.replay_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").replayExecution
-  "event_pipelines.retry_execution": typeof import("../plugins/event-pipelines/operations/executions.ts").retryExecution
-  "event_pipelines.rotate_secret": typeof import("../plugins/event-pipelines/operations/manage.ts").rotateSecret
-  "event_pipelines.send_event": typeof import("../plugins/event-pipelines/operations/trying.ts").sendEvent
-  "event_pipelines.test": typeof import("../plugins/event-pipelines/operations/trying.ts").testPipeline
-  "event_pipelines.update": typeof import("../plugins/event-pipelines/operations/manage.ts").updatePipeline
-  "event_pipelines.validate": typeof import("../plugins/event-pipelines/operations/trying.ts").validatePipeline
+  "event_pipelines.plan": typeof import("../plugins/pipelines/operations/applying.ts").planPipelines
+  "event_pipelines.replay_execution": typeof import("../plugins/pipelines/operations/executions.ts").replayExecution
+  "event_pipelines.retry_execution": typeof import("../plugins/pipelines/operations/executions.ts").retryExecution
+  "event_pipelines.rotate_secret": typeof import("../plugins/pipelines/operations/manage.ts").rotateSecret
+  "event_pipelines.send_event": typeof import("../plugins/pipelines/operations/trying.ts").sendEvent
+  "event_pipelines.test": typeof import("../plugins/pipelines/operations/trying.ts").testPipeline
+  "event_pipelines.update": typeof import("../plugins/pipelines/operations/manage.ts").updatePipeline
+  "event_pipelines.validate": typeof import("../plugins/pipelines/operations/trying.ts").validatePipeline
   "events.find": typeof import("../plugins/executions/operations/list.ts").findEvents
   "events.get": typeof import("../plugins/executions/operations/one.ts").getEvent
   "events.get_curl": typeof import("../plugins/executions/operations/one.ts").getCurl
@@ -269,7 +269,7 @@ export type Operations = {
   "phone_numbers.remove": typeof import("../plugins/conversations/operations/numbers.ts").removeNumber
   "phone_numbers.templates": typeof import("../plugins/conversations/operations/templates.ts").listTemplates
   "phone_numbers.update": typeof import("../plugins/conversations/operations/numbers.ts").updateNumber
-  "pipeline_schema.get": typeof import("../plugins/event-pipelines/operations/graph.ts").getSchema
+  "pipeline_schema.get": typeof import("../plugins/pipelines/operations/graph.ts").getSchema
   "replay_plans.create": typeof import("../plugins/executions/operations/replay-plans.ts").createPlan
   "replay_plans.get": typeof import("../plugins/executions/operations/replay-plans.ts").getPlan
   "replay_plans.list": typeof import("../plugins/executions/operations/replay-plans.ts").listPlans

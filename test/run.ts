@@ -64,7 +64,7 @@ const longest = [
   "cli/pipelines/",
   "plugins/knowledge/uploads",
   "cli/",
-  "plugins/event-pipelines/",
+  "plugins/pipelines/",
   "plugins/pipeline-insights/",
   "pipeline/event/",
 ]

@@ -1,8 +1,8 @@
 // What a case is made of beside words: a stored event, or a page. What looks like a secret is cut out as everywhere else.
 import { AppError, type Clock, type Store } from "#core"
 import { type CoreConfig, EntryCollection, redactedText, storedPayload } from "#core/engine"
-import type { EventPipelines } from "../event-pipelines/index.ts"
 import { type Pages, pageText } from "../pages/index.ts"
+import type { EventPipelines } from "../pipelines/index.ts"
 import type { StoredCase } from "./suites.ts"
 
 export interface CaptureDeps {

@@ -3,7 +3,7 @@ import { Clock, definePlugin, Ids, injected, JobQueue, Live, Log, RateLimiter, S
 import { Metrics, Pauses } from "#core/engine"
 import { Buckets } from "../buckets/index.ts"
 import { Mailer, MailGuards } from "../email/index.ts"
-import { EventPipelinesService } from "../event-pipelines/index.ts"
+import { EventPipelinesService } from "../pipelines/index.ts"
 import { DnsLookup, MailRoutes } from "../sending-domains/index.ts"
 import { MailAuthors } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"

@@ -6,9 +6,9 @@ import { Clock, definePlugin, Ids, Leases, Log, Settings, Store, token, UnitsOfW
 import { Metrics, measureWaiting } from "#core/engine"
 import { Buckets } from "../buckets/index.ts"
 import { Datasets } from "../datasets/index.ts"
-import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { Pages } from "../pages/index.ts"
+import { EventPipelinesService } from "../pipelines/index.ts"
 import {
   CopiedOrganizations,
   CopiesCollection,

@@ -2,9 +2,9 @@
 // copy again.
 import { AppError, type Caller, type Clock, roleAtLeast, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import type { Datasets } from "../datasets/index.ts"
-import type { EventPipelinesService } from "../event-pipelines/index.ts"
 import type { Organizations } from "../organizations/index.ts"
 import type { Pages } from "../pages/index.ts"
+import type { EventPipelinesService } from "../pipelines/index.ts"
 import { CopiedOrganizations, CopiesCollection, type Copy, type Segment, type SnapshotPlace } from "./collections.ts"
 import { schemaVersion } from "./event-columns.ts"
 import type { QueryTable, QueryTask } from "./query/protocol.ts"

@@ -2,7 +2,7 @@
 // pipeline changes, since every visit asks.
 import { allKeys, type CacheInvalidation, token } from "#core"
 import { pipelineTopic } from "#core/engine"
-import type { EventPipelines } from "../event-pipelines/index.ts"
+import type { EventPipelines } from "../pipelines/index.ts"
 import { pipelineIdOf } from "./pipeline.ts"
 
 export interface EventTargets {

@@ -3,8 +3,8 @@
 import { derivedUuid, type UnitOfWork, uniqueSlug } from "#core"
 import { PipelineDocument } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
-import type { EventPipelines } from "../event-pipelines/index.ts"
 import type { StoredPage } from "../pages/index.ts"
+import type { EventPipelines } from "../pipelines/index.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
 
 export interface PublicationDeps {

@@ -4,7 +4,7 @@
 import { z } from "zod"
 import { Clock, definePlugin, injected, Live, Log, Store, token, UnitsOfWork, Vault } from "#core"
 import { SettledEvents } from "#core/engine"
-import { ClientAddresses, PlanNotes, SecretUseSources } from "../event-pipelines/index.ts"
+import { ClientAddresses, PlanNotes, SecretUseSources } from "../pipelines/index.ts"
 import { EventMinutes } from "./activity/collection.ts"
 import { ActivityCounter } from "./activity/counter.ts"
 import { EventActivity, eventActivity } from "./activity/service.ts"

@@ -11,7 +11,7 @@ const checks: readonly (readonly [file: string, find: string, operation: string]
   ["plugins/datasets/operations/datasets.ts", 'requireRevision("dataset", dataset.revision, expected_revision)', "datasets.update"],
   ["plugins/pages/operations/pages.ts", 'requireRevision("page", page.revision, expected_revision)', "pages.update"],
   [
-    "plugins/event-pipelines/pipelines.ts",
+    "plugins/pipelines/pipelines.ts",
     'requireRevision("pipeline", stored.revision, expectedRevision, { slug: stored.slug })',
     "event_pipelines.update",
   ],
@@ -49,7 +49,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "A change of a pipeline overwrites a faster commit",
-    file: "plugins/event-pipelines/pipelines.ts",
+    file: "plugins/pipelines/pipelines.ts",
     find: "{ where: { revision: stored.revision } }",
     replace: "{}",
     test: conflicts,

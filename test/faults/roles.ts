@@ -105,18 +105,18 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A member forces a disabled pipeline",
-    file: "plugins/event-pipelines/rules.ts",
+    file: "plugins/pipelines/rules.ts",
     find: '!force || roleAtLeast(role, "admin")',
     replace: "true",
-    test: "test/plugins/event-pipelines/manage.test.ts",
+    test: "test/plugins/pipelines/manage.test.ts",
     title: "event pipelines run while disabled by the force of an admin alone",
   },
   {
     rule: "A guest reads payloads",
-    file: "plugins/event-pipelines/rules.ts",
+    file: "plugins/pipelines/rules.ts",
     find: 'caller.role !== "guest"',
     replace: "true",
-    test: "test/plugins/event-pipelines/logs.test.ts",
+    test: "test/plugins/pipelines/logs.test.ts",
     title: "logs of transforms stand in the event's record, without secrets, and not for guests",
   },
   {

@@ -8,11 +8,7 @@ const title = (operation: string) => `a slug that is taken is refused with slug_
 const checks: readonly (readonly [file: string, find: string, operation: string])[] = [
   ["plugins/datasets/datasets.ts", "given.slug !== undefined && (await get(organization, slug))", "datasets.create"],
   ["plugins/pages/pages.ts", "given.slug !== undefined && (await get(organization, slug))", "pages.create"],
-  [
-    "plugins/event-pipelines/pipelines.ts",
-    "await this.#deps.store.open(Pipelines, organization).first({ slug })",
-    "event_pipelines.create",
-  ],
+  ["plugins/pipelines/pipelines.ts", "await this.#deps.store.open(Pipelines, organization).first({ slug })", "event_pipelines.create"],
   ["core/resource/keys.ts", "await isTaken(given)", "agents.create"],
   ["core/resource/keys.ts", "await isTaken(given)", "evals.create_suite"],
   ["core/resource/keys.ts", "await isTaken(given)", "evals.create_case"],

@@ -1,8 +1,8 @@
 // A case of something that really came: a stored event, or a page.
 import { z } from "zod"
 import { Clock, defineOperation, Ids, Name, resultOf, Settings, Slug, SlugOrId, Store, Uuid } from "#core"
-import { EventPipelinesService } from "../../event-pipelines/index.ts"
 import { Pages } from "../../pages/index.ts"
+import { EventPipelinesService } from "../../pipelines/index.ts"
 import { captured } from "../capture.ts"
 import { bySuite, EvalCases, EvalSuites, madeSuite, maxInput, ofThatSuite } from "../suites.ts"
 

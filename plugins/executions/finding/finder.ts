@@ -2,7 +2,7 @@
 // the index names is read and held against what is looked for, so that it shows nothing that the journal does not hold any more.
 import { type Clock, isUuid, type Store } from "#core"
 import { EntryCollection, type JournalEntry, LateEntryCollection, retainedEntry } from "#core/engine"
-import { newestFirst } from "../../event-pipelines/index.ts"
+import { newestFirst } from "../../pipelines/index.ts"
 import { blockId, blockLength, postingsId, type Segment } from "../collections.ts"
 import { bodiesApart, entryText, plainText } from "./entry-text.ts"
 import { idAt, maxPostings, type Posting, partOf, postingIn } from "./segment.ts"

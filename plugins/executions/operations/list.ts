@@ -9,7 +9,7 @@ import {
   newestEntries,
   PipelineSlugsToken,
   seesPayloads,
-} from "../../event-pipelines/index.ts"
+} from "../../pipelines/index.ts"
 import type { Finder } from "../finding/finder.ts"
 
 export const FinderToken = token<Finder>("EventFinder")

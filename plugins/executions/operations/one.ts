@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AppError, Clock, defineList, defineOperation, Ids, PublicUrl, resultOf, Settings, Store, Uuid } from "#core"
 import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource, retainedEntry, type StoredPipeline } from "#core/engine"
-import { Execution, ExecutionDetail, executionDetail, executionSummary, seesPayloads } from "../../event-pipelines/index.ts"
+import { Execution, ExecutionDetail, executionDetail, executionSummary, seesPayloads } from "../../pipelines/index.ts"
 import { type CameIn, cameIn } from "../copying/came-in.ts"
 import { asInternalCurl, asSenderCurl } from "../copying/curl.ts"
 import { reportOf } from "../copying/report.ts"

@@ -1,7 +1,7 @@
 // Replay as a plan: rehearse what a filter finds, look at what would be other than it was, and then replay it.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
-import { EventPipelinesService } from "../../event-pipelines/index.ts"
+import { EventPipelinesService } from "../../pipelines/index.ts"
 import { outcomes, PlannedEventCollection, planStates, type ReplayPlan, ReplayPlanCollection } from "../replaying/collections.ts"
 import { maxEvents, ReplayPlansToken } from "../replaying/plans.ts"
 

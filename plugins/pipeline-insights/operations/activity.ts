@@ -1,7 +1,7 @@
 // What comes in: events by minute and status, how long they take, and which pipelines they are of.
 import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId, Timestamp, timestamp } from "#core"
-import { EventPipelinesService, PipelineSlugsToken } from "../../event-pipelines/index.ts"
+import { EventPipelinesService, PipelineSlugsToken } from "../../pipelines/index.ts"
 import { type Counts, latencyAt, none, sumOf } from "../activity/counts.ts"
 import { EventActivity } from "../activity/service.ts"
 

@@ -1,7 +1,7 @@
 // What events have become: the report of a pipeline's schema drift, and the document that would take it in.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, defineReasons, type ReasonsOf, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
-import { EventPipelinesService, shownConfig } from "../../event-pipelines/index.ts"
+import { EventPipelinesService, shownConfig } from "../../pipelines/index.ts"
 import { learningEvents } from "../drift/findings.ts"
 import { mend, SchemaDrift } from "../drift/service.ts"
 import { jsonTypes, parentOf, type Sketch } from "../drift/sketch.ts"

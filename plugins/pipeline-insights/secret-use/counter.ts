@@ -3,7 +3,7 @@
 import { isIP } from "node:net"
 import { type Clock, type Log, timestamp } from "#core"
 import { networkOf, type SettledEvent, type SettledEvents } from "#core/engine"
-import type { ShownAddresses } from "../../event-pipelines/index.ts"
+import type { ShownAddresses } from "../../pipelines/index.ts"
 import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { type SecretUse, SecretUses } from "./collection.ts"
 import { maxAddresses, mergeUses } from "./merge.ts"

@@ -1,6 +1,6 @@
 // Reads the use of a pipeline's secrets, over all nodes.
 import type { Clock, Store } from "#core"
-import type { SecretUseSource } from "../../event-pipelines/index.ts"
+import type { SecretUseSource } from "../../pipelines/index.ts"
 import { SecretUses } from "./collection.ts"
 import type { SecretUseCounter } from "./counter.ts"
 import { eventsOfLastHour } from "./merge.ts"
