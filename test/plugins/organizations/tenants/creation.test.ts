@@ -77,6 +77,17 @@ onStoresInTurn("create an organization", ({ start }) => {
     host = await start()
   })
 
+  it("refuses a person without an organization, unless the settings allow everyone", async () => {
+    const text = await host.get(UnitsOfWork).run((work) => {
+      const user = host.get(Organizations).addUser(work, { email: "alone@example.com" }).id
+      const given = { user, organization: null, method: "email_code", device: "", address: "" } as const
+      return host.get(UserSessions).open(work, given).text
+    })
+    const refused = await create(host, { name: "Bakery" }, text)
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([403, "no_organization"])
+    expect(refused.body.message).to.include("self_service is owners")
+  })
+
   it("makes the caller's user its owner, with a first key on request", async () => {
     const { status, body } = await create(host, { name: "Bakery", time_zone: "Europe/Berlin", first_key: true })
     expect(status).to.equal(200)
