@@ -31,6 +31,7 @@ import type {} from "../plugins/outgoing-http/reasons.ts"
 import type {} from "../plugins/page-analytics/reasons.ts"
 import type {} from "../plugins/page-events/reasons.ts"
 import type {} from "../plugins/pages/reasons.ts"
+import type {} from "../plugins/pipeline-files/reasons.ts"
 import type {} from "../plugins/pipelines/reasons.ts"
 import type {} from "../plugins/screenshots/reasons.ts"
 import type {} from "../plugins/sending-domains/reasons.ts"
@@ -107,7 +108,7 @@ export type Operations = {
   "evals.widget_canary": typeof import("../plugins/evals/operations/canary.ts").getWidgetCanary
   "event_files.list": typeof import("../plugins/event-files/operations.ts").listEventFiles
   "event_pipelines.activity": typeof import("../plugins/pipeline-insights/operations/activity.ts").getActivity
-  "event_pipelines.apply": typeof import("../plugins/pipelines/operations/applying.ts").applyPipelines
+  "event_pipelines.apply": typeof import("../plugins/pipeline-files/operations/applying.ts").applyPipelines
   "event_pipelines.create": typeof import("../plugins/pipelines/operations/manage.ts").createPipeline
   "event_pipelines.drift": typeof import("../plugins/pipeline-insights/operations/drift.ts").getDrift
   "event_pipelines.end_secret": typeof import("../plugins/pipelines/operations/secrets.ts").endSecret
@@ -119,7 +120,7 @@ export type Operations = {
   "event_pipelines.list_executions": typeof import("../plugins/pipelines/operations/executions.ts").listExecutions
   "event_pipelines.list_secrets": typeof import("../plugins/pipelines/operations/secrets.ts").listSecrets
   "event_pipelines.patch_drift": typeof import("../plugins/pipeline-insights/operations/drift.ts").patchDrift
-  "event_pipelines.plan": typeof import("../plugins/pipelines/operations/applying.ts").planPipelines
+  "event_pipelines.plan": typeof import("../plugins/pipeline-files/operations/applying.ts").planPipelines
   "event_pipelines.replay_execution": typeof import("../plugins/pipelines/operations/executions.ts").replayExecution
   "event_pipelines.retry_execution": typeof import("../plugins/pipelines/operations/executions.ts").retryExecution
   "event_pipelines.rotate_secret": typeof import("../plugins/pipelines/operations/manage.ts").rotateSecret

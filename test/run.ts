@@ -65,6 +65,7 @@ const longest = [
   "plugins/knowledge/uploads",
   "cli/",
   "plugins/pipelines/",
+  "plugins/pipeline-files/",
   "plugins/pipeline-insights/",
   "pipeline/event/",
 ]

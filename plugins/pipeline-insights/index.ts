@@ -4,7 +4,8 @@
 import { z } from "zod"
 import { Clock, definePlugin, injected, Live, Log, Store, token, UnitsOfWork, Vault } from "#core"
 import { SettledEvents } from "#core/engine"
-import { ClientAddresses, PlanNotes, SecretUseSources } from "../pipelines/index.ts"
+import { PlanNotes } from "../pipeline-files/index.ts"
+import { ClientAddresses, SecretUseSources } from "../pipelines/index.ts"
 import { EventMinutes } from "./activity/collection.ts"
 import { ActivityCounter } from "./activity/counter.ts"
 import { EventActivity, eventActivity } from "./activity/service.ts"
@@ -33,7 +34,7 @@ const counting = { store: Store, works: UnitsOfWork, clock: Clock, log: Log, set
 export default definePlugin({
   id: "pipeline-insights",
   reasons,
-  needs: ["event-pipelines"],
+  needs: ["event-pipelines", "pipeline-files"],
   config: Settings,
   extend: ({ enabled }) =>
     enabled

@@ -1,15 +1,11 @@
 // Event pipelines: the resource around the engine. Keeps documents and secrets, hands them to the engine, and shows what
 // became of events.
-import { CacheInvalidation, Clock, Settings as CoreSettings, definePlugin, injected, Log, Store, UnitsOfWork } from "#core"
-import { Listening, PipelineSource } from "#core/engine"
+import { CacheInvalidation, Clock, definePlugin, injected, Store, UnitsOfWork } from "#core"
+import { PipelineSource } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageFormTargets } from "../pages/index.ts"
-import { PlanNotes } from "./apply/plan.ts"
-import { FilesAtBoot } from "./boot.ts"
 import { Endpoints, Pipelines, Revisions } from "./collections.ts"
-import { pipelineCommands } from "./commands/commands.ts"
 import { executionsChannel } from "./executions-channel.ts"
-import { applyPipelines, planPipelines } from "./operations/applying.ts"
 import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
 import { getExecution, listExecutions, replayExecution, retryExecution } from "./operations/executions.ts"
 import { getGraph, getSchema } from "./operations/graph.ts"
@@ -25,13 +21,13 @@ import { ClientAddresses, Settings } from "./settings.ts"
 import { PipelineSlugs, PipelineSlugsToken } from "./slugs.ts"
 import { pipelineSource } from "./source.ts"
 
-export { type PlanNote, PlanNotes } from "./apply/plan.ts"
-export type { PipelineRecord } from "./collections.ts"
+export { type AppliedFile, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 export { newestEntries, newestFirst } from "./newest-entries.ts"
 export { Execution, ExecutionDetail, executionDetail, executionSummary } from "./operations/executions.ts"
-export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
-export { seesPayloads } from "./rules.ts"
+export { type EventPipelines, EventPipelinesService, type Organization, type Saved } from "./pipelines.ts"
+export { internalAuth, refuseFixed, seesPayloads } from "./rules.ts"
 export { type SecretUseSource, SecretUseSources } from "./secret-evidence.ts"
+export type { SecretKeeper } from "./secrets.ts"
 export { ClientAddresses, type ShownAddresses } from "./settings.ts"
 export { PipelineSlugsToken } from "./slugs.ts"
 export { shownConfig } from "./wire.ts"
@@ -41,8 +37,7 @@ export default definePlugin({
   reasons,
   needs: ["organizations", "datasets", "integrations", "pages"],
   config: Settings,
-  commands: pipelineCommands,
-  extensionPoints: [PlanNotes, SecretUseSources],
+  extensionPoints: [SecretUseSources],
   extend: [[PageFormTargets, injected({ pipelines: EventPipelinesService, invalidation: CacheInvalidation }, pageForms)]],
   register(registrar, settings) {
     registrar.collections(Pipelines, Endpoints, Revisions)
@@ -63,27 +58,13 @@ export default definePlugin({
       inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation },
       create: (deps) => new PipelineSlugs(deps),
     })
-    registrar.run("pipeline files", {
-      inject: {
-        settings: CoreSettings,
-        pipelines: EventPipelinesService,
-        organizations: Organizations,
-        works: UnitsOfWork,
-        store: Store,
-        log: Log,
-        listening: Listening,
-      },
-      create: (deps) => new FilesAtBoot(deps),
-      start: (files) => files.start(),
-      stop: (files) => files.stop(),
-    })
     registrar.rehearsal({
       name: "pipeline",
       run: ({ call }, document) => call(createPipeline, { ...document, state: "active", force: true } as never),
     })
     registrar.channels(executionsChannel)
     registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
-    registrar.operations(planPipelines, applyPipelines, getPayload, listSecrets, endSecret)
+    registrar.operations(getPayload, listSecrets, endSecret)
     registrar.operations(getGraph, getSchema)
     registrar.operations(
       listExecutions,

@@ -38,26 +38,6 @@ export const reasons = defineReasons({
     details: { fields: FieldProblems },
   },
   event_pipeline_not_found: { code: "not_found", summary: "The event pipeline does not exist.", remedy: "List the pipelines." },
-  stale_plan: { code: "aborted", summary: "Pipelines changed between planning and applying; plan again.", remedy: "Apply again." },
-  documents_refused: {
-    code: "failed_precondition",
-    summary: "Documents are not valid; findings tell why.",
-    remedy: "Correct what the findings name.",
-    details: { pipelines: z.array(z.string()).describe("Slugs of the pipelines.") },
-  },
-  drift: {
-    code: "failed_precondition",
-    summary: "The stored pipeline was changed since the file was applied.",
-    remedy: "Apply with `force`, or take the change into the file.",
-    details: { pipelines: z.array(z.string()).describe("Slugs of the pipelines.") },
-  },
-  invalid_document: { code: "invalid_argument", summary: "The document is not a pipeline document.", details: { fields: FieldProblems } },
-  literal_secret: {
-    code: "invalid_argument",
-    summary: "A file holds a secret in plain text.",
-    remedy: "Write `{ from_env: NAME }`, and set the variable.",
-    details: { fields: FieldProblems.optional() },
-  },
   no_fields: { code: "invalid_argument", summary: "No field to change was given.", remedy: "Give a field to change." },
   reserved_pipeline: {
     code: "invalid_argument",
@@ -100,12 +80,6 @@ export const reasons = defineReasons({
     code: "failed_precondition",
     summary: "The pipeline's stored document does not compile any more, as when an action type was removed.",
     remedy: "Validate the document, and correct what the findings name.",
-  },
-  duplicate_slug: {
-    code: "invalid_argument",
-    summary: "Two documents have one slug.",
-    remedy: "Give each document a slug of its own.",
-    details: { slug: z.string().describe("The slug.") },
   },
 })
 

@@ -1,7 +1,8 @@
 // Schema drift as operations and plans ask for it.
 import { type Json, type Store, token, type Vault } from "#core"
 import type { PipelineDocument } from "#core/engine"
-import type { PipelineRecord, PlanNote } from "../../pipelines/index.ts"
+import type { PlanNote } from "../../pipeline-files/index.ts"
+import type { PipelineRecord } from "../../pipelines/index.ts"
 import { type DriftRecord, SchemaSketches } from "./collection.ts"
 import { comparedWith, comparisonDigest } from "./comparison.ts"
 import { type Drift, driftOf } from "./findings.ts"

@@ -6,9 +6,9 @@ import type { Logger, Store, UnitsOfWork } from "#core"
 import { allDone } from "#core"
 import { type CoreConfig, EntryCollection, type Listening } from "#core/engine"
 import type { Organizations } from "../organizations/index.ts"
+import type { EventPipelines, Organization } from "../pipelines/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
 import { ignoredFiles } from "./pipeline-folder.ts"
-import type { EventPipelines, Organization } from "./pipelines.ts"
 import { PipelineWatch, refusalOf, reportRefused } from "./watch.ts"
 
 /** Applied side by side, so that they share the storage's commits, and compile while others are committed. */

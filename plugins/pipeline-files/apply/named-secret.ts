@@ -1,8 +1,7 @@
 // The secret that a document takes from a variable, beside the one that its pipeline has. As with every field, the document
 // is what is to be, unless the server's was changed since: a secret that was rotated there is never gone over unasked.
 import { redacted } from "#core/engine"
-import type { AppliedFile, PipelineRecord } from "../collections.ts"
-import type { SecretKeeper } from "../secrets.ts"
+import type { AppliedFile, PipelineRecord, SecretKeeper } from "../../pipelines/index.ts"
 import type { FieldChange } from "./compare.ts"
 import type { ReadDocument } from "./given.ts"
 import { hasNoSecret, waits } from "./waiting.ts"

@@ -3,9 +3,7 @@
 import { z } from "zod"
 import { AppError, type Caller, defineExtensionPoint, type Store } from "#core"
 import type { PipelineDocument, PipelineEngine } from "#core/engine"
-import { type PipelineRecord, Pipelines, Revisions } from "../collections.ts"
-import { refuseFixed } from "../rules.ts"
-import type { SecretKeeper } from "../secrets.ts"
+import { type PipelineRecord, Pipelines, Revisions, refuseFixed, type SecretKeeper } from "../../pipelines/index.ts"
 import { FieldChange, fieldChanges } from "./compare.ts"
 import { type GivenDocument, type ReadDocument, readGiven } from "./given.ts"
 import { type Standing, secretChange, standingOf } from "./named-secret.ts"
@@ -53,7 +51,7 @@ export type PlanNote = (
   planned: PipelineDocument,
 ) => Promise<string[]>
 
-export const PlanNotes = defineExtensionPoint<PlanNote>({ id: "event-pipelines.plan-notes" })
+export const PlanNotes = defineExtensionPoint<PlanNote>({ id: "pipeline-files.plan-notes" })
 
 export interface PlanDeps {
   readonly store: Store

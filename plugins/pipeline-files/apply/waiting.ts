@@ -1,7 +1,7 @@
 // A document whose secret is to come from a variable that is not set: its pipeline waits, proposed, with a generated secret
 // that nobody has seen, and takes the secret as soon as the variable is set. As files are at start.
 import type { PipelineDocument } from "#core/engine"
-import type { PipelineRecord } from "../collections.ts"
+import type { PipelineRecord } from "../../pipelines/index.ts"
 import type { ReadDocument } from "./given.ts"
 
 /** A variable that is gone takes nothing away from a pipeline that has its secret. */

@@ -4,8 +4,8 @@ import { type FSWatcher, watch } from "node:fs"
 import { join } from "node:path"
 import { AppError, type Logger } from "#core"
 import type { Finding } from "#core/engine"
+import type { Organization } from "../pipelines/index.ts"
 import { type ApplyDeps, applyFile, describeFindings, pipelineFiles, type ReadFile, readPipelineFile } from "./files.ts"
-import type { Organization } from "./pipelines.ts"
 
 export interface WatchArgs extends ApplyDeps {
   readonly folders: readonly string[]

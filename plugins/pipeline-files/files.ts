@@ -6,13 +6,12 @@ import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
 import { AppError, type Logger, slugOf, type UnitsOfWork } from "#core"
 import { type Finding, notUtf8, PipelineDocument, parseText, schemaProblems, utf8Text } from "#core/engine"
+import type { EventPipelines, Organization, PipelineRecord, Saved } from "../pipelines/index.ts"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"
 import { markOf, standingOf, takenSecret } from "./apply/named-secret.ts"
 import { wanted } from "./apply/waiting.ts"
-import type { PipelineRecord } from "./collections.ts"
 import { filesOfKind } from "./pipeline-folder.ts"
-import type { EventPipelines, Organization, Saved } from "./pipelines.ts"
 
 export interface ReadFile extends ReadDocument {
   /** Where in the text a JSON pointer of the document stands. */

@@ -4,8 +4,7 @@ import { createHash } from "node:crypto"
 import { z } from "zod"
 import { AnyJson, AppError, slugOf } from "#core"
 import { fieldProblems, PipelineDocument } from "#core/engine"
-import type { AppliedFile } from "../collections.ts"
-import { internalAuth } from "../rules.ts"
+import { type AppliedFile, internalAuth } from "../../pipelines/index.ts"
 
 export const GivenDocument = z.strictObject({
   path: z.string().min(1).max(1_024).describe("Path of the document, for messages and the record."),

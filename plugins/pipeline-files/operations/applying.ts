@@ -2,11 +2,10 @@
 import { z } from "zod"
 import { type Caller, callerKind, defineOperation, roleAtLeast, Store } from "#core"
 import { PipelineEngine } from "#core/engine"
+import { EventPipelinesService } from "../../pipelines/index.ts"
 import { changedMeanwhile, rehearse, stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
 import { PlanNotes, type Planned, PlannedChange, plan } from "../apply/plan.ts"
-import { EventPipelinesService } from "../pipelines.ts"
-import { document } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
 const inject = { store: Store, notes: PlanNotes, engine: PipelineEngine, pipelines: EventPipelinesService }
@@ -22,6 +21,15 @@ const Plan = z.object({
   changes: z.array(PlannedChange),
   blocked: z.boolean().describe("Whether a document is refused, or an apply needs `force`."),
 })
+
+const document = {
+  name: "Website lead",
+  slug: "website-lead",
+  state: "active",
+  source_kind: "browser_form",
+  auth_mode: "none",
+  pipeline: [{ id: "save", type: "dataset.write", dataset_slug: "leads", key: "email" }],
+}
 
 const given = { input: { documents: [{ path: "pipelines/website-lead.yaml", document }] } }
 
