@@ -14,7 +14,7 @@ export default function Account() {
         of={[
           ["email", user?.email ?? "none: this is a service key"],
           ["organization", organization?.name ?? "none"],
-          ["role", role ?? ""],
+          ["role", role ?? "none"],
           [
             "signed in",
             sign_in ? (
