@@ -18,6 +18,7 @@ import type {} from "../plugins/event-files/reasons.ts"
 import type {} from "../plugins/executions/reasons.ts"
 import type {} from "../plugins/experiments/reasons.ts"
 import type {} from "../plugins/heartbeats/reasons.ts"
+import type {} from "../plugins/history/reasons.ts"
 import type {} from "../plugins/identity/reasons.ts"
 import type {} from "../plugins/inbound-auth/reasons.ts"
 import type {} from "../plugins/inbound-mail/reasons.ts"
@@ -304,6 +305,11 @@ export type Operations = {
   "threads.get": typeof import("../plugins/threads/operations/threads.ts").getThread
   "threads.list": typeof import("../plugins/threads/operations/threads.ts").listThreads
   "threads.list_messages": typeof import("../plugins/threads/operations/threads.ts").listMessages
+  "trash.get": typeof import("../plugins/history/trash.ts").getTrash
+  "trash.list": typeof import("../plugins/history/trash.ts").listTrash
+  "trash.restore": typeof import("../plugins/history/trash.ts").restoreFromTrash
+  "versions.list": typeof import("../plugins/history/versions.ts").listVersions
+  "versions.restore": typeof import("../plugins/history/versions.ts").restoreVersion
   "viewer_sessions.create": typeof import("../plugins/organizations/operations/viewer-sessions.ts").createViewerSession
   "voice.get_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").getCallerName
   "voice.list_caller_name_registrations": typeof import("../plugins/voice/operations/caller-name.ts").listRegistrations
@@ -613,6 +619,11 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "threads.get": { method: "GET", path: "/v1/threads/{id}", repeatable: true },
   "threads.list": { method: "GET", path: "/v1/threads", repeatable: true, list: "threads" },
   "threads.list_messages": { method: "GET", path: "/v1/threads/{id}/messages", repeatable: true, list: "messages" },
+  "trash.get": { method: "GET", path: "/v1/trash/{id}", repeatable: true },
+  "trash.list": { method: "GET", path: "/v1/trash", repeatable: true, list: "trash" },
+  "trash.restore": { method: "POST", path: "/v1/trash/{id}/restore", keyed: true },
+  "versions.list": { method: "GET", path: "/v1/versions", repeatable: true, list: "versions" },
+  "versions.restore": { method: "POST", path: "/v1/versions/{id}/restore", repeatable: true, keyed: true },
   "viewer_sessions.create": { method: "POST", path: "/v1/viewer-sessions", keyed: true },
   "voice.get_caller_name": { method: "GET", path: "/v1/voice/caller-name", repeatable: true },
   "voice.list_caller_name_registrations": { method: "GET", path: "/v1/voice/caller-name/registrations", repeatable: true, list: "registrations" },

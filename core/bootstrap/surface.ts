@@ -15,7 +15,9 @@ import { Operations } from "../contract/operation.ts"
 import { Pager } from "../contract/pagination.ts"
 import { Pauses } from "../contract/pauses.ts"
 import { RateLimiter } from "../contract/rate-limiter.ts"
+import { TrashCollection, VersionCollection } from "../contract/resource-history.ts"
 import { Routes } from "../contract/route.ts"
+import { Services } from "../contract/services.ts"
 import { Store } from "../contract/store.ts"
 import { OperationTools } from "../contract/tools.ts"
 import { UnitsOfWork } from "../contract/unit-of-work.ts"
@@ -74,10 +76,13 @@ export function provideCalls(
     LiveMessages,
     LiveNodes,
     LiveOutboxes,
+    TrashCollection,
+    VersionCollection,
   ])
     registry.add(Collections, collection, "surface")
   registry.add(Jobs, approvedCall, "surface")
   container.value(Listening, listening)
+  container.value(Services, { of: (inject) => container.all(inject) })
   container.provide(UnitsOfWork, { inject: { store: Store, ids: Ids, clock: Clock }, create: createUnitsOfWork })
   container.provide(Pager, { inject: { vault: Vault }, create: ({ vault }) => createPager({ key: vault.keyFor("cursors") }) })
   container.provide(PublicUrl, {

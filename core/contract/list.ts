@@ -42,6 +42,8 @@ export interface List<
   readonly inject?: R
   /** Conditions on the documents; a cursor is good for the same ones alone, so nothing such as the time may be among them. Without it each field that is given is one. */
   where?(given: Given<F>, args: ListArgs<R>): Filter | Promise<Filter>
+  /** Set if `where` throws `not_found` for an item that a filter names. */
+  readonly isOfItem?: true
   /** Newest first unless given. */
   readonly sort?: Sort | ((given: Given<F>) => Sort)
   /** The output's field that holds the list, with what is shown of each document. */
@@ -63,7 +65,19 @@ export function defineList<
   const R extends TokenRecord = Record<never, never>,
   B extends z.ZodRawShape = Record<never, never>,
 >(list: List<D, V, K, F, R, B>): Operation<Input<F>, Output<K, V, B>> {
-  const { path, collection, input = {}, inject, where = (given) => given, sort = { id: -1 }, items, view, beside, ...described } = list
+  const {
+    path,
+    collection,
+    input = {},
+    inject,
+    where = (given) => given,
+    sort = { id: -1 },
+    items,
+    view,
+    beside,
+    isOfItem,
+    ...described
+  } = list
   const [[field, shown]] = Object.entries(items) as [[K, V]]
   const ungiven = Object.fromEntries(
     Object.entries<z.core.$ZodType>(input).map(([name, schema]) => [name, z.safeParse(schema, undefined).data]),
@@ -75,7 +89,7 @@ export function defineList<
     input: z.strictObject({ ...input, ...pageInput }),
     output: z.object({ [field]: z.array(shown), ...beside?.fields, next_cursor: z.string() }),
     // What a path names may not be there.
-    errors: path.includes("{") ? ["invalid_argument", "not_found"] : ["invalid_argument"],
+    errors: ["invalid_argument", ...(path.includes("{") || isOfItem ? (["not_found"] as const) : [])],
     inject: { ...inject, ...reading },
     async handle({ input: { limit, cursor, ...asked }, caller, deps }: HandleArgs<Record<string, unknown> & PageRequest, TokenRecord>) {
       const { store, pager } = deps as Deps<typeof reading>

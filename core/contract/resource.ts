@@ -1,11 +1,24 @@
 // A declared resource, as the registry holds it: a collection with the operations on it. core/resource makes it.
 import type { DeclarationKind } from "../kernel/registry.ts"
+import type { Caller } from "./caller.ts"
 import type { CollectionSpec } from "./collection.ts"
 import type { AnyOperation } from "./operation.ts"
+import type { StoredTrash, StoredVersion } from "./resource-history.ts"
+import type { UnitOfWork } from "./unit-of-work.ts"
 
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds documents of every type.
 type AnyCollection = CollectionSpec<any, "organization">
 
+/** The call that changes an item, with the services that the resource injects. */
+export interface ResourceCall {
+  readonly organization: string
+  readonly caller: Caller
+  // biome-ignore lint/suspicious/noExplicitAny: each resource injects services of its own.
+  readonly deps: any
+  readonly work: UnitOfWork
+}
+
+/** A declared resource without the types of its fields. */
 export interface DeclaredResource {
   readonly collection: AnyCollection
   /** Fields of its documents. */
@@ -22,6 +35,13 @@ export interface DeclaredResource {
     /** Path field of the resource that contains it. */
     readonly container?: string | undefined
   }
+  /** An item as answers show it. */
+  // biome-ignore lint/suspicious/noExplicitAny: the registry holds items of every type.
+  show(item: any): Readonly<Record<string, unknown>>
+  /** Stages that a deleted item exists again, inside `container` if that is restored too. Throws `already_exists`, `not_found`. */
+  restore(call: ResourceCall, trashed: StoredTrash, container?: { readonly id: string }): Promise<{ readonly id: string }>
+  /** Stages that an item has the fields of an earlier version. Throws `not_found`. */
+  restoreVersion(call: ResourceCall, version: StoredVersion): Promise<{ readonly id: string; readonly revision: number }>
   readonly create: AnyOperation
   readonly list: AnyOperation
   readonly get: AnyOperation
@@ -29,7 +49,8 @@ export interface DeclaredResource {
   readonly delete: AnyOperation
 }
 
-export const Resources: DeclarationKind<DeclaredResource> = { kind: "resource", nameOf: ({ collection }) => collection.name }
+/** The resources that are loaded. */
+export const Resources: DeclarationKind<DeclaredResource> = { kind: "resource", nameOf: ({ identity }) => identity.name }
 
 /** The collections of a resource. */
 export function collectionsOf({ collection, former }: DeclaredResource): readonly CollectionSpec[] {

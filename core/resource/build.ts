@@ -6,16 +6,18 @@ import { Slug, slugTaken, Timestamp, Uuid } from "../contract/fields.ts"
 import { defineList } from "../contract/list.ts"
 import { type AnyOperation, defineOperation } from "../contract/operation.ts"
 import { omitReadOnly, readOnlyInput } from "../contract/read-only.ts"
+import { rememberSealed, type StoredTrash, type StoredVersion, TrashCollection } from "../contract/resource-history.ts"
 import { requireRevision, stageRevision } from "../contract/revision.ts"
 import { Store } from "../contract/store.ts"
 import { Clock, timestamp } from "../kernel/clock.ts"
 import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
 import { FormerSlugs } from "./former-slugs.ts"
+import { stageTrash, stageVersion } from "./history.ts"
 import { Items, ofOrganization } from "./items.ts"
 import { keyOfNew, pathField } from "./keys.ts"
 import { shownShape } from "./shown.ts"
-import type { AnyResourceSpec, HookArgs, Kept, Shape, Verb } from "./spec.ts"
+import type { AnyResourceSpec, Container, HookArgs, Kept, Shape, Verb } from "./spec.ts"
 import { examplesOf, operationName, reasonOf, summaryOf } from "./texts.ts"
 
 type Fields = Record<string, unknown>
@@ -39,6 +41,7 @@ export class ResourceBuilder {
     const { name, key, within } = spec
     const { plural, word = name.replaceAll("_", " "), area } = spec
     this.#spec = spec
+    rememberSealed(spec.name, spec.collection)
     this.#named = { name, plural, word, area }
     this.collection = collectionOf(spec)
     this.former = key.former && new FormerSlugs(key.former)
@@ -98,7 +101,7 @@ export class ResourceBuilder {
 
   /** Stages a new item. `kept` are fields that the service writes. */
   async add(args: Args, input: Fields, kept?: Fields): Promise<Item> {
-    const { key, within, fields, check, start, created } = this.#spec
+    const { key, within, fields, check, start } = this.#spec
     const { store, clock, ids } = args.deps
     const given = Object.fromEntries(Object.keys(fields).map((field) => [field, input[field]]))
     const isTaken = async (text: string) => (await this.items.find(store, args.organization, text, args.container)) !== undefined
@@ -108,9 +111,14 @@ export class ResourceBuilder {
     const contained = within ? { [within.column]: args.container.id } : {}
     const started = await start?.({ ...given, id }, args)
     const item: Item = { ...given, ...started, ...kept, ...contained, ...keyed, id, revision: 1, created_at: at, updated_at: at }
+    return this.#insert(args, item)
+  }
+
+  async #insert(args: Args, item: Item): Promise<Item> {
     args.work.in(this.collection, args.organization).insert(item)
-    this.former?.take(args.work, args.organization, String(item["slug"]), id)
-    await created?.(item, args)
+    this.former?.take(args.work, args.organization, String(item["slug"]), item.id)
+    stageVersion(args, this.#spec, item)
+    await this.#spec.created?.(item, args)
     return { ...item, organization_id: args.organization }
   }
 
@@ -166,7 +174,7 @@ export class ResourceBuilder {
   }
 
   async #change(call: Call, args: Args): Promise<Fields> {
-    const { key, within, check, updated } = this.#spec
+    const { key, within } = this.#spec
     const before = await this.#required(call, args)
     const { [key.field]: ref, [within?.field ?? ""]: _container, expected_revision, ...rest } = call.input
     requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)
@@ -175,10 +183,16 @@ export class ResourceBuilder {
     const slug = await this.#newSlug(before, String(ref), given, args)
     const change = { ...Object.fromEntries(Object.entries(given).filter(differs)), ...slug }
     if (Object.keys(change).length === 0) return this.#wrap(this.show(before))
+    return this.#wrap(this.show(await this.#stage(args, before, change)))
+  }
+
+  async #stage(args: Args, before: Item, change: Fields): Promise<Item> {
+    const { check, updated } = this.#spec
     await check?.({ ...before, ...change }, { ...args, before, change })
-    const item = stageRevision(call.work.in(this.collection, args.organization), before, change as never, args.deps.clock.now())
+    const item = stageRevision(args.work.in(this.collection, args.organization), before, change as never, args.deps.clock.now())
+    stageVersion(args, this.#spec, item, before)
     await updated?.(item, before, args)
-    return this.#wrap(this.show(item))
+    return item
   }
 
   /** Takes the new slug out of `given`. A former slug in the path renames nothing. */
@@ -202,16 +216,46 @@ export class ResourceBuilder {
       hints: { readOnly: false, destructive: true, idempotent: true },
       input: z.strictObject(this.#one),
       output: z.object({ id: Uuid, deleted: z.literal(true) }),
-      handle: async (call: Call) => this.#remove(call, await this.#args(call)),
+      handle: async (call: Call) => this.#deleteOne(call, await this.#args(call)),
     })
   }
 
-  async #remove(call: Call, args: Args) {
+  async #deleteOne(call: Call, args: Args) {
     const item = await this.#required(call, args)
-    call.work.in(this.collection, args.organization).remove(item.id, { where: { revision: item.revision } })
-    await this.former?.release(args.deps.store, call.work, args.organization, item.id)
-    await this.#spec.deleted?.(item, args)
+    await this.remove(args, item)
     return { id: item.id, deleted: true as const }
+  }
+
+  /** Stages a deletion. `deletedWith` is the id of the item whose deletion causes it. */
+  async remove(args: Args, item: Item, deletedWith?: string): Promise<void> {
+    args.work.in(this.collection, args.organization).remove(item.id, { where: { revision: item.revision } })
+    stageTrash(args, this.#spec, item, deletedWith)
+    await this.former?.release(args.deps.store, args.work, args.organization, item.id)
+    await this.#spec.deleted?.(item, args)
+  }
+
+  /** Stages that a deleted item exists again. Throws `already_exists` if another item has its key now. */
+  async restore(given: Omit<Args, "container">, { id, key, document }: StoredTrash, container?: Container): Promise<Item> {
+    const { within, key: named } = this.#spec
+    const { deps, organization, work } = given
+    const owner = within && (container ?? (await within.require(deps as never, organization, String(document[within.column]))))
+    const args = { ...given, container: owner ?? ofOrganization }
+    if (named.field !== "id" && (await this.items.find(deps.store, organization, key, args.container)))
+      throw slugTaken(`Another ${this.#named.word} has the ${named.field} "${key}" now; rename or delete it.`, named.field)
+    const before = document as unknown as Item
+    work.in(TrashCollection, organization).remove(id)
+    return this.#insert(args, { ...before, id, revision: before.revision + 1, updated_at: timestamp(deps.clock.now()) })
+  }
+
+  /** Stages that an item has the fields of an earlier version. */
+  async restoreVersion(args: Omit<Args, "container">, { item_id, fields }: StoredVersion): Promise<Item> {
+    const { within } = this.#spec
+    const { deps, organization } = args
+    const stored = await deps.store.open(this.collection, organization).get(item_id)
+    const container = within && stored ? await within.require(deps as never, organization, String(stored[within.column])) : ofOrganization
+    const before = await this.items.require(deps.store, organization, item_id, container)
+    const change = Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isDeepStrictEqual(value, before[name])))
+    return Object.keys(change).length === 0 ? before : this.#stage({ ...args, container }, before, change)
   }
 
   /** Parts that every operation has. */

@@ -50,6 +50,8 @@ export interface Resource<
   readonly answer: Answer<K, F, S>
   /** Stages a new item as the creation does. `kept` are fields that the service writes. */
   add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D> & I>>, kept?: Partial<Values<S> & H>): Promise<Stored<K, F, S, H>>
+  /** Stages a deletion. `deletedWith` is the id of the item whose deletion causes it; its restoration restores both. */
+  remove(args: HookArgs<TokenRecord>, item: Stored<K, F, S, H>, deletedWith?: string): Promise<void>
   /** An item as answers show it. */
   show(item: Stored<K, F, S, H>): z.input<Answer<K, F, S>>
   readonly create: Operation<Strict<Path<P> & CreateShape<F, D> & I>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
@@ -87,8 +89,25 @@ export function defineResource<H extends object = object>() {
     const { collection, items, reasons, answer, identity, storedFields, former } = built
     const operations = { create: built.create(), list: built.list(), get: built.get(), update: built.update(), delete: built.delete() }
     const show = (item: Stored<K, F, S, H>) => built.show(item as never)
-    const add: typeof built.add = (args, input, kept) => built.add(args, input, kept)
-    return { fields: spec.fields, collection, items, reasons, answer, identity, storedFields, former, show, add, ...operations } as never
+    const past: Pick<ResourceBuilder, "add" | "remove" | "restore" | "restoreVersion"> = {
+      add: (...given) => built.add(...given),
+      remove: (...given) => built.remove(...given),
+      restore: (...given) => built.restore(...given),
+      restoreVersion: (...given) => built.restoreVersion(...given),
+    }
+    return {
+      fields: spec.fields,
+      collection,
+      items,
+      reasons,
+      answer,
+      identity,
+      storedFields,
+      former,
+      show,
+      ...past,
+      ...operations,
+    } as never
   }
 }
 

@@ -65,10 +65,9 @@ export const EvalSuites = defineResource()({
     if (suite.cron_enabled) await deps.nightly.schedule(work, organization, suite)
     else deps.scheduler.remove(work, nightlyRef, suite.id)
   },
-  async deleted({ id, cron_enabled }, { work, organization, deps }) {
-    for (const one of await casesOf(deps.store, organization, id))
-      work.in(EvalCases.collection, organization).remove(one.id, { optional: true })
-    if (cron_enabled) deps.scheduler.remove(work, nightlyRef, id)
+  async deleted({ id, cron_enabled }, args) {
+    for (const one of await casesOf(args.deps.store, args.organization, id)) await EvalCases.remove(args, one, id)
+    if (cron_enabled) args.deps.scheduler.remove(args.work, nightlyRef, id)
   },
 })
 

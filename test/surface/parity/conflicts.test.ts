@@ -25,6 +25,7 @@ const refused: ReadonlySet<string> = new Set([
   "integrations.test",
   "personas.update",
   "phone_numbers.update",
+  "versions.restore",
   "workstream_templates.update",
 ])
 /** The first needs a revision. The second also waits for commits of the page analytics. */

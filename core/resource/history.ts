@@ -1,0 +1,54 @@
+// Stages the past of items in the commit of the change itself: a version of each revision, and deleted items.
+import type { Json } from "../contract/collection.ts"
+import { type Actor, TrashCollection, VersionCollection } from "../contract/resource-history.ts"
+import { timestamp } from "../kernel/clock.ts"
+import type { AnyResourceSpec, HookArgs, Kept } from "./spec.ts"
+
+const dayMs = 86_400_000
+const trashDays = 30
+const versionDays = 365
+
+type Args = HookArgs<Record<never, never>>
+type Item = Kept & Record<string, unknown>
+
+/** Stages the version of a new revision. */
+export function stageVersion(args: Args, { name, fields }: AnyResourceSpec, item: Item, before?: Item): void {
+  const now = args.deps.clock.now()
+  const names = Object.keys(fields)
+  const changed = names.filter((field) => item[field] !== before?.[field])
+  args.work.in(VersionCollection, args.organization).insert({
+    id: args.deps.ids.uuid(),
+    resource: name,
+    item_id: item.id,
+    revision: item.revision,
+    fields: pick(item, names),
+    before: before === undefined ? null : pick(before, changed),
+    by: actorOf(args),
+    at: timestamp(now),
+    expires_at: timestamp(now + versionDays * dayMs),
+  })
+}
+
+/** Stages that a deleted item is kept for a while. */
+export function stageTrash(args: Args, { name, key }: AnyResourceSpec, item: Item, deletedWith = ""): void {
+  const now = args.deps.clock.now()
+  const { id, organization_id: _organization, ...document } = item
+  args.work.in(TrashCollection, args.organization).insert({
+    id,
+    resource: name,
+    key: String(item[key.field]),
+    document: document as Record<string, Json>,
+    deleted_with: deletedWith,
+    deleted_by: actorOf(args),
+    deleted_at: timestamp(now),
+    expires_at: timestamp(now + trashDays * dayMs),
+  })
+}
+
+function actorOf({ caller: { credential, user } }: Args): Actor {
+  return { credential_id: credential.id, user_id: user?.id ?? null }
+}
+
+function pick(from: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, Json> {
+  return Object.fromEntries(names.map((name) => [name, (from[name] ?? null) as Json]))
+}
