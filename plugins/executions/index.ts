@@ -1,4 +1,6 @@
 // Events: what came in over all pipelines, listed and found by any piece of it.
+
+import { z } from "zod"
 import { Clock, definePlugin, Ids, JobQueue, Leases, Live, Log, Settings, Store, UnitsOfWork } from "#core"
 import { PipelineEngine, PipelineSource } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
@@ -9,11 +11,15 @@ import { FinderToken, findEvents, listEvents } from "./operations/list.ts"
 import { getCurl, getEvent, getReport, getTest, listReplays } from "./operations/one.ts"
 import { createPlan, getPlan, listPlanEvents, listPlans, pausePlan, resumePlan, startPlan, stopPlan } from "./operations/replay-plans.ts"
 import { reasons } from "./reasons.ts"
-import { replayPlansChannel } from "./replaying/channel.ts"
 import { PlannedEventCollection, ReplayPlanCollection } from "./replaying/collections.ts"
-import { replayPlan } from "./replaying/job.ts"
-import { ReplayPlans, ReplayPlansToken } from "./replaying/plans.ts"
-import { EventsSettings } from "./settings.ts"
+import { ReplayPlans, ReplayPlansToken, replayPlan, replayPlansChannel } from "./replaying/plans.ts"
+
+const EventsSettings = z.strictObject({
+  find_index: z
+    .boolean()
+    .default(true)
+    .describe("Index what events say, so that they are found by any piece of it; without, the newest alone are searched."),
+})
 
 export default definePlugin({
   id: "events",

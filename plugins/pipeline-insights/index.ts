@@ -9,15 +9,13 @@ import { ClientAddresses, SecretUseSources } from "../pipelines/index.ts"
 import { EventMinutes } from "./activity/collection.ts"
 import { ActivityCounter } from "./activity/counter.ts"
 import { EventActivity, eventActivity } from "./activity/service.ts"
-import { schemaDriftChannel } from "./drift/channel.ts"
 import { SchemaSketches } from "./drift/collection.ts"
 import { driftNotes, SchemaDrift, schemaDrift } from "./drift/service.ts"
-import { Sketcher } from "./drift/sketcher.ts"
+import { Sketcher, schemaDriftChannel } from "./drift/sketcher.ts"
 import { getActivity } from "./operations/activity.ts"
 import { getDrift, patchDrift, reasons } from "./operations/drift.ts"
 import { SecretUses } from "./secret-use/collection.ts"
-import { SecretUseCounter } from "./secret-use/counter.ts"
-import { secretUses } from "./secret-use/service.ts"
+import { SecretUseCounter, secretUses } from "./secret-use/counter.ts"
 
 const Settings = z.strictObject({
   enabled: z

@@ -1,6 +1,8 @@
 // Event pipelines: the resource around the engine. Keeps documents and secrets, hands them to the engine, and shows what
 // became of events.
-import { CacheInvalidation, Clock, definePlugin, injected, Store, UnitsOfWork } from "#core"
+
+import { z } from "zod"
+import { CacheInvalidation, Clock, definePlugin, injected, Store, token, UnitsOfWork } from "#core"
 import { PipelineSource } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageFormTargets } from "../pages/index.ts"
@@ -17,7 +19,6 @@ import { pageForms } from "./page-forms.ts"
 import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
 import { reasons } from "./reasons.ts"
 import { SecretUseSources } from "./secret-evidence.ts"
-import { ClientAddresses, Settings } from "./settings.ts"
 import { PipelineSlugs, PipelineSlugsToken } from "./slugs.ts"
 import { pipelineSource } from "./source.ts"
 
@@ -28,9 +29,22 @@ export { type EventPipelines, EventPipelinesService, type Organization, type Sav
 export { internalAuth, refuseFixed, seesPayloads } from "./rules.ts"
 export { type SecretUseSource, SecretUseSources } from "./secret-evidence.ts"
 export type { SecretKeeper } from "./secrets.ts"
-export { ClientAddresses, type ShownAddresses } from "./settings.ts"
 export { PipelineSlugsToken } from "./slugs.ts"
 export { shownConfig } from "./wire.ts"
+
+const Settings = z.strictObject({
+  client_addresses: z
+    .enum(["full", "network", "none"])
+    .default("network")
+    .describe(
+      "What of client addresses is kept as evidence of the use of secrets: the whole address, the network that it is in (/24, /64), or nothing.",
+    ),
+})
+
+export type ShownAddresses = z.output<typeof Settings>["client_addresses"]
+
+/** The setting, for the plugin that counts events. */
+export const ClientAddresses = token<ShownAddresses>("ClientAddresses")
 
 export default definePlugin({
   id: "event-pipelines",

@@ -1,5 +1,6 @@
 // Event pipelines as a service: create, change, rotate. Each change is one commit: the pipeline, its endpoint, its
 // revision, the datasets that its writes need, and the news for every node that holds it compiled.
+import { randomBytes } from "node:crypto"
 import {
   AppError,
   CacheInvalidation,
@@ -23,7 +24,6 @@ import { Integrations } from "../integrations/index.ts"
 import { Pages } from "../pages/index.ts"
 import { agentFieldsAfter, agentFieldsOfNew, checkAgentChange } from "./agent-changes.ts"
 import { type AppliedFile, Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
-import { newEndpointId } from "./endpoint-id.ts"
 import { LeadSplits } from "./lead-splits.ts"
 import { Needs } from "./needs.ts"
 import { PipelineRecords } from "./records.ts"
@@ -312,4 +312,17 @@ function checkGiven(secret: string, check: (secret: string) => void): void {
     const { code, message, details } = error
     throw AppError.from({ code, message, details: { ...details, fields: [{ path: "secret", message }] } })
   }
+}
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const endpointLength = 22
+
+/** Returns `in_` and 22 base62 characters (131 bits): nobody can guess an address. */
+function newEndpointId(): string {
+  let id = "in_"
+  while (id.length < 3 + endpointLength) {
+    // 248 is the largest multiple of 62 in a byte: larger bytes would favour some letters.
+    for (const byte of randomBytes(endpointLength)) if (byte < 248 && id.length < 3 + endpointLength) id += alphabet[byte % 62]
+  }
+  return id
 }

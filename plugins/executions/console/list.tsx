@@ -1,10 +1,23 @@
 // Events of all pipelines: found by anything that is known of them, or by filters, newest first and as they come.
 import "./events.css"
 import { useRef } from "preact/hooks"
-import { Answered, FilterBar, formatNumber, hrefOf, hrefWith, mayCall, momentOf, Nothing, query, SameAs, Time, useAnswer } from "#console"
+import {
+  Answered,
+  FilterBar,
+  formatNumber,
+  hrefOf,
+  hrefWith,
+  mayCall,
+  momentOf,
+  Nothing,
+  query,
+  SameAs,
+  setQuery,
+  Time,
+  useAnswer,
+} from "#console"
 import { type Filter, useArrivals } from "./arrivals.ts"
 import { type Event, EventTable, statuses } from "./event.tsx"
-import { FindBox } from "./find-box.tsx"
 
 interface Listed {
   readonly events: readonly Event[]
@@ -12,6 +25,7 @@ interface Listed {
 }
 
 const pageSize = 100
+const maxFoundText = 2_000
 
 export default function Events() {
   const { find = "" } = query()
@@ -145,5 +159,27 @@ function Found({ text }: { readonly text: string }) {
       </Answered>
       <SameAs name="events.find" input={input} />
     </>
+  )
+}
+
+/** Takes anything known of an event. */
+function FindBox({ text }: { readonly text: string }) {
+  return (
+    <form
+      class="filters whole"
+      aria-label="Find"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const given = String(new FormData(event.currentTarget).get("find") ?? "").trim()
+        setQuery({ find: given.slice(0, maxFoundText), cursor: "" }, { isStep: true })
+      }}
+    >
+      <div>
+        <label for="find">find by anything: an id, an address, an order number, a URL, a piece of the payload</label>
+        <input id="find" key={text} name="find" type="search" defaultValue={text} autocomplete="off" spellcheck={false} />
+      </div>
+      <button type="submit">Find</button>
+      {text !== "" && <a href={hrefWith({ find: "" })}>Show all</a>}
+    </form>
   )
 }

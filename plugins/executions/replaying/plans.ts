@@ -5,6 +5,8 @@ import {
   AppError,
   type Clock,
   changesOf,
+  defineChannel,
+  defineJob,
   derivedUuid,
   derivedUuidInOrder,
   type Ids,
@@ -260,3 +262,16 @@ function count(groups: Group[], { outcome, detail }: Rehearsed, id: string): voi
 }
 
 export const ReplayPlansToken = token<ReplayPlans>("ReplayPlans")
+
+export const replayPlansChannel = defineChannel({
+  name: "replay-plans",
+  scope: "replay_plans:read",
+  summary: "How far each replay plan is, with each of its commits.",
+})
+
+export const replayPlan = defineJob(replayRef, {
+  summary: "Rehearses or replays the events of a plan.",
+  slots: 2,
+  inject: { plans: ReplayPlansToken },
+  run: ({ payload: { plan }, deps, organization, signal, log }) => deps.plans.run(organization ?? "", plan, signal, log),
+})

@@ -1,9 +1,8 @@
 // Sketches the events of this node beside their path: taken from a queue in turns of their own, kept in memory, and
 // written every few seconds. A crash loses the sketches of these seconds.
-import { type Clock, type Json, type Live, type Log, parsedJson, type Vault } from "#core"
+import { type Clock, defineChannel, type Json, type Live, type Log, parsedJson, type UnitOfWork, type Vault } from "#core"
 import type { SettledEvent, SettledEvents, StoredPipeline } from "#core/engine"
 import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
-import { stageDrift } from "./channel.ts"
 import { type DriftRecord, SchemaSketches } from "./collection.ts"
 import { comparisonDigest, mergeSeen } from "./comparison.ts"
 import { type Drift, driftOf } from "./findings.ts"
@@ -11,6 +10,12 @@ import { mergeSketches } from "./merge.ts"
 import { type HashOf, hasher, observe } from "./observe.ts"
 import { Sampler } from "./sampler.ts"
 import { emptySketch, type Sketch } from "./sketch.ts"
+
+export const schemaDriftChannel = defineChannel({
+  name: "schema_drift",
+  scope: "event_pipelines:read",
+  summary: "Differences of a pipeline's events from its schema and from its events before, each when it is first found.",
+})
 
 const writtenEveryMs = 5_000
 /** Events that wait to be looked at; further ones are left out. */
@@ -175,4 +180,10 @@ export class Sketcher {
 function saysTest(payload: Json): boolean {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return false
   return [true, "true", "1"].includes(payload["is_test"] as string)
+}
+
+function stageDrift(live: Live, work: UnitOfWork, { id, slug, organization }: StoredPipeline, drift: Drift): void {
+  const { kind, path, since, events, rejected, message } = drift
+  const data = { pipeline: slug, pipeline_id: id, id: drift.id, kind, path, since, events, rejected, message }
+  live.stage(work, organization.id, { channel: "schema_drift", event: "drift", data })
 }

@@ -1,12 +1,12 @@
 // Counts which secret verified each event, in memory, and writes the counts every few seconds: an event pays for a few
 // additions. A crash loses the counts of these seconds.
 import { isIP } from "node:net"
-import { type Clock, type Log, timestamp } from "#core"
+import { type Clock, type Log, type Store, timestamp } from "#core"
 import { networkOf, type SettledEvent, type SettledEvents } from "#core/engine"
-import type { ShownAddresses } from "../../pipelines/index.ts"
+import type { SecretUseSource, ShownAddresses } from "../../pipelines/index.ts"
 import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
 import { type SecretUse, SecretUses } from "./collection.ts"
-import { maxAddresses, mergeUses } from "./merge.ts"
+import { eventsOfLastHour, maxAddresses, mergeUses } from "./merge.ts"
 
 /** Also what another node's counts lag behind by. */
 const writtenEveryMs = 5_000
@@ -149,4 +149,19 @@ export function shownAddress(address: string, shown: ShownAddresses): string {
   if (shown === "none" || isIP(address) === 0) return ""
   if (shown === "full") return address
   return isIP(address) === 4 ? `${address.slice(0, address.lastIndexOf("."))}.0/24` : networkOf(address)
+}
+
+interface SourceDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly counter: SecretUseCounter
+}
+
+/** Reads the use of secrets, over all nodes. */
+export function secretUses({ store, clock, counter }: SourceDeps): SecretUseSource {
+  return async (organization, pipelineId) => {
+    await counter.flush()
+    const uses = await store.open(SecretUses, organization).find({ pipeline_id: pipelineId }, { limit: 1_000 })
+    return new Map(uses.map((use) => [use.id, { ...use, verified_last_hour: eventsOfLastHour(use, clock.now()) }]))
+  }
 }
