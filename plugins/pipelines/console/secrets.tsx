@@ -97,7 +97,9 @@ function Stands({ secret: { state, ends_at, quiet_since, may_end } }: { readonly
 
 function End({ slug, secret: { id, state, verified_last_hour, may_end, addresses }, onDone }: EndArgs) {
   const isOffered = state !== "current" && mayCall("event_pipelines.end_secret")
-  const input = { slug, secret_id: id, force: verified_last_hour > 0 }
+  // The plugin that counts events by secret may be off.
+  const isCounted = mayCall("event_pipelines.activity")
+  const input = { slug, secret_id: id, force: verified_last_hour > 0 || !isCounted }
   const { submit, isBusy, error } = useSubmit("event_pipelines.end_secret", isOffered ? input : undefined)
   if (!isOffered) return null
   const end = async () => {
@@ -106,7 +108,9 @@ function End({ slug, secret: { id, state, verified_last_hour, may_end, addresses
     const text =
       verified_last_hour > 0
         ? `${events} of the last hour would have failed without it.${from}`
-        : `No event of the last hour would have failed without it.${may_end ? "" : " Whether its senders have moved is not known yet."}`
+        : isCounted
+          ? `No event of the last hour would have failed without it.${may_end ? "" : " Whether its senders have moved is not known yet."}`
+          : "The service does not count the events of secrets. Senders with this secret will fail."
     if (!(await confirmed({ title: "End this secret now?", text, verb: "End it", isDangerous: true }))) return
     if (await submit(input)) onDone()
   }
