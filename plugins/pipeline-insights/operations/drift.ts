@@ -1,27 +1,10 @@
 // What events have become: the report of a pipeline's schema drift, and the document that would take it in.
 import { z } from "zod"
-import { AnyJson, AppError, defineOperation, defineReasons, type ReasonsOf, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
+import { AnyJson, AppError, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { EventPipelinesService, shownConfig } from "../../pipelines/index.ts"
 import { learningEvents } from "../drift/findings.ts"
 import { mend, SchemaDrift } from "../drift/service.ts"
 import { jsonTypes, parentOf, type Sketch } from "../drift/sketch.ts"
-
-export const reasons = defineReasons({
-  drift_not_found: {
-    code: "not_found",
-    summary: "The schema drift of the pipeline has no such difference.",
-    remedy: "Read the drift again.",
-  },
-  nothing_to_patch: {
-    code: "failed_precondition",
-    summary: "No change of the schema takes in the pipeline's drift.",
-    remedy: "Read the drift; its executions hold the events.",
-  },
-})
-
-declare global {
-  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
-}
 
 const path = "/v1/event-pipelines/{slug}/drift"
 const inject = { pipelines: EventPipelinesService, drift: SchemaDrift }
