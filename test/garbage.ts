@@ -4,7 +4,8 @@ import { runInNewContext } from "node:vm"
 import { until } from "./waiting.ts"
 
 setFlagsFromString("--expose-gc")
-const collectGarbage = runInNewContext("gc") as () => void
+/** Collects all garbage of this process. */
+export const collectGarbage = runInNewContext("gc") as () => void
 
 /** Resolves once the object is collected. */
 export async function collected(what: string, object: WeakRef<object>): Promise<void> {
