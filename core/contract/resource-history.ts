@@ -15,7 +15,7 @@ export interface StoredVersion extends Document {
   revision: number
   /** Fields that people write, with their values from this revision on. */
   fields: Record<string, Json>
-  /** Earlier values of the changed fields. Null for the first revision. */
+  /** Earlier values of the changed fields. Null for a new or restored item. */
   before: Record<string, Json> | null
   by: Actor
   at: string

@@ -18,7 +18,7 @@ const Version = z
     item_id: Uuid,
     revision: z.int(),
     fields: z.record(z.string(), AnyJson).describe("The fields of the item from this revision on."),
-    before: z.record(z.string(), AnyJson).nullable().describe("Earlier values of the changed fields; null for the first revision."),
+    before: z.record(z.string(), AnyJson).nullable().describe("Earlier values of the changed fields; null for a new or restored item."),
     by: Actor,
     at: Timestamp,
   })
