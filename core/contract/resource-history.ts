@@ -53,7 +53,7 @@ export const TrashCollection = defineCollection<StoredTrash>()({
   name: "resource_trash",
   scope: "organization",
   times: ["deleted_at", "expires_at"],
-  indexes: [{ fields: ["deleted_with", "-id"] }, { fields: ["deleted_with", "resource", "-id"] }],
+  indexes: [{ fields: ["deleted_with", "-deleted_at", "-id"] }],
   expires: "expires_at",
   audit: "size",
   sealed: ({ id, resource, document }) =>

@@ -9,7 +9,7 @@ import type { UnitOfWork } from "./unit-of-work.ts"
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds documents of every type.
 type AnyCollection = CollectionSpec<any, "organization">
 
-/** The call that changes an item, with the services that the resource injects. */
+/** The call of a change, with the services of the resource. */
 export interface ResourceCall {
   readonly organization: string
   readonly caller: Caller
@@ -38,10 +38,12 @@ export interface DeclaredResource {
   /** An item as answers show it. */
   // biome-ignore lint/suspicious/noExplicitAny: the registry holds items of every type.
   show(item: any): Readonly<Record<string, unknown>>
-  /** Stages that a deleted item exists again, inside `container` if that is restored too. Throws `already_exists`, `not_found`. */
-  restore(call: ResourceCall, trashed: StoredTrash, container?: { readonly id: string }): Promise<{ readonly id: string }>
-  /** Stages that an item has the fields of an earlier version. Throws `not_found`. */
-  restoreVersion(call: ResourceCall, version: StoredVersion): Promise<{ readonly id: string; readonly revision: number }>
+  readonly changes: {
+    /** Stages that a deleted item exists again, in its container. Throws `already_exists`, `not_found`. */
+    restore(call: ResourceCall, trashed: StoredTrash, container?: { readonly id: string }): Promise<{ readonly id: string }>
+    /** Stages that an item has the fields of an earlier version. Throws `not_found`. */
+    restoreVersion(call: ResourceCall, version: StoredVersion): Promise<{ readonly id: string; readonly revision: number }>
+  }
   readonly create: AnyOperation
   readonly list: AnyOperation
   readonly get: AnyOperation

@@ -1,4 +1,4 @@
-// Services by their tokens, for code that learns at a call which ones it needs.
+// Services by their tokens. The caller needs no token before its first call.
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 
 /** Services of this process, by their tokens. */

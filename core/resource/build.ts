@@ -1,27 +1,24 @@
 // Makes what a resource declares: its collection, its operations, and how answers show an item.
-import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import { type CollectionSpec, defineCollection } from "../contract/collection.ts"
-import { Slug, slugTaken, Timestamp, Uuid } from "../contract/fields.ts"
+import { Slug, Timestamp, Uuid } from "../contract/fields.ts"
 import { defineList } from "../contract/list.ts"
 import { type AnyOperation, defineOperation } from "../contract/operation.ts"
 import { omitReadOnly, readOnlyInput } from "../contract/read-only.ts"
-import { rememberSealed, type StoredTrash, type StoredVersion, TrashCollection } from "../contract/resource-history.ts"
-import { requireRevision, stageRevision } from "../contract/revision.ts"
+import { rememberSealed } from "../contract/resource-history.ts"
+import { requireRevision } from "../contract/revision.ts"
 import { Store } from "../contract/store.ts"
-import { Clock, timestamp } from "../kernel/clock.ts"
+import { Clock } from "../kernel/clock.ts"
 import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
+import { changedFields, containerOf, ItemChanges } from "./changes.ts"
 import { FormerSlugs } from "./former-slugs.ts"
-import { stageTrash, stageVersion } from "./history.ts"
-import { Items, ofOrganization } from "./items.ts"
-import { keyOfNew, pathField } from "./keys.ts"
+import { Items } from "./items.ts"
+import { pathField } from "./keys.ts"
 import { shownShape } from "./shown.ts"
-import type { AnyResourceSpec, Container, HookArgs, Kept, Shape, Verb } from "./spec.ts"
+import type { AnyResourceSpec, Fields, HookArgs, Item, Shape, Verb } from "./spec.ts"
 import { examplesOf, operationName, reasonOf, summaryOf } from "./texts.ts"
 
-type Fields = Record<string, unknown>
-type Item = Kept & Fields
 type Args = HookArgs<Record<never, never>>
 type Call = Pick<Args, "caller" | "deps" | "work"> & { readonly input: Fields }
 
@@ -36,6 +33,9 @@ export class ResourceBuilder {
   readonly answer: z.ZodObject
   readonly #ofContainer: Record<string, z.ZodType>
   readonly #one: Record<string, z.ZodType>
+  /** Path field that names an item. */
+  readonly ref: z.ZodType<string>
+  readonly changes: ItemChanges
 
   constructor(spec: AnyResourceSpec) {
     const { name, key, within } = spec
@@ -50,7 +50,9 @@ export class ResourceBuilder {
     const kept = { revision: z.int(), created_at: Timestamp, updated_at: Timestamp }
     this.answer = z.object({ id: Uuid, ...keyed, ...shownShape(spec.fields), ...spec.shown, ...kept }).meta({ id: spec.title })
     this.#ofContainer = within ? { [within.field]: within.schema } : {}
-    this.#one = { ...this.#ofContainer, [key.field]: pathField(key, word) }
+    this.ref = pathField(key, word)
+    this.#one = { ...this.#ofContainer, [key.field]: this.ref }
+    this.changes = new ItemChanges({ spec, word, collection: this.collection, items: this.items, former: this.former })
   }
 
   /** For `defineReasons` of the plugin. */
@@ -85,7 +87,7 @@ export class ResourceBuilder {
       ...(key.field === "id" ? [] : ["already_exists" as const]),
     ]
     return declared({
-      ...this.#about("create", usual),
+      ...this.#handled("create", usual),
       http: { method: "POST", path },
       hints: { readOnly: false, destructive: false, idempotent: false },
       input: z.strictObject({ ...this.#ofContainer, ...Object.fromEntries(writable), ...key.input }),
@@ -93,33 +95,10 @@ export class ResourceBuilder {
       ...(once ? { secretOutput: Object.keys(once.fields) } : {}),
       handle: async (call: Call) => {
         const args = await this.#args(call)
-        const item = await this.add(args, call.input)
+        const item = await this.changes.add(args, call.input)
         return this.#wrap({ ...this.show(item), ...once?.read(item, args.deps) })
       },
     })
-  }
-
-  /** Stages a new item. `kept` are fields that the service writes. */
-  async add(args: Args, input: Fields, kept?: Fields): Promise<Item> {
-    const { key, within, fields, check, start } = this.#spec
-    const { store, clock, ids } = args.deps
-    const given = Object.fromEntries(Object.keys(fields).map((field) => [field, input[field]]))
-    const isTaken = async (text: string) => (await this.items.find(store, args.organization, text, args.container)) !== undefined
-    const keyed = await keyOfNew(key, input, this.#named.word, isTaken)
-    await check?.(given, { ...args, before: undefined, change: given })
-    const [id, at] = [ids.uuid(), timestamp(clock.now())]
-    const contained = within ? { [within.column]: args.container.id } : {}
-    const started = await start?.({ ...given, id }, args)
-    const item: Item = { ...given, ...started, ...kept, ...contained, ...keyed, id, revision: 1, created_at: at, updated_at: at }
-    return this.#insert(args, item)
-  }
-
-  async #insert(args: Args, item: Item): Promise<Item> {
-    args.work.in(this.collection, args.organization).insert(item)
-    this.former?.take(args.work, args.organization, String(item["slug"]), item.id)
-    stageVersion(args, this.#spec, item)
-    await this.#spec.created?.(item, args)
-    return { ...item, organization_id: args.organization }
   }
 
   list(): AnyOperation {
@@ -128,13 +107,12 @@ export class ResourceBuilder {
       input: this.#ofContainer,
       inject,
       where: async (given: Fields, { organization, deps }: Pick<Args, "organization" | "deps">) => ({
-        [within.column]: (await within.require(deps as never, organization, String(given[within.field]))).id,
+        [within.column]: (await containerOf(this.#spec, deps, organization, given[within.field])).id,
       }),
     }
-    const { errors: _errors, inject: _inject, onConflict: _retried, ...about } = this.#about("list", [])
     const { collection } = this
     return defineList({
-      ...about,
+      ...this.#about("list"),
       ...{ path, columns, collection, ...ofContainer },
       items: { [this.#named.plural]: this.answer },
       view: (item: Item) => this.show(item) as never,
@@ -143,7 +121,7 @@ export class ResourceBuilder {
 
   get(): AnyOperation {
     return declared({
-      ...this.#about("get", ["not_found"]),
+      ...this.#handled("get", ["not_found"]),
       http: { method: "GET", path: this.#onePath },
       hints: { readOnly: true, destructive: false, idempotent: true },
       input: z.strictObject(this.#one),
@@ -156,7 +134,7 @@ export class ResourceBuilder {
     const { key } = this.#spec
     const fields = Object.entries(this.#spec.fields as Shape).map(([field, schema]) => [field, schema.optional()])
     return declared({
-      ...this.#about("update", ["invalid_argument", "not_found", "aborted"]),
+      ...this.#handled("update", ["invalid_argument", "not_found", "aborted"]),
       http: { method: this.#spec.verbs?.update?.method ?? "PATCH", path: this.#onePath },
       hints: { readOnly: false, destructive: true, idempotent: true },
       input: z.strictObject({
@@ -176,42 +154,19 @@ export class ResourceBuilder {
   async #change(call: Call, args: Args): Promise<Fields> {
     const { key, within } = this.#spec
     const before = await this.#required(call, args)
-    const { [key.field]: ref, [within?.field ?? ""]: _container, expected_revision, ...rest } = call.input
+    const names = { ref: key.field, container: within?.field ?? "", slug: key.former?.rename ?? "" }
+    const { [names.ref]: ref, [names.container]: _container, [names.slug]: slug, expected_revision, ...rest } = call.input
     requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)
     const given = omitReadOnly(rest, this.show(before), this.#readOnly)
-    const differs = ([field, value]: [string, unknown]) => value !== undefined && !isDeepStrictEqual(value, before[field])
-    const slug = await this.#newSlug(before, String(ref), given, args)
-    const change = { ...Object.fromEntries(Object.entries(given).filter(differs)), ...slug }
+    const renamed = await this.changes.rename(args, before, String(ref), slug as string | undefined)
+    const change = { ...changedFields(given, before), ...renamed }
     if (Object.keys(change).length === 0) return this.#wrap(this.show(before))
-    return this.#wrap(this.show(await this.#stage(args, before, change)))
-  }
-
-  async #stage(args: Args, before: Item, change: Fields): Promise<Item> {
-    const { check, updated } = this.#spec
-    await check?.({ ...before, ...change }, { ...args, before, change })
-    const item = stageRevision(args.work.in(this.collection, args.organization), before, change as never, args.deps.clock.now())
-    stageVersion(args, this.#spec, item, before)
-    await updated?.(item, before, args)
-    return item
-  }
-
-  /** Takes the new slug out of `given`. A former slug in the path renames nothing. */
-  async #newSlug(before: Item, ref: string, given: Fields, { deps, organization, work }: Args): Promise<{ slug?: string }> {
-    const { former } = this.#spec.key
-    if (!former || !this.former) return {}
-    const slug = given[former.rename] as string | undefined
-    delete given[former.rename]
-    if (slug === undefined || slug === ref || slug === before["slug"]) return {}
-    const owner = await this.former.ownerOf(deps.store, organization, slug)
-    const { word } = this.#named
-    if (owner !== undefined && owner !== before.id) throw slugTaken(`A ${word} has or had the slug "${slug}"; take another.`, former.rename)
-    if (owner === undefined) this.former.take(work, organization, slug, before.id)
-    return { slug }
+    return this.#wrap(this.show(await this.changes.update(args, before, change)))
   }
 
   delete(): AnyOperation {
     return declared({
-      ...this.#about("delete", ["not_found", "aborted"]),
+      ...this.#handled("delete", ["not_found", "aborted"]),
       http: { method: "DELETE", path: this.#onePath },
       hints: { readOnly: false, destructive: true, idempotent: true },
       input: z.strictObject(this.#one),
@@ -222,46 +177,14 @@ export class ResourceBuilder {
 
   async #deleteOne(call: Call, args: Args) {
     const item = await this.#required(call, args)
-    await this.remove(args, item)
+    await this.changes.remove(args, item)
     return { id: item.id, deleted: true as const }
   }
 
-  /** Stages a deletion. `deletedWith` is the id of the item whose deletion causes it. */
-  async remove(args: Args, item: Item, deletedWith?: string): Promise<void> {
-    args.work.in(this.collection, args.organization).remove(item.id, { where: { revision: item.revision } })
-    stageTrash(args, this.#spec, item, deletedWith)
-    await this.former?.release(args.deps.store, args.work, args.organization, item.id)
-    await this.#spec.deleted?.(item, args)
-  }
-
-  /** Stages that a deleted item exists again. Throws `already_exists` if another item has its key now. */
-  async restore(given: Omit<Args, "container">, { id, key, document }: StoredTrash, container?: Container): Promise<Item> {
-    const { within, key: named } = this.#spec
-    const { deps, organization, work } = given
-    const owner = within && (container ?? (await within.require(deps as never, organization, String(document[within.column]))))
-    const args = { ...given, container: owner ?? ofOrganization }
-    if (named.field !== "id" && (await this.items.find(deps.store, organization, key, args.container)))
-      throw slugTaken(`Another ${this.#named.word} has the ${named.field} "${key}" now; rename or delete it.`, named.field)
-    const before = document as unknown as Item
-    work.in(TrashCollection, organization).remove(id)
-    return this.#insert(args, { ...before, id, revision: before.revision + 1, updated_at: timestamp(deps.clock.now()) })
-  }
-
-  /** Stages that an item has the fields of an earlier version. */
-  async restoreVersion(args: Omit<Args, "container">, { item_id, fields }: StoredVersion): Promise<Item> {
-    const { within } = this.#spec
-    const { deps, organization } = args
-    const stored = await deps.store.open(this.collection, organization).get(item_id)
-    const container = within && stored ? await within.require(deps as never, organization, String(stored[within.column])) : ofOrganization
-    const before = await this.items.require(deps.store, organization, item_id, container)
-    const change = Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isDeepStrictEqual(value, before[name])))
-    return Object.keys(change).length === 0 ? before : this.#stage({ ...args, container }, before, change)
-  }
-
   /** Parts that every operation has. */
-  #about(verb: Verb, usual: readonly ErrorCode[]) {
-    const { access, verbs, inject } = this.#spec
-    const { method: _method, isRepeated = verb === "create" || verb === "delete", errors = [], ...given } = verbs?.[verb] ?? {}
+  #about(verb: Verb) {
+    const { access, verbs } = this.#spec
+    const { method: _method, isRepeated: _repeated, errors: _errors, ...given } = verbs?.[verb] ?? {}
     const rights = verb === "list" || verb === "get" ? access.read : access.write
     return {
       name: operationName(this.#named, verb),
@@ -269,6 +192,15 @@ export class ResourceBuilder {
       examples: examplesOf(verb, this.#named, this.#spec),
       ...given,
       access: { ...rights, ...given.access },
+    }
+  }
+
+  /** Parts of every operation with a handler here. */
+  #handled(verb: Verb, usual: readonly ErrorCode[]) {
+    const { verbs, inject } = this.#spec
+    const { isRepeated = verb === "create" || verb === "delete", errors = [] } = verbs?.[verb] ?? {}
+    return {
+      ...this.#about(verb),
       errors: [...new Set([...usual, ...errors])],
       inject: { ...inject, store: Store, clock: Clock, ids: Ids },
       ...(isRepeated && { onConflict: async ({ error }: { readonly error: AppError }) => error }),
@@ -278,7 +210,7 @@ export class ResourceBuilder {
   async #args({ input, caller, deps, work }: Call): Promise<Args> {
     const { within } = this.#spec
     const organization = caller.organization.id
-    const container = within ? await within.require(deps as never, organization, String(input[within.field])) : ofOrganization
+    const container = await containerOf(this.#spec, deps, organization, input[within?.field ?? ""])
     return { organization, caller, deps, work, container }
   }
 

@@ -2,14 +2,13 @@
 import type { Json } from "../contract/collection.ts"
 import { type Actor, TrashCollection, VersionCollection } from "../contract/resource-history.ts"
 import { timestamp } from "../kernel/clock.ts"
-import type { AnyResourceSpec, HookArgs, Kept } from "./spec.ts"
+import type { AnyResourceSpec, HookArgs, Item } from "./spec.ts"
 
 const dayMs = 86_400_000
 const trashDays = 30
 const versionDays = 365
 
 type Args = HookArgs<Record<never, never>>
-type Item = Kept & Record<string, unknown>
 
 /** Stages the version of a new revision. */
 export function stageVersion(args: Args, { name, fields }: AnyResourceSpec, item: Item, before?: Item): void {

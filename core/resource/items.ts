@@ -1,4 +1,4 @@
-// Finds items of a resource, and shows them. Each read names the organization, and the container if there is one.
+// Finds items of a resource. Each read names the organization, and the container if there is one.
 import type { CollectionSpec } from "../contract/collection.ts"
 import type { Filter, Store } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"

@@ -48,10 +48,14 @@ export interface Resource<
   readonly fields: F
   /** Schema of an item in answers. */
   readonly answer: Answer<K, F, S>
-  /** Stages a new item as the creation does. `kept` are fields that the service writes. */
-  add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D> & I>>, kept?: Partial<Values<S> & H>): Promise<Stored<K, F, S, H>>
-  /** Stages a deletion. `deletedWith` is the id of the item whose deletion causes it; its restoration restores both. */
-  remove(args: HookArgs<TokenRecord>, item: Stored<K, F, S, H>, deletedWith?: string): Promise<void>
+  /** Path field that names an item. */
+  readonly ref: z.ZodType<string, string>
+  readonly changes: DeclaredResource["changes"] & {
+    /** Stages a new item as the creation does. `kept` are fields that the service writes. */
+    add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D> & I>>, kept?: Partial<Values<S> & H>): Promise<Stored<K, F, S, H>>
+    /** Stages a deletion. `deletedWith` is the id of the item whose deletion causes it; its restoration restores both. */
+    remove(args: HookArgs<TokenRecord>, item: Stored<K, F, S, H>, deletedWith?: string): Promise<void>
+  }
   /** An item as answers show it. */
   show(item: Stored<K, F, S, H>): z.input<Answer<K, F, S>>
   readonly create: Operation<Strict<Path<P> & CreateShape<F, D> & I>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
@@ -86,15 +90,9 @@ export function defineResource<H extends object = object>() {
     spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L>,
   ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R> => {
     const built = new ResourceBuilder(spec as unknown as AnyResourceSpec)
-    const { collection, items, reasons, answer, identity, storedFields, former } = built
+    const { collection, items, reasons, answer, identity, storedFields, former, ref, changes } = built
     const operations = { create: built.create(), list: built.list(), get: built.get(), update: built.update(), delete: built.delete() }
     const show = (item: Stored<K, F, S, H>) => built.show(item as never)
-    const past: Pick<ResourceBuilder, "add" | "remove" | "restore" | "restoreVersion"> = {
-      add: (...given) => built.add(...given),
-      remove: (...given) => built.remove(...given),
-      restore: (...given) => built.restore(...given),
-      restoreVersion: (...given) => built.restoreVersion(...given),
-    }
     return {
       fields: spec.fields,
       collection,
@@ -105,7 +103,8 @@ export function defineResource<H extends object = object>() {
       storedFields,
       former,
       show,
-      ...past,
+      ref,
+      changes,
       ...operations,
     } as never
   }

@@ -173,3 +173,7 @@ export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, an
 
 /** Fields of each document that a change cannot set. */
 export type ReadOnlyField = "id" | "revision" | "created_at" | "updated_at"
+
+/** An item inside this folder, where fields are known by name alone. */
+export type Item = Kept & Fields
+export type Fields = Record<string, unknown>

@@ -1,6 +1,6 @@
 // Eval suites of an organization, and their cases: inputs for an agent, and what a right answer does.
 import { z } from "zod"
-import { AppError, defineResource, type ItemOf, Name, resultOf, Scheduler, SlugOrId, type Store, slugFrom, Uuid } from "#core"
+import { AppError, defineResource, type ItemOf, Name, resultOf, Scheduler, type Store, slugFrom, Uuid } from "#core"
 import { Models } from "../models/index.ts"
 import { requireFitting } from "./fitting.ts"
 import { NightlyRunsToken } from "./nightly-runs.ts"
@@ -66,7 +66,7 @@ export const EvalSuites = defineResource()({
     else deps.scheduler.remove(work, nightlyRef, suite.id)
   },
   async deleted({ id, cron_enabled }, args) {
-    for (const one of await casesOf(args.deps.store, args.organization, id)) await EvalCases.remove(args, one, id)
+    for (const one of await casesOf(args.deps.store, args.organization, id)) await EvalCases.changes.remove(args, one, id)
     if (cron_enabled) args.deps.scheduler.remove(args.work, nightlyRef, id)
   },
 })
@@ -78,7 +78,7 @@ export function suitesAtNight(store: Store, organization: string): AsyncIterable
   return store.open(EvalSuites.collection, organization).stream({ cron_enabled: true })
 }
 
-export const bySuite = { suite: SlugOrId.describe("Slug, former slug or UUID of the suite.") }
+export const bySuite = { suite: EvalSuites.ref }
 export const madeSuite = { suite: "evals.create_suite" }
 export const ofThatSuite = { suite: resultOf("suite.suite.slug") }
 

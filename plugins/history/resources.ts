@@ -11,13 +11,16 @@ export const Actor = z.object({
 
 export const ResourceName = z.string().min(1).max(100).describe("Name of the resource in the singular, such as `persona`.")
 
-/** Resources that the caller may read. */
-export function readable(declarations: Declarations, caller: Caller): readonly DeclaredResource[] {
-  return declarations.items(Resources).filter(({ get }) => isAuthorised(get.access, caller))
+/** Names of the resources that the caller may read, or of one wanted resource. */
+export function readableNames(declarations: Declarations, caller: Caller, wanted?: string): string[] {
+  const all = declarations
+    .items(Resources)
+    .filter(({ identity, get }) => isAuthorised(get.access, caller) && (wanted ?? identity.name) === identity.name)
+  return all.map(({ identity }) => identity.name)
 }
 
-/** Names of the readable resources. With a wanted name, that name alone or none. */
-export function readableNames(declarations: Declarations, caller: Caller, wanted?: string): string[] {
-  const names = readable(declarations, caller).map(({ identity }) => identity.name)
-  return wanted === undefined ? names : names.filter((name) => name === wanted)
+/** The resource of a stored record. Returns undefined if the caller may not read it. */
+export function readableResource(declarations: Declarations, caller: Caller, name = ""): DeclaredResource | undefined {
+  const resource = declarations.get(Resources, name)
+  return resource && isAuthorised(resource.get.access, caller) ? resource : undefined
 }

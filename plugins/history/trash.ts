@@ -14,7 +14,7 @@ import {
   Uuid,
 } from "#core"
 import { authorise, Declarations, Resources, Services, type StoredTrash, TrashCollection } from "#core/engine"
-import { Actor, ResourceName, readable, readableNames } from "./resources.ts"
+import { Actor, ResourceName, readableNames, readableResource } from "./resources.ts"
 
 const path = "/v1/trash"
 const tokens = { store: Store, clock: Clock, declarations: Declarations }
@@ -78,7 +78,8 @@ export const getTrash = defineOperation({
 export const restoreFromTrash = defineOperation({
   name: "trash.restore",
   summary: "Restore a deleted item, with the items inside it.",
-  description: "Needs the rights that its deletion needs. The item has its id, its key and a new revision.",
+  description:
+    "Needs the rights of a creation and of a deletion, and is checked as a creation. The item has its id, its key and a new revision.",
   http: { method: "POST", path: `${path}/{id}/restore` },
   access: { scope: "history:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
@@ -106,9 +107,9 @@ async function restore(
 ): Promise<{ readonly id: string }> {
   const resource = declarations.get(Resources, item.resource)
   if (!resource) throw notFound(item.id)
-  authorise(resource.delete.access, caller, `The restoration of a ${item.resource}`)
+  for (const { access } of [resource.create, resource.delete]) authorise(access, caller, `The restoration of a ${item.resource}`)
   const deps = services.of(resource.create.inject)
-  return await resource.restore({ organization: caller.organization.id, caller, deps, work }, item, container)
+  return await resource.changes.restore({ organization: caller.organization.id, caller, deps, work }, item, container)
 }
 
 interface Reads {
@@ -126,7 +127,7 @@ function shown({ organization_id: _organization, document: _document, deleted_wi
 /** Throws `not_found` for an item that the caller may not read, and after 30 days. */
 async function requireTrashed({ store, clock, declarations }: Reads, caller: Caller, id: string) {
   const trashed = await store.open(TrashCollection, caller.organization.id).get(id)
-  const resource = trashed && readable(declarations, caller).find(({ identity }) => identity.name === trashed.resource)
+  const resource = readableResource(declarations, caller, trashed?.resource)
   if (trashed && resource && Date.parse(trashed.expires_at) > clock.now()) return { trashed, resource }
   throw notFound(id)
 }

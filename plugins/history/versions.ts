@@ -1,8 +1,8 @@
-// Versions of an item: who changed which fields, and a way back.
+// Versions of an item: the author and the earlier values of each change. Each version can be restored.
 import { z } from "zod"
 import { AnyJson, AppError, defineList, defineOperation, resultOf, Store, Timestamp, Uuid } from "#core"
-import { authorise, Declarations, Resources, Services, VersionCollection } from "#core/engine"
-import { Actor, ResourceName, readableNames } from "./resources.ts"
+import { authorise, Declarations, Services, VersionCollection } from "#core/engine"
+import { Actor, ResourceName, readableNames, readableResource } from "./resources.ts"
 
 const path = "/v1/versions"
 const changed = {
@@ -27,7 +27,7 @@ const Version = z
 export const listVersions = defineList({
   name: "versions.list",
   summary: "List the versions of an item, newest first.",
-  description: "Versions stay for a year, also those of deleted items. Secrets and fields that the service writes are not among them.",
+  description: "Versions stay for a year, also after a deletion. They have no secrets, and only fields of callers.",
   path,
   isOfItem: true,
   access: { scope: "history:read", role: "guest" },
@@ -49,7 +49,7 @@ export const listVersions = defineList({
 export const restoreVersion = defineOperation({
   name: "versions.restore",
   summary: "Give an item the fields of an earlier version.",
-  description: "Needs the rights that a change of the item needs. The result is a new version.",
+  description: "Needs the rights of a change of the item. The result is a new version.",
   http: { method: "POST", path: `${path}/{id}/restore` },
   access: { scope: "history:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
@@ -66,15 +66,15 @@ export const restoreVersion = defineOperation({
   async handle({ input: { id }, caller, deps: { store, declarations, services }, work }) {
     const organization = caller.organization.id
     const version = await store.open(VersionCollection, organization).get(id)
-    const resource = version && declarations.get(Resources, version.resource)
-    if (!version || !resource || readableNames(declarations, caller, version.resource).length === 0) {
+    const resource = readableResource(declarations, caller, version?.resource)
+    if (!version || !resource) {
       throw new AppError("not_found", `The organization has no version ${id}; GET ${path} lists those of an item.`, {
         reason: "version_not_found",
       })
     }
     authorise(resource.update.access, caller, `A change of a ${version.resource}`)
     const deps = services.of(resource.update.inject)
-    const item = await resource.restoreVersion({ organization, caller, deps, work }, version)
+    const item = await resource.changes.restoreVersion({ organization, caller, deps, work }, version)
     return { resource: version.resource, item_id: item.id, revision: item.revision }
   },
 })

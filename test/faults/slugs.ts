@@ -38,7 +38,7 @@ export const slugFaults: readonly Fault[] = [
   },
   {
     rule: "An eval suite takes the slug of another one",
-    file: "core/resource/build.ts",
+    file: "core/resource/changes.ts",
     find: "owner !== undefined && owner !== before.id",
     replace: "false",
     test: "test/plugins/evals/suites.test.ts",

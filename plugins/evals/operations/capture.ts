@@ -68,6 +68,6 @@ export const captureCase = defineOperation({
     const text = instruction === "" ? from.text : `${instruction}\n\n${from.text}`
     const one = { ...given, name: name ?? from.name, input: text.slice(0, maxInput).toWellFormed() }
     const args = { organization, caller, deps, work, container: suite }
-    return EvalCases.show(await EvalCases.add(args, one, { source: from.source }))
+    return EvalCases.show(await EvalCases.changes.add(args, one, { source: from.source }))
   },
 })

@@ -1,8 +1,9 @@
 // The trash and the versions of items, over HTTP.
 import { expect } from "chai"
-import { Store, UnitsOfWork, Vault } from "#core"
+import { Ids, Store, UnitsOfWork, Vault } from "#core"
 import { TrashCollection } from "#core/engine"
 import type { TestHost } from "#core/testing"
+import { EvalCases } from "../../../plugins/evals/suites.ts"
 import { ApiKeys } from "../../../plugins/organizations/index.ts"
 import { agentSecretContext } from "../../../plugins/threads/index.ts"
 import { onStoresInTurn } from "../../pipeline/stores.ts"
@@ -120,6 +121,37 @@ onStoresInTurn("deleted items", ({ start }) => {
     expect((await restored(id)).status).to.equal(200)
   })
 
+  it("obey the rules of a creation", async () => {
+    const { suite } = (await host.api<{ suite: { id: string } }>("POST", "/v1/evals/suites", { name: "Full" })).body
+    const one = { name: "Hours", input: "Open?", expectation: "Yes." }
+    const { id } = (await host.api<{ id: string }>("POST", "/v1/evals/suites/full/cases", one)).body
+    await host.api("DELETE", "/v1/evals/suites/full/cases/hours")
+    await host.get(UnitsOfWork).run((work) => {
+      const at = new Date(host.clock.now()).toISOString()
+      const kept = { suite_id: suite.id, rubric: "", critical: false, source: null, revision: 1, created_at: at, updated_at: at }
+      for (let n = 0; n < 500; n++)
+        work.in(EvalCases.collection, host.organization.id).insert({ ...one, ...kept, id: host.get(Ids).uuid(), slug: `case-${n}` })
+    })
+    expect(reasonOf((await restored(id)).body)).to.equal("suite_full")
+  })
+
+  it("give no agent what only a person may create", async () => {
+    const template = { title: "Launch", autonomy_mode: "autonomous" }
+    const { id, slug } = (await host.api<{ id: string; slug: string }>("POST", "/v1/workstream-templates", template)).body
+    await host.api("DELETE", `/v1/workstream-templates/${slug}`)
+    const minted = {
+      name: "k",
+      kind: "agent",
+      role: "admin",
+      scopes: ["history:write", "workstream_templates:read", "workstream_templates:write"],
+    } as const
+    const agent = await host
+      .get(UnitsOfWork)
+      .run((work) => host.get(ApiKeys).mint(work, host.organization.id, { ...minted, scopes: [...minted.scopes], user: null }).text)
+    expect(reasonOf((await restored(id, agent)).body)).to.equal("for_persons")
+    expect((await restored(id)).status).to.equal(200)
+  })
+
   it("go after 30 days", async () => {
     const { id, slug } = await persona("Barbara")
     await host.api("DELETE", `/v1/personas/${slug}`)
@@ -136,7 +168,7 @@ onStoresInTurn("versions of an item", ({ start }) => {
   const versions = async (id: string) =>
     (await host.api<{ versions: Version[] }>("GET", `/v1/versions?resource=persona&item_id=${id}`)).body.versions
 
-  it("show who changed which fields", async () => {
+  it("name the author and the earlier values of each change", async () => {
     const { id } = (await host.api<{ id: string }>("POST", "/v1/personas", { name: "Ada", goals: ["Time"] })).body
     await host.api("PATCH", "/v1/personas/ada", { goals: ["Time", "Money"] })
     await host.api("PATCH", "/v1/personas/ada", { goals: ["Time", "Money"] })
