@@ -42,7 +42,7 @@ export interface List<
   readonly inject?: R
   /** Conditions on the documents; a cursor is good for the same ones alone, so nothing such as the time may be among them. Without it each field that is given is one. */
   where?(given: Given<F>, args: ListArgs<R>): Filter | Promise<Filter>
-  /** Set if `where` throws `not_found` for an item that a filter names. */
+  /** Set if a filter names an item, and `where` throws `not_found` for it. */
   readonly isOfItem?: true
   /** Newest first unless given. */
   readonly sort?: Sort | ((given: Given<F>) => Sort)

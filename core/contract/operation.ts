@@ -48,7 +48,7 @@ export interface ResourceSpec {
   readonly items?: { readonly field: string; readonly uri: string; readonly title: string }
 }
 
-/** The caller that a handler gets: always of an organization, unless the access says otherwise. */
+/** The caller of a handler. It has an organization, unless the access has `withoutOrganization`. */
 export type CallerOf<A extends Access> = A extends { readonly withoutOrganization: true } ? AnyCaller : Caller
 
 export interface HandleArgs<I, R extends TokenRecord, C extends AnyCaller = Caller> {

@@ -13,7 +13,7 @@ export interface StoredVersion extends Document {
   resource: string
   item_id: string
   revision: number
-  /** Fields that people write, with their values from this revision on. */
+  /** Writable fields, with their values from this revision on. */
   fields: Record<string, Json>
   /** Earlier values of the changed fields. Null for a new or restored item. */
   before: Record<string, Json> | null
@@ -38,7 +38,7 @@ export interface StoredTrash extends Document {
   /** Slug, key or id of the item. */
   key: string
   document: Record<string, Json>
-  /** Id of the item that was deleted with this one inside; empty: the item was deleted by itself. */
+  /** Id of the container of the same deletion; empty: the item was deleted by itself. */
   deleted_with: string
   deleted_by: Actor
   deleted_at: string

@@ -28,20 +28,20 @@ export interface DeclaredResource {
   readonly identity: {
     readonly name: string
     readonly plural: string
-    /** Field of the path and of the answer that names an item. */
+    /** Key field of the path and of the answer. */
     readonly key: string
     /** Answers of create and update hold the item under this name. */
     readonly wrapped?: string | undefined
-    /** Path field of the resource that contains it. */
+    /** Path field of the container. */
     readonly container?: string | undefined
   }
   /** An item as answers show it. */
   // biome-ignore lint/suspicious/noExplicitAny: the registry holds items of every type.
   show(item: any): Readonly<Record<string, unknown>>
   readonly changes: {
-    /** Stages that a deleted item exists again, in its container. Throws `already_exists`, `not_found`. */
+    /** Stages a deleted item as a new one, in its container. Throws `already_exists`, `not_found`. */
     restore(call: ResourceCall, trashed: StoredTrash, container?: { readonly id: string }): Promise<{ readonly id: string }>
-    /** Stages that an item has the fields of an earlier version. Throws `not_found`. */
+    /** Stages the fields of an earlier version. Throws `not_found`. */
     restoreVersion(call: ResourceCall, version: StoredVersion): Promise<{ readonly id: string; readonly revision: number }>
   }
   readonly create: AnyOperation
@@ -51,7 +51,7 @@ export interface DeclaredResource {
   readonly delete: AnyOperation
 }
 
-/** The resources that are loaded. */
+/** The loaded resources. */
 export const Resources: DeclarationKind<DeclaredResource> = { kind: "resource", nameOf: ({ identity }) => identity.name }
 
 /** The collections of a resource. */

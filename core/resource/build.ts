@@ -1,4 +1,4 @@
-// Makes what a resource declares: its collection, its operations, and how answers show an item.
+// Makes the collection and the operations of a resource.
 import { z } from "zod"
 import { type CollectionSpec, defineCollection } from "../contract/collection.ts"
 import { Slug, Timestamp, Uuid } from "../contract/fields.ts"
@@ -33,7 +33,7 @@ export class ResourceBuilder {
   readonly answer: z.ZodObject
   readonly #ofContainer: Record<string, z.ZodType>
   readonly #one: Record<string, z.ZodType>
-  /** Path field that names an item. */
+  /** Key field of the path. */
   readonly ref: z.ZodType<string>
   readonly changes: ItemChanges
 
@@ -181,7 +181,7 @@ export class ResourceBuilder {
     return { id: item.id, deleted: true as const }
   }
 
-  /** Parts that every operation has. */
+  /** Parts of every operation. */
   #about(verb: Verb) {
     const { access, verbs } = this.#spec
     const { method: _method, isRepeated: _repeated, errors: _errors, ...given } = verbs?.[verb] ?? {}

@@ -28,7 +28,7 @@ export class ItemChanges {
     this.#parts = parts
   }
 
-  /** Stages a new item. `kept` are fields that the service writes. */
+  /** Stages a new item. `kept` has fields of the service. */
   async add(args: Args, input: Fields, kept?: Fields): Promise<Item> {
     const { key, within, fields, check, start } = this.#parts.spec
     const { store, clock, ids } = args.deps
@@ -61,7 +61,7 @@ export class ItemChanges {
     return item
   }
 
-  /** Returns the slug as a change, and stages that the item has it. A former slug in the path renames nothing. */
+  /** Stages the new slug, and returns it as a change. A former slug in the path renames nothing. */
   async rename({ deps, organization, work }: Args, before: Item, ref: string, slug: string | undefined): Promise<{ slug?: string }> {
     const { spec, word, former } = this.#parts
     if (!former || slug === undefined || slug === ref || slug === before["slug"]) return {}
@@ -72,7 +72,7 @@ export class ItemChanges {
     return { slug }
   }
 
-  /** Stages a deletion. `deletedWith` is the id of the item whose deletion causes it. */
+  /** Stages a deletion. `deletedWith` is the id of the deleted container. */
   async remove(args: Args, item: Item, deletedWith?: string): Promise<void> {
     args.work.in(this.#parts.collection, args.organization).remove(item.id, { where: { revision: item.revision } })
     stageTrash(args, this.#parts.spec, item, deletedWith)
@@ -80,7 +80,7 @@ export class ItemChanges {
     await this.#parts.spec.deleted?.(item, args)
   }
 
-  /** Stages that a deleted item exists again, checked as a new one. Throws `already_exists` if another item has its key. */
+  /** Stages a deleted item as a new one, with the checks of a creation. Throws `already_exists` if another item has its key. */
   async restore(given: Omit<Args, "container">, { id, key, document }: StoredTrash, container?: Container): Promise<Item> {
     const { spec, word, items } = this.#parts
     const { deps, organization, work } = given
@@ -94,7 +94,7 @@ export class ItemChanges {
     return this.#insert(args, { ...before, revision: before.revision + 1, updated_at: timestamp(deps.clock.now()) })
   }
 
-  /** Stages that an item has the fields of an earlier version. */
+  /** Stages the fields of an earlier version. */
   async restoreVersion(given: Omit<Args, "container">, { item_id, fields }: StoredVersion): Promise<Item> {
     const { spec, collection, items } = this.#parts
     const { deps, organization } = given

@@ -1,4 +1,4 @@
-// Slugs that items have or had. A former slug goes on naming its item, and no other item gets it.
+// Present and former slugs. A former slug stays valid, and no other item gets it.
 import { type CollectionSpec, type Document, defineCollection } from "../contract/collection.ts"
 import { SlugOrId } from "../contract/fields.ts"
 import type { Store } from "../contract/store.ts"
@@ -8,9 +8,9 @@ import { derivedUuid } from "../kernel/ids.ts"
 export interface FormerSlugsSpec {
   /** Name of the collection of slugs. */
   readonly collection: string
-  /** Field of its documents that holds the id of the item. */
+  /** Field of its documents for the id of the item. */
   readonly column: string
-  /** Field of an update that holds a new slug. */
+  /** Field of an update for a new slug. */
   readonly rename: string
   /** Part of the ids of its documents. Never change it. */
   readonly label: string
@@ -34,17 +34,17 @@ export class FormerSlugs {
     return ["id", "organization_id", "slug", this.#spec.column]
   }
 
-  /** Id of the item that has or had the slug. */
+  /** Id of the owner of a present or former slug. */
   async ownerOf(store: Store, organization: string, slug: string): Promise<string | undefined> {
     return (await store.open(this.collection, organization).get(this.#idOf(organization, slug)))?.[this.#spec.column]
   }
 
-  /** Stages that an item has the slug. The commit fails as `already_exists` if another item has or had it. */
+  /** Stages the slug of an item. The commit fails as `already_exists` if another item owns it. */
   take(work: UnitOfWork, organization: string, slug: string, owner: string): void {
     work.in(this.collection, organization).insert({ id: this.#idOf(organization, slug), slug, [this.#spec.column]: owner })
   }
 
-  /** Stages that all slugs of a deleted item are free. */
+  /** Stages the release of all slugs of a deleted item. */
   async release(store: Store, work: UnitOfWork, organization: string, owner: string): Promise<void> {
     for await (const { id } of store.open(this.collection, organization).stream({ [this.#spec.column]: owner }))
       work.in(this.collection, organization).remove(id, { optional: true })
@@ -55,7 +55,7 @@ export class FormerSlugs {
   }
 }
 
-/** The path field of a resource whose former slugs go on naming it. */
+/** The path field of a resource with former slugs. */
 export function slugOrFormer(word: string) {
   return SlugOrId.describe(`Slug, former slug or UUID of the ${word}.`)
 }

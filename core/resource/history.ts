@@ -28,7 +28,7 @@ export function stageVersion(args: Args, { name, fields }: AnyResourceSpec, item
   })
 }
 
-/** Stages that a deleted item is kept for a while. */
+/** Stages a deleted item for the trash. */
 export function stageTrash(args: Args, { name, key }: AnyResourceSpec, item: Item, deletedWith = ""): void {
   const now = args.deps.clock.now()
   const { id, organization_id: _organization, ...document } = item

@@ -16,7 +16,7 @@ export interface ItemsSpec {
   readonly former?: FormerSlugs | undefined
 }
 
-/** The container of a resource that no other resource contains. */
+/** The container of a resource without a container. */
 export const ofOrganization: Container = { id: "" }
 
 /** Items of one resource. */

@@ -1,4 +1,4 @@
-// How people name one item: by a slug made of its name, by a key that they choose, or by its id alone.
+// Keys of items: a slug made of the name, a key of the caller, or the id.
 import type { z } from "zod"
 import { Slug, SlugOrId, slugOf, slugTaken, Uuid, uniqueSlug } from "../contract/fields.ts"
 import { type FormerSlugsSpec, slugOrFormer } from "./former-slugs.ts"

@@ -1,5 +1,5 @@
 // A resource: one declaration makes a collection, the operations list, get, create, update and delete, and the reason
-// `<name>_not_found`. A resource that needs more declares further operations beside it.
+// `<name>_not_found`. Further operations stand beside the resource.
 import type { z } from "zod"
 import type { CollectionSpec } from "../contract/collection.ts"
 import type { Timestamp, Uuid } from "../contract/fields.ts"
@@ -44,16 +44,16 @@ export interface Resource<
   readonly items: Items<Stored<K, F, S, H>>
   /** For `defineReasons` of the plugin. */
   readonly reasons: { readonly [Q in `${N}_not_found`]: { readonly code: "not_found"; readonly summary: string; readonly remedy: string } }
-  /** Schemas of the fields that people write. */
+  /** Schemas of the writable fields. */
   readonly fields: F
   /** Schema of an item in answers. */
   readonly answer: Answer<K, F, S>
-  /** Path field that names an item. */
+  /** Key field of the path. */
   readonly ref: z.ZodType<string, string>
   readonly changes: DeclaredResource["changes"] & {
-    /** Stages a new item as the creation does. `kept` are fields that the service writes. */
+    /** Stages a new item as the creation does. `kept` has fields of the service. */
     add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D> & I>>, kept?: Partial<Values<S> & H>): Promise<Stored<K, F, S, H>>
-    /** Stages a deletion. `deletedWith` is the id of the item whose deletion causes it; its restoration restores both. */
+    /** Stages a deletion. `deletedWith` is the id of the deleted container; its restoration restores both. */
     remove(args: HookArgs<TokenRecord>, item: Stored<K, F, S, H>, deletedWith?: string): Promise<void>
   }
   /** An item as answers show it. */
@@ -71,7 +71,7 @@ export interface Resource<
   readonly delete: Operation<Strict<Path<P | K>>, z.ZodObject<{ id: typeof Uuid; deleted: z.ZodLiteral<true> }>>
 }
 
-/** Declares a resource: `defineResource<Hidden>()({ ... })`. `Hidden` has the stored fields that no answer shows. */
+/** Declares a resource: `defineResource<Hidden>()({ ... })`. `Hidden` has the hidden fields. */
 export function defineResource<H extends object = object>() {
   return <
     const N extends string,

@@ -16,7 +16,7 @@ export type Shape = Readonly<Record<string, z.ZodType>>
 export type Values<S extends Shape> = { -readonly [P in keyof S]: z.output<S[P]> }
 export type Defaults<F extends Shape> = { readonly [P in keyof F]?: z.input<F[P]> }
 
-/** How people name one item in a path: a slug, a key that they give, or the id alone. A UUID always names it too. */
+/** The key of an item in a path: a slug, a key of the caller, or the id. A UUID always works. */
 export interface Key<K extends string, I extends Shape> {
   /** Field of the path and of the document. */
   readonly field: K
@@ -27,14 +27,14 @@ export interface Key<K extends string, I extends Shape> {
   readonly former?: FormerSlugsSpec
 }
 
-/** The resource that contains this one. */
+/** The container of a resource. */
 export interface Within<P extends string, C extends string, R extends TokenRecord> {
   /** Field of the path, such as `suite`. */
   readonly field: P
   /** Field of the document for the id, such as `suite_id`. */
   readonly column: C
   readonly schema: z.ZodType<string>
-  /** Example calls that create a container, and its path field in examples. */
+  /** Example calls for a container, and its path field in examples. */
   readonly example: { readonly given: NonNullable<Example["given"]>; readonly input: Readonly<Record<string, never>> }
   /** Throws `not_found`. */
   require(deps: Deps<R & OwnTokens>, organization: string, ref: string): Promise<Container>
@@ -47,7 +47,7 @@ export interface Container {
 
 export type Example = NonNullable<Operation["examples"]>[number]
 
-/** The fields that each document has beside its own. */
+/** Fields of every document. */
 export interface Kept extends Document {
   revision: number
   created_at: string
@@ -60,7 +60,7 @@ export type Stored<K extends string, F extends Shape, S extends Shape, H extends
   H &
   (K extends "id" ? unknown : Record<K, string>)
 
-/** Tokens that each operation of a resource injects. */
+/** Tokens of every operation of a resource. */
 export interface OwnTokens extends TokenRecord {
   readonly store: Token<Store>
   readonly clock: Token<Clock>
@@ -74,20 +74,20 @@ export interface HookArgs<R extends TokenRecord> {
   readonly deps: Deps<R & OwnTokens>
   /** Stage further changes here; they are committed with the change itself. */
   readonly work: UnitOfWork
-  /** The resource that contains this one. Its id is empty for a resource of the organization. */
+  /** The container. Its id is empty for a resource of the organization. */
   readonly container: Container
 }
 
 export interface CheckArgs<R extends TokenRecord, D, F extends Shape> extends HookArgs<R> {
   /** Undefined for a new item. */
   readonly before: D | undefined
-  /** Fields that become other than before. */
+  /** The changed fields. */
   readonly change: Partial<Values<F>>
 }
 
 export type Verb = "create" | "list" | "get" | "update" | "delete"
 
-/** Parts of one operation that differ from the usual ones. */
+/** Unusual parts of one operation. */
 export interface VerbSpec {
   readonly summary?: string
   readonly description?: string
@@ -139,26 +139,26 @@ export interface ResourceSpec<
   readonly access: { readonly read: Pick<Access, "scope" | "role">; readonly write: Pick<Access, "scope" | "role"> }
   readonly key: Key<K, I>
   readonly within?: Within<P, C, R>
-  /** Fields that people write. */
+  /** Writable fields. */
   readonly fields: F
-  /** Values of fields that a creation may leave out. */
+  /** Defaults of a creation. */
   readonly defaults: D
-  /** Fields that the service writes and people read. */
+  /** Read-only fields. The service writes them. */
   readonly shown?: S
-  /** Names of the fields that no answer shows. */
+  /** Names of hidden fields. No answer shows them. */
   readonly hidden?: readonly (keyof H & string)[]
   /** Answers of create and update hold the item under this name. */
   readonly wrapped?: W
   readonly columns: readonly string[]
-  /** The first creates an item from which the examples of the other operations are made. */
+  /** The first creates the item of all other examples. */
   readonly examples: readonly Example[]
-  /** A change of that item, for the example of an update. */
+  /** A change of this item, for the example of an update. */
   readonly change: { readonly [Q in keyof F]?: z.input<F[Q]> }
   readonly verbs?: { readonly [V in Verb]?: VerbSpec }
   readonly inject?: R
-  /** Refuses fields that do not go together. Called with all fields of a new item, and of one that changes. */
+  /** Refuses contradictory fields. Gets all fields of a new, changed or restored item. */
   check?(fields: Values<F>, args: CheckArgs<R, Stored<K, F, S, H>, F>): Promise<void> | void
-  /** Fields of a new item that the service writes: those of `shown`, and hidden ones. */
+  /** Values of `shown` and of hidden fields for a new item. */
   start?(fields: Values<F> & { readonly id: string }, args: HookArgs<R>): Promise<Values<S> & H> | (Values<S> & H)
   /** Fields of the creation's answer alone, for example a secret. */
   readonly once?: { readonly fields: A; read(item: Stored<K, F, S, H>, deps: Deps<R & OwnTokens>): Values<A> }
@@ -171,9 +171,9 @@ export interface ResourceSpec<
 // biome-ignore lint/suspicious/noExplicitAny: the builder knows fields by their names alone.
 export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any>
 
-/** Fields of each document that a change cannot set. */
+/** Read-only fields of every document. */
 export type ReadOnlyField = "id" | "revision" | "created_at" | "updated_at"
 
-/** An item inside this folder, where fields are known by name alone. */
+/** An item inside this folder. Fields have no types here. */
 export type Item = Kept & Fields
 export type Fields = Record<string, unknown>

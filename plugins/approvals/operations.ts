@@ -135,7 +135,7 @@ export const decideApproval = defineOperation({
   name: "approvals.decide",
   summary: "Approve, reject or edit a pending approval.",
   description:
-    "A person decides, in a session or by an API key. Credentials of one root, user or manager decide for others only. A session of a person also decides requests of the same user, unless the organization requires a second person. A job runs the approved input once. `digest` identifies this input, and `edit` replaces it. Values shown as [redacted] stay unchanged.",
+    "A person decides. Credentials of the requester's root, user or manager are refused. In a session, a person also decides own requests, unless the organization requires a second person. A job runs the approved input once. `digest` identifies the input. `edit` replaces it. Redacted values stay unchanged.",
   http: { method: "POST", path: "/v1/approvals/{id}/decide" },
   access: { scope: "approvals:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },

@@ -19,7 +19,7 @@ export class NightlyRuns {
     this.#deps = deps
   }
 
-  /** Stages the nightly run. `given` is a time zone that the organization is about to have. */
+  /** Stages the nightly run. `given` is the next time zone of the organization. */
   async schedule(work: UnitOfWork, organization: string, { id }: { readonly id: string }, given?: string): Promise<void> {
     const { scheduler, organizations, settings } = this.#deps
     const timezone = given ?? (await organizations.byId(organization))?.time_zone ?? "UTC"

@@ -1,4 +1,4 @@
-// Eval suites of an organization, and their cases: inputs for an agent, and what a right answer does.
+// Eval suites of an organization. A case has an input for the agent, and the marks of a right answer.
 import { z } from "zod"
 import { AppError, defineResource, type ItemOf, Name, resultOf, Scheduler, type Store, slugFrom, Uuid } from "#core"
 import { Models } from "../models/index.ts"
@@ -50,7 +50,7 @@ export const EvalSuites = defineResource()({
     update: {
       method: "PUT",
       description:
-        "Takes back the answer of a read. `suite_slug` renames the suite; the old slug goes on answering. Runs keep their threshold. After a change of the judge, the last passing answers are judged again before a run reports a regression.",
+        "Accepts the answer of a read. `suite_slug` renames the suite, and the old slug stays valid. Runs keep their threshold. After a change of the judge, the next run judges the last passing answers again.",
       errors: ["already_exists", "failed_precondition"],
       mcp: { listed: true },
     },
@@ -73,7 +73,7 @@ export const EvalSuites = defineResource()({
 
 export type StoredSuite = ItemOf<typeof EvalSuites>
 
-/** The suites that run each night. */
+/** Suites with a nightly run. */
 export function suitesAtNight(store: Store, organization: string): AsyncIterable<StoredSuite> {
   return store.open(EvalSuites.collection, organization).stream({ cron_enabled: true })
 }

@@ -18,7 +18,7 @@ const EventsSettings = z.strictObject({
   find_index: z
     .boolean()
     .default(true)
-    .describe("Index what events say, so that they are found by any piece of it; without, the newest alone are searched."),
+    .describe("Index the texts of events, for searches by any piece. Without it, searches read the newest events only."),
 })
 
 export default definePlugin({

@@ -1,4 +1,4 @@
-// The simulated visitors that panels are made of.
+// The simulated visitors of panels.
 import { z } from "zod"
 import { defineResource, Name, slugFrom } from "#core"
 

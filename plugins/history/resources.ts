@@ -1,4 +1,4 @@
-// The resources whose past a caller may see.
+// Resources with a readable past.
 
 import { z } from "zod"
 import { type Caller, Uuid } from "#core"
@@ -11,7 +11,7 @@ export const Actor = z.object({
 
 export const ResourceName = z.string().min(1).max(100).describe("Name of the resource in the singular, such as `persona`.")
 
-/** Names of the resources that the caller may read, or of one wanted resource. */
+/** Names of the readable resources, or of one wanted resource. */
 export function readableNames(declarations: Declarations, caller: Caller, wanted?: string): string[] {
   const all = declarations
     .items(Resources)

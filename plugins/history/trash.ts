@@ -1,4 +1,4 @@
-// Deleted items: listed, and restored with the items that were deleted inside them.
+// Deleted items. A restoration includes the items inside.
 import { z } from "zod"
 import {
   AnyJson,
@@ -40,8 +40,7 @@ const TrashItem = z
 export const listTrash = defineList({
   name: "trash.list",
   summary: "List deleted items, newest deletion first.",
-  description:
-    "Shows items of resources that the caller may read. Items inside a deleted item, such as cases of a suite, are restored with it.",
+  description: "The list has items of readable resources. Items inside a deleted item come back with it, for example the cases of a suite.",
   path,
   access: { scope: "history:read", role: "guest" },
   columns: ["resource", "key", "deleted_at", "expires_at"],
@@ -124,7 +123,7 @@ function shown({ organization_id: _organization, document: _document, deleted_wi
   return trashed
 }
 
-/** Throws `not_found` for an item that the caller may not read, and after 30 days. */
+/** Throws `not_found` for an unreadable item, and after 30 days. */
 async function requireTrashed({ store, clock, declarations }: Reads, caller: Caller, id: string) {
   const trashed = await store.open(TrashCollection, caller.organization.id).get(id)
   const resource = readableResource(declarations, caller, trashed?.resource)

@@ -36,9 +36,7 @@ const Settings = z.strictObject({
   client_addresses: z
     .enum(["full", "network", "none"])
     .default("network")
-    .describe(
-      "What of client addresses is kept as evidence of the use of secrets: the whole address, the network that it is in (/24, /64), or nothing.",
-    ),
+    .describe("Evidence of the use of secrets: the whole client address, its network (/24, /64), or no address."),
 })
 
 export type ShownAddresses = z.output<typeof Settings>["client_addresses"]

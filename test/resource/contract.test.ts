@@ -1,4 +1,4 @@
-// Rules that each declared resource keeps, over HTTP. The resource's own examples give the values.
+// Rules of every resource, over HTTP. The examples of the resource give the values.
 import { expect } from "chai"
 import { type DeclaredResource, Resources } from "../../core/contract/resource.ts"
 import { onStoresInTurn } from "../pipeline/stores.ts"
@@ -188,7 +188,7 @@ class Bench {
     return items
   }
 
-  /** Without fields that the creation alone answers. */
+  /** Without fields of the creation's answer. */
   lasting(item: Item): Item {
     const once = new Set(this.#resource.create.secretOutput ?? [])
     return Object.fromEntries(Object.entries(item).filter(([name]) => !once.has(name))) as Item

@@ -32,7 +32,7 @@ const sessionEnd = "page_events.session_end"
 /** Job types that wait again: for an approval, an idle person, a kept file or the end of a visit. */
 const waitingAgain = ["conversations.close", "event_files.remove", "operation.approved", sessionEnd, "voice.register_caller_name"]
 
-/** Collections of a running service: leases, marks of what it has read, and what it makes again. */
+/** Collections of a running service: leases, cursors and derived documents. */
 const ofService = new Set([
   ..."leases nodes live_messages live_nodes live_outboxes changes clock_marks clock_set_backs bucket_folders jobs lead_handovers".split(
     " ",

@@ -39,7 +39,7 @@ const recordFields = {
   audit: "none",
 } as const
 
-/** Records of calls that a person makes with or without an organization. */
+/** Records of a person's calls with or without an organization. */
 export const PersonalIdempotencyRecords = defineCollection<IdempotencyRecord>()({
   name: "personal_idempotency_records",
   scope: "global",

@@ -5,7 +5,7 @@ type Keep = (value: number, digits: string) => unknown
 const { rawJSON } = JSON as typeof JSON & { readonly rawJSON?: (digits: string) => object }
 const integer = /^-?\d+$/
 
-/** Parses JSON for JSON.stringify: a number keeps the digits that it has in the text. Returns undefined if the text is not JSON. */
+/** Parses JSON for JSON.stringify: a number keeps its digits. Returns undefined if the text is not JSON. */
 export function parseExact(text: string): unknown {
   return parse(text, (value, digits) => (rawJSON && String(value) !== digits ? rawJSON(digits) : value))
 }
@@ -21,7 +21,7 @@ export function laidOut(text: string): string {
   return value === undefined ? text : JSON.stringify(value, null, 2)
 }
 
-/** Returns the number of a text. Returns undefined for other text, and for an integer that a number rounds. */
+/** Returns the number of a text. Returns undefined for other text, and for a rounded integer. */
 export function exactNumber(text: string): number | undefined {
   const value = Number(text)
   return text.trim() === "" || Number.isNaN(value) || isRounded(value, text.trim()) ? undefined : value

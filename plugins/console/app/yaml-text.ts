@@ -42,7 +42,7 @@ export function read(text: string): DocumentText {
   }
 }
 
-/** The first integer that a number rounds. */
+/** The first rounded integer. */
 function roundedNumber(document: Document): Scalar | undefined {
   let found: Scalar | undefined
   visit(document, {

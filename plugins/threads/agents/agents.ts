@@ -53,7 +53,7 @@ export const Agents = defineResource<{ secret: Sealed }>()({
     protocol: z
       .enum(agentProtocols)
       .describe(
-        "`chat_completions`: a POST with `messages`, as many model servers take it. `webhook`: a signed POST, answered by `{ output, summary?, result_kind?, handles?, page?, html?, cost_millicents? }`, in an agent run also by 202 and a signed call to `callback_url` later. `model`: a model of the service (plugins.settings.models).",
+        "`chat_completions`: a POST with `messages` to a model server. `webhook`: a signed POST. Its answer is `{ output, summary?, result_kind?, handles?, page?, html?, cost_millicents? }`; in an agent run 202 and a later signed call to `callback_url` also work. `model`: a model of the service (plugins.settings.models).",
       ),
     integration: z
       .string()
@@ -63,10 +63,7 @@ export const Agents = defineResource<{ secret: Sealed }>()({
     path: z
       .string()
       .max(1_000)
-      .regex(
-        /^\/(?:[A-Za-z0-9._~%:@!$&'()*+,;=-][A-Za-z0-9._~%:@!$&'()*+,;=/-]*)?$/,
-        "a path that starts with one /, such as /chat/completions",
-      )
+      .regex(/^\/(?:[A-Za-z0-9._~%:@!$&'()*+,;=-][A-Za-z0-9._~%:@!$&'()*+,;=/-]*)?$/, "a path with one / at its start: /chat/completions")
       .describe("Below the connection's base."),
     model: z
       .string()

@@ -28,7 +28,7 @@ describe("an integer beyond 2^53 in the console", () => {
     await page.keyboard.insertText(text)
   }
 
-  it("keeps its digits in the payload of an event, which the pipeline leaves as it is", async () => {
+  it("keeps its digits in the unchanged payload of an event", async () => {
     const answer = await fetch(inbound, {
       method: "POST",
       headers: { "content-type": "application/json" },

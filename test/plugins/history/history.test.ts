@@ -103,7 +103,7 @@ onStoresInTurn("deleted items", ({ start }) => {
     expect((await restored(id)).status).to.equal(200)
   })
 
-  it("show only to callers who may read them, and return only for those who may delete them", async () => {
+  it("need the rights of a read to be listed, and of a deletion to be restored", async () => {
     const { id, slug } = await persona("Edsger")
     await host.api("DELETE", `/v1/personas/${slug}`)
     const mint = (role: "guest" | "member", scopes: string[] | null) =>
@@ -135,7 +135,7 @@ onStoresInTurn("deleted items", ({ start }) => {
     expect(reasonOf((await restored(id)).body)).to.equal("suite_full")
   })
 
-  it("give no agent what only a person may create", async () => {
+  it("refuse an agent if only a person may create the item", async () => {
     const template = { title: "Launch", autonomy_mode: "autonomous" }
     const { id, slug } = (await host.api<{ id: string; slug: string }>("POST", "/v1/workstream-templates", template)).body
     await host.api("DELETE", `/v1/workstream-templates/${slug}`)

@@ -20,7 +20,7 @@ describe("a person without an organization in the console", () => {
   }
   const linksOf = async (page: Page) => await page.getByRole("navigation", { name: "Areas" }).getByRole("link").allInnerTexts()
 
-  it("sees who they are, and joins by an open invitation", async () => {
+  it("shows the person, and accepts an open invitation", async () => {
     const { host } = shown
     await host.api("POST", "/v1/member-invitations", { email: "ada@example.com", role: "admin" })
     const page = await signedIn("ada@example.com", "/console/datasets")

@@ -117,7 +117,7 @@ export const acceptInvitation = defineOperation({
   name: "member_invitations.accept",
   summary: "Join the organization of an invitation, as the signed-in person.",
   description:
-    "The user of the call has the invited address. Give the code of the link, or an id from me.list_invitations. A new person opens the link in a browser. If the inviter saw the link, the person signs in by a mailed code first.",
+    "Give the code of the link, or an id from me.list_invitations. The invited address must be the address of the user. A new person opens the link in a browser. A link that the inviter saw needs a sign-in by mailed code first.",
   http: { method: "POST", path: `${path}-accept` },
   access: { scope, role: "guest", withoutOrganization: true, closedToAgents: true },
   hints: { readOnly: false, destructive: false, idempotent: false },

@@ -54,7 +54,7 @@ export const removeMember = defineOperation({
   name: "members.remove",
   summary: "Remove a member from the organization.",
   description:
-    "The keys, sessions and sockets of the person end in this organization before the answer, on every node. Upload links and viewer tokens end too. Pipelines, pages, shared connections and service keys continue. Heartbeats and private connections of the person pause; `left` lists them. Pending requests of the person are rejected.",
+    "Keys, sessions, sockets, upload links and viewer tokens of the person end before the answer, on every node. Heartbeats and private connections pause; `left` lists them. Pending requests are rejected. Pipelines, pages, shared connections and service keys continue.",
   http: { method: "DELETE", path },
   access: { scope, role: "admin", closedToAgents: true },
   hints: { readOnly: false, destructive: true, idempotent: false },

@@ -11,7 +11,7 @@ export const recoverMember = defineOperation({
   name: "members.recover",
   summary: "Reset the sign-ins of a member: sessions end, passkeys are removed, and a mail asks the person to sign in again.",
   description:
-    "Use it for a stolen device or a lost passkey. It affects every organization of the person. With `--operator` the operator resets the sign-ins of any person. The person signs in by mail. The caller gets no session. Keys of the person continue; api_keys.revoke ends them.",
+    "For a stolen device or a lost passkey. Sign-ins end in every organization of the person. The person signs in by mail. The caller gets no session. Keys continue until api_keys.revoke. With `--operator`, the operator resets the sign-ins of any person.",
   http: { method: "POST", path: "/v1/members-recover" },
   access: { scope: "members:write", role: "owner", closedToAgents: true, freshSignIn: true, operator: {} },
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: "by_job" },

@@ -293,7 +293,7 @@ onBothStores("jobs of a paused organization", ({ start, storage }) => {
     expect(ran.slice(1).sort()).to.deep.equal(["before", "during", "later"])
   })
 
-  it("run when the restore comes during the commit that parks them", async () => {
+  it("run if the restore comes during the commit of their parking", async () => {
     const { ran, job, plugin } = noting()
     const host = await start({ plugins: [plugin] })
     const paused = await found(host, "Paused")

@@ -24,7 +24,7 @@ onMongo("an archive on one of two nodes", () => {
     for (const node of nodes.reverse()) await node.stop()
   })
 
-  it("refuses each call and event that begins after the answer, on both nodes", async () => {
+  it("refuses every later call and event, on both nodes", async () => {
     const [one, two] = nodes as [TestHost, TestHost]
     const made = await one.api<{ secret: string }>("POST", "/v1/organizations", { name: "Acme", first_key: true })
     const key = made.body.secret
@@ -52,7 +52,7 @@ onMongo("an archive on one of two nodes", () => {
   })
 })
 
-describe("a service that is killed while organizations are created", () => {
+describe("a service killed during creations of organizations", () => {
   it("holds each organization whole or not at all", async () => {
     const folder = freshFolder()
     const limits = JSON.stringify({ organizations: { max_created_per_day: 1_000 } })
