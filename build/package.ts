@@ -22,7 +22,7 @@ async function build(): Promise<void> {
   clean()
   await writeDeclarations(entryPoints)
   // What the console shows is bundled.
-  const exclude = ["plugins/console/app/**", "plugins/*/console/**"]
+  const exclude = ["plugins/console/app/**", "plugins/{*,*/*}/console/**"]
   for (const path of globSync(`{${sources.join()}}/**/*.{ts,js}`, { cwd: root, exclude })) {
     const text = javaScriptOf(join(root, path), readFileSync(join(root, path), "utf8"))
     write(path.replace(/\.ts$/, ".js"), text)

@@ -136,7 +136,9 @@ describe("architecture", () => {
   })
 
   it("lets screens import the console's parts, their own folder and packages for browsers, and no area know another's", () => {
-    const screens = plugins.filter(({ path }) => /^plugins\/[\w-]+\/console\//.test(path))
+    const screens = plugins.filter(
+      ({ path }) => /^plugins\/[\w-]+\/([\w-]+\/)?console\//.test(path) && !path.startsWith("plugins/console/"),
+    )
     const wrong = refused(screens, ({ kind, target, typeOnly }, { path }) => {
       if (kind === "package") return !typeOnly && !/^(#console|#client|preact|@preact\/signals)$/.test(target)
       return !target.startsWith(`${pluginOf(path)}/console/`)
@@ -147,9 +149,12 @@ describe("architecture", () => {
   })
 
   it("keeps action plugins from knowing each other", () => {
-    const actions = plugins.filter(({ path }) => path.startsWith("plugins/actions/"))
+    const actions = plugins.filter(({ path }) => path.startsWith("plugins/capture/actions/"))
     expect(new Set(actions.map(({ path }) => pluginOf(path))).size).to.be.greaterThan(1)
-    const wrong = refused(actions, ({ target }, { path }) => target.startsWith("plugins/actions/") && pluginOf(target) !== pluginOf(path))
+    const wrong = refused(
+      actions,
+      ({ target }, { path }) => target.startsWith("plugins/capture/actions/") && pluginOf(target) !== pluginOf(path),
+    )
     expect(wrong).to.deep.equal([])
   })
 
@@ -181,30 +186,30 @@ describe("architecture", () => {
   })
 
   it("lets messages to people leave by one module, behind the gate that reads the opt-outs", () => {
-    const egress = "plugins/conversations/egress"
+    const egress = "plugins/people/conversations/egress"
     const importersOf = (target: string) =>
       all.filter(({ imports }) => imports.some((one) => !one.typeOnly && one.target === target)).map(({ path }) => path)
     for (const provider of ["meta", "twilio"])
       expect(importersOf(`${egress}/providers/${provider}.ts`), provider).to.deep.equal([`${egress}/sender.ts`])
-    expect(importersOf(`${egress}/sender.ts`)).to.deep.equal(["plugins/conversations/index.ts"])
+    expect(importersOf(`${egress}/sender.ts`)).to.deep.equal(["plugins/people/conversations/index.ts"])
     const sending = /messaging_product|Messages\.json/
     const others = plugins.filter(({ path, text }) => sending.test(codeOf(text)) && !path.startsWith(`${egress}/providers/`))
     expect(others.map(({ path }) => path)).to.deep.equal([])
     expect(plugins.filter(({ text }) => sending.test(codeOf(text)))).to.have.length(2)
     const callers = plugins.filter(
-      ({ path, text }) => path.startsWith("plugins/conversations/") && /[iI]ntegrations\s*\.call\w*\(/.test(codeOf(text)),
+      ({ path, text }) => path.startsWith("plugins/people/conversations/") && /[iI]ntegrations\s*\.call\w*\(/.test(codeOf(text)),
     )
     expect(callers.map(({ path }) => path)).to.have.members([
       `${egress}/sender.ts`,
-      "plugins/conversations/templates/sync.ts",
-      "plugins/conversations/media/fetch.ts",
+      "plugins/people/conversations/templates/sync.ts",
+      "plugins/people/conversations/media/fetch.ts",
     ])
     // Pipelines and agents name connections themselves: those of numbers are kept to the sender, but for reading.
     const keepers = plugins.filter(({ text }) => /\bbyKeeper: true\b/.test(codeOf(text)))
     expect(keepers.map(({ path }) => path)).to.deep.equal([`${egress}/sender.ts`])
-    expect(importersOf(`${egress}/line-guard.ts`)).to.deep.equal(["plugins/conversations/index.ts"])
+    expect(importersOf(`${egress}/line-guard.ts`)).to.deep.equal(["plugins/people/conversations/index.ts"])
     const elsewhere = plugins.filter(({ text }) => /[iI]ntegrations\s*\.call\([^)]*\{[^}]*\bbase\b/.test(codeOf(text)))
-    expect(elsewhere.map(({ path }) => path)).to.deep.equal(["plugins/voice/trust-hub/client.ts"])
+    expect(elsewhere.map(({ path }) => path)).to.deep.equal(["plugins/people/voice/trust-hub/client.ts"])
     const sender = modules.get(`${egress}/sender.ts`)?.text ?? ""
     const order = ["gate.pass(", "gate.refuseUnwanted(", "#call(sending"].map((call) => sender.indexOf(call))
     expect(order).to.deep.equal([...order].sort((a, b) => a - b))

@@ -3,7 +3,7 @@
 import { resolve } from "node:path"
 import bundled from "@sparticuz/chromium"
 import { type Browser, chromium } from "playwright-core"
-import { chromiumOf } from "../plugins/screenshots/render/chromium.ts"
+import { chromiumOf } from "../plugins/pages/screenshots/render/chromium.ts"
 
 /** As long as `until`: Playwright's own 30 s pass on a busy machine. */
 const patienceMs = 300_000

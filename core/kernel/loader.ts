@@ -48,14 +48,14 @@ export async function findPlugins<R>({ paths, roots }: Pick<LoadArgs, "paths" | 
   return found
 }
 
-/** The folder's own plugin; else those of its folders, and of the folders in those that only group them. */
-function entriesOf(folder: string): string[] {
+/** Folders of groups between a path of `plugins.paths` and a plugin: `plugins/capture/actions/NAME`. */
+const groupLevels = 2
+
+/** Returns the plugin of the folder, or the plugins in its folders. A folder without an entry is a group of plugins. */
+function entriesOf(folder: string, levels = groupLevels + 1): string[] {
   const own = entryOf(folder)
   if (own !== undefined) return [own]
-  return foldersIn(folder).flatMap((group) => {
-    const entry = entryOf(group)
-    return entry !== undefined ? [entry] : foldersIn(group).flatMap((inner) => entryOf(inner) ?? [])
-  })
+  return levels === 0 ? [] : foldersIn(folder).flatMap((inner) => entriesOf(inner, levels - 1))
 }
 
 function entryOf(folder: string): string | undefined {

@@ -1,5 +1,5 @@
 // The lines about the console that a start prints: its address, and a link for the first owner.
-import type { Bootstrap } from "../organizations/index.ts"
+import type { Bootstrap } from "../platform/organizations/index.ts"
 
 /** Only a terminal shows the link: logs keep what is written to them. Browsers send the part behind `#` to nobody. */
 export function greeting(

@@ -1,7 +1,7 @@
 // Addresses in the console that other plugins send people to.
 import type { PublicUrl } from "#core"
-import type { ApprovalLink } from "../approvals/index.ts"
-import type { ConnectionLink } from "../integrations/index.ts"
+import type { ConnectionLink } from "../agents/integrations/index.ts"
+import type { ApprovalLink } from "../platform/approvals/index.ts"
 
 export function approvalLink(publicUrl: PublicUrl): ApprovalLink {
   return (id) => `${publicUrl()}/console/approvals${id === undefined ? "" : `/${encodeURIComponent(id)}`}`

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { Outgoing, type OutgoingCapture } from "#core/engine"
-import { Pages } from "../pages/index.ts"
+import { Pages } from "../pages/pages/index.ts"
 import { verifyCommand } from "./commands/verify.ts"
 import { createKeyFetcher, KeyFetcher } from "./key-fetcher.ts"
 import { authenticatedViewer } from "./modes/authenticated-viewer.ts"

@@ -1,6 +1,6 @@
 // How often the classifier is right, by class, on a fixture file. `npm run bench -- --user-agents FILE` prints it, and
 // `--misses` what was missed; the test asks the same function. What a file may look like is in user-agents-file.ts.
-import { classifyUserAgent } from "../../plugins/user-agents/classify.ts"
+import { classifyUserAgent } from "../../plugins/pages/user-agents/classify.ts"
 import { readUserAgents, type UserAgentFixture } from "./user-agents-file.ts"
 
 export { readUserAgents } from "./user-agents-file.ts"

@@ -1,13 +1,13 @@
 // Settings of the shipped plugins that a start refuses, since the service could not work with them.
 import { expect } from "chai"
 import { orderPlugins } from "../../core/kernel/loader.ts"
-import approvals from "../../plugins/approvals/index.ts"
-import buckets from "../../plugins/buckets/index.ts"
-import email from "../../plugins/email/index.ts"
-import evals from "../../plugins/evals/index.ts"
-import inboundMail from "../../plugins/inbound-mail/index.ts"
-import pageAnalytics from "../../plugins/page-analytics/index.ts"
-import screenshots from "../../plugins/screenshots/index.ts"
+import evals from "../../plugins/agents/evals/index.ts"
+import buckets from "../../plugins/data/buckets/index.ts"
+import pageAnalytics from "../../plugins/pages/page-analytics/index.ts"
+import screenshots from "../../plugins/pages/screenshots/index.ts"
+import email from "../../plugins/people/email/index.ts"
+import inboundMail from "../../plugins/people/inbound-mail/index.ts"
+import approvals from "../../plugins/platform/approvals/index.ts"
 
 const plugins = [approvals, buckets, email, evals, inboundMail, pageAnalytics, screenshots]
 

@@ -38,7 +38,7 @@ describe("generated files", () => {
       "docs/reference/auth-modes.md",
       "docs/reference/operations.md",
       "docs/reference/settings.md",
-      "plugins/email/template/parts.generated.json",
+      "plugins/people/email/template/parts.generated.json",
     ])
   })
 

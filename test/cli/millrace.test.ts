@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
-import { parseKey } from "../../plugins/organizations/index.ts"
+import { parseKey } from "../../plugins/platform/organizations/index.ts"
 import { projectRoot } from "../import-graph.ts"
 import { finished, outputUntil } from "../processes.ts"
 import { runIn } from "./command-line.ts"

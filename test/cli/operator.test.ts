@@ -6,7 +6,7 @@ import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { drawOperatorCredential, operatorPurpose } from "../../core/contract/operator.ts"
 import { Vault } from "../../core/kernel/vault.ts"
-import { Organizations } from "../../plugins/organizations/index.ts"
+import { Organizations } from "../../plugins/platform/organizations/index.ts"
 import { onStoresInTurn } from "../pipeline/stores.ts"
 import { runAlone } from "./command-line.ts"
 

@@ -8,7 +8,7 @@ import { projectRoot } from "../import-graph.ts"
 import { runIn } from "./command-line.ts"
 
 const core = pathToFileURL(join(projectRoot, "core/index.ts")).href
-const email = pathToFileURL(join(projectRoot, "plugins/email/index.ts")).href
+const email = pathToFileURL(join(projectRoot, "plugins/people/email/index.ts")).href
 
 /** Extends the mail of Millrace, and has a point of its own without users. */
 const own = `
@@ -43,7 +43,7 @@ describe("millrace plugins", () => {
 
   it("lists each plugin with its folder", async () => {
     const output = await run()
-    expect(output).to.match(/^email +\S*plugins\/email\/index\.ts$/m)
+    expect(output).to.match(/^email +\S*plugins\/people\/email\/index\.ts$/m)
     expect(output).to.match(/^quiet-hours +\S*plugins\/quiet-hours\/index\.ts$/m)
   })
 

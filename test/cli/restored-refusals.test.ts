@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { OptOutsToken } from "../../plugins/conversations/opt-out/ledger.ts"
+import { OptOutsToken } from "../../plugins/people/conversations/opt-out/ledger.ts"
 import { runMillrace } from "./command-line.ts"
 
 const erased = { email: "erased@example.com" }

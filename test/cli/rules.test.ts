@@ -49,7 +49,7 @@ describe("lint rules as they are compiled", () => {
   })
 
   it("are declared wherever an action speaks of one", () => {
-    const spoken = [...readModules(["plugins/actions"]).values()].flatMap(({ text }) =>
+    const spoken = [...readModules(["plugins/capture/actions"]).values()].flatMap(({ text }) =>
       [...text.matchAll(/\brule: "([a-z-]+)"/g)].map(([, id = ""]) => id),
     )
     expect(spoken).to.not.have.length(0)

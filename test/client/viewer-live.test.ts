@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ClientError, connectLive, type LiveOptions } from "../../client/live.ts"
-import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../plugins/platform/organizations/index.ts"
 
 describe("a viewer's token", () => {
   let host: TestHost

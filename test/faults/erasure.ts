@@ -10,7 +10,7 @@ const personByPerson = "consents are exported and erased person by person; what 
 export const erasureFaults: readonly Fault[] = [
   {
     rule: "An erasure forgets conversations by phone",
-    file: "plugins/consents/erasure.ts",
+    file: "plugins/people/consents/erasure.ts",
     find: "conversations(organization, person.value, signal)",
     replace: "undefined",
     test: left,
@@ -18,7 +18,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets mail",
-    file: "plugins/consents/erasure.ts",
+    file: "plugins/people/consents/erasure.ts",
     find: "mails(organization, person.value, signal)",
     replace: "undefined",
     test: left,
@@ -26,7 +26,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets suppressions",
-    file: "plugins/consents/erasure.ts",
+    file: "plugins/people/consents/erasure.ts",
     find: "suppressions.forget(work, organization, person.value)",
     replace: "undefined",
     test: left,
@@ -34,7 +34,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure keeps the rows that it should delete",
-    file: "plugins/consents/erasure.ts",
+    file: "plugins/people/consents/erasure.ts",
     find: "dataset && row?.dataset_id === dataset.id && !isStaged",
     replace: "false",
     test: left,
@@ -42,7 +42,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets the names of leads",
-    file: "plugins/leads/erasure.ts",
+    file: "plugins/people/leads/erasure.ts",
     find: "others === 0",
     replace: "false",
     test: ledger,
@@ -50,7 +50,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets the identity of a lead",
-    file: "plugins/leads/erasure.ts",
+    file: "plugins/people/leads/erasure.ts",
     find: "work.in(IdentityCollection, organization).remove(id)",
     replace: "undefined",
     test: left,
@@ -58,7 +58,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets the history of a lead",
-    file: "plugins/leads/erasure.ts",
+    file: "plugins/people/leads/erasure.ts",
     find: "work.in(ChangeCollection, organization).update(change.id, { $pull: { [field]: value } })",
     replace: "undefined",
     test: left,
@@ -66,7 +66,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets entries of the ledger",
-    file: "plugins/consents/ledger.ts",
+    file: "plugins/people/consents/ledger.ts",
     find: "work.in(ConsentCollection, organization).remove(id, { optional: true })",
     replace: "undefined",
     test: ledger,
@@ -74,7 +74,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erased person gets consent without a word",
-    file: "plugins/consents/ledger.ts",
+    file: "plugins/people/consents/ledger.ts",
     find: '!after_erasure || given.kind !== "given"',
     replace: "false",
     test: ledger,
@@ -82,7 +82,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "A replay writes rows about an erased person",
-    file: "plugins/consents/erased-data.ts",
+    file: "plugins/people/consents/erased-data.ts",
     find: "!(await tombstones.first(since))",
     replace: "true",
     test: "test/plugins/consents/erased-rows.test.ts",
@@ -90,7 +90,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets the raw messages of mail",
-    file: "plugins/inbound-mail/erasure.ts",
+    file: "plugins/people/inbound-mail/erasure.ts",
     find: "buckets.open(organization).remove(raw_key)",
     replace: "undefined",
     test: left,
@@ -98,7 +98,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets opt-outs",
-    file: "plugins/conversations/removal/removals.ts",
+    file: "plugins/people/conversations/removal/removals.ts",
     find: "optOuts.forget(organization, channel, address, works)",
     replace: "undefined",
     test: left,
@@ -106,7 +106,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "A purge leaves the files of messages",
-    file: "plugins/conversations/removal/removals.ts",
+    file: "plugins/people/conversations/removal/removals.ts",
     find: "buckets.open(organization).remove(key)",
     replace: "undefined",
     test: left,
@@ -114,7 +114,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets the files of forms",
-    file: "plugins/event-files/erasure.ts",
+    file: "plugins/capture/event-files/erasure.ts",
     find: "buckets.open(organization).remove(key)",
     replace: "undefined",
     test: "test/plugins/event-files/event-files.test.ts",
@@ -130,7 +130,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "A deleted knowledge item stays in the index",
-    file: "plugins/knowledge/knowledge.ts",
+    file: "plugins/data/knowledge/knowledge.ts",
     find: 'work.in(RemovalCollection, organization).insert({ id: item.id }, { ifPresent: "keep" })',
     replace: "undefined",
     test: "test/plugins/knowledge/knowledge.test.ts",
@@ -138,7 +138,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "A deleted account leaves its passkeys",
-    file: "plugins/identity/passkeys/register.ts",
+    file: "plugins/platform/identity/passkeys/register.ts",
     find: "void (await passkeys.removeAllOf(work, id))",
     replace: "undefined",
     test: "test/plugins/identity/account.test.ts",

@@ -8,26 +8,34 @@ const second = (operation: string) => `a call that meets a faster commit ${opera
 
 /** Calls of `requireRevision`, by area. */
 const checks: readonly (readonly [file: string, find: string, operation: string])[] = [
-  ["plugins/datasets/operations/datasets.ts", 'requireRevision("dataset", dataset.revision, expected_revision)', "datasets.update"],
-  ["plugins/pages/operations/pages.ts", 'requireRevision("page", page.revision, expected_revision)', "pages.update"],
+  ["plugins/data/datasets/operations/datasets.ts", 'requireRevision("dataset", dataset.revision, expected_revision)', "datasets.update"],
+  ["plugins/pages/pages/operations/pages.ts", 'requireRevision("page", page.revision, expected_revision)', "pages.update"],
   [
-    "plugins/pipelines/pipelines.ts",
+    "plugins/capture/pipelines/pipelines.ts",
     'requireRevision("pipeline", stored.revision, expectedRevision, { slug: stored.slug })',
     "event_pipelines.update",
   ],
-  ["plugins/knowledge/operations/items.ts", 'requireRevision("knowledge item", item.revision, expected_revision)', "knowledge.update"],
+  ["plugins/data/knowledge/operations/items.ts", 'requireRevision("knowledge item", item.revision, expected_revision)', "knowledge.update"],
   [
     "core/resource/build.ts",
     "requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)",
     "evals.update_case",
   ],
-  ["plugins/heartbeats/operations/heartbeats.ts", 'requireRevision("heartbeat", stored.revision, expected_revision)', "heartbeats.update"],
   [
-    "plugins/integrations/operations/update.ts",
+    "plugins/agents/heartbeats/operations/heartbeats.ts",
+    'requireRevision("heartbeat", stored.revision, expected_revision)',
+    "heartbeats.update",
+  ],
+  [
+    "plugins/agents/integrations/operations/update.ts",
     'requireRevision("integration", connection.revision, expected_revision)',
     "integrations.update",
   ],
-  ["plugins/workstreams/operations/phases.ts", 'requireRevision("phase", phase.revision, expected_revision)', "workstreams.update_phase"],
+  [
+    "plugins/agents/workstreams/operations/phases.ts",
+    'requireRevision("phase", phase.revision, expected_revision)',
+    "workstreams.update_phase",
+  ],
 ]
 
 export const revisionFaults: readonly Fault[] = [
@@ -49,7 +57,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "A change of a pipeline overwrites a faster commit",
-    file: "plugins/pipelines/pipelines.ts",
+    file: "plugins/capture/pipelines/pipelines.ts",
     find: "{ where: { revision: stored.revision } }",
     replace: "{}",
     test: conflicts,
@@ -57,7 +65,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "A change of a phone number overwrites a faster commit",
-    file: "plugins/conversations/numbers/numbers.ts",
+    file: "plugins/people/conversations/numbers/numbers.ts",
     find: "work.in(PhoneNumberCollection, organization).update(stored.id, { $set: set }, { where: { revision: stored.revision } })",
     replace: "work.in(PhoneNumberCollection, organization).update(stored.id, { $set: set })",
     test: conflicts,
@@ -65,7 +73,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "A check of a connection overwrites a faster commit",
-    file: "plugins/integrations/health/record.ts",
+    file: "plugins/agents/integrations/health/record.ts",
     find: "{ where: { revision } }",
     replace: "{}",
     test: conflicts,
@@ -73,7 +81,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "A new state of a replay plan overwrites a faster commit",
-    file: "plugins/executions/replaying/plans.ts",
+    file: "plugins/capture/executions/replaying/plans.ts",
     find: "{ where: { revision: before.revision } }",
     replace: "{}",
     test: conflicts,
@@ -81,7 +89,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "A part is added to a workstream that is archived at the same moment",
-    file: "plugins/workstreams/workstreams.ts",
+    file: "plugins/agents/workstreams/workstreams.ts",
     find: "{ where: { status } }",
     replace: "{}",
     test: "test/plugins/workstreams/workstreams.test.ts",
@@ -89,7 +97,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "Calls of models at the same instant pass the budget of the day together",
-    file: "plugins/models/budget.ts",
+    file: "plugins/agents/models/budget.ts",
     find: "holds.take(organization, call, accounts)",
     replace: "undefined",
     test: "test/plugins/models/models.test.ts",
@@ -97,7 +105,7 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "Two deciders decide one approval",
-    file: "plugins/approvals/approvals.ts",
+    file: "plugins/platform/approvals/approvals.ts",
     find: 'work.in(ApprovalCollection, organization).update(approval.id, { $set: changesOf(changed) }, { where: { state: "pending" } })',
     replace: "work.in(ApprovalCollection, organization).update(approval.id, { $set: changesOf(changed) })",
     test: "test/plugins/approvals/attacked.test.ts",

@@ -49,7 +49,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A key creates a key with a higher role",
-    file: "plugins/organizations/operations/api-keys.ts",
+    file: "plugins/platform/organizations/operations/api-keys.ts",
     find: "!roleAtLeast(caller.role, input.role)",
     replace: "false",
     test: credentials,
@@ -57,7 +57,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "An admin revokes the key of an owner",
-    file: "plugins/organizations/operations/api-keys.ts",
+    file: "plugins/platform/organizations/operations/api-keys.ts",
     find: "!roleAtLeast(caller.role, key.role)",
     replace: "false",
     test: credentials,
@@ -65,7 +65,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A key of a demoted user keeps the higher role",
-    file: "plugins/organizations/reach.ts",
+    file: "plugins/platform/organizations/reach.ts",
     find: "home && lesser(limit, home)",
     replace: "home && limit",
     test: credentials,
@@ -73,7 +73,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "The last owner leaves",
-    file: "plugins/organizations/members/members.ts",
+    file: "plugins/platform/organizations/members/members.ts",
     find: "await this.hasOtherOwner(organization, leaving)",
     replace: "true",
     test: "test/plugins/organizations/members/roster.test.ts",
@@ -81,7 +81,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "An admin changes the role of an owner",
-    file: "plugins/organizations/members/members.ts",
+    file: "plugins/platform/organizations/members/members.ts",
     find: "roleAtLeast(role, needed)",
     replace: "true",
     test: "test/plugins/organizations/members/roster.test.ts",
@@ -89,7 +89,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A member changes a shared connection",
-    file: "plugins/integrations/connect-rights.ts",
+    file: "plugins/agents/integrations/connect-rights.ts",
     find: "deed === undefined",
     replace: "true",
     test: "test/plugins/integrations/members.test.ts",
@@ -97,7 +97,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A member resumes the heartbeat of an admin",
-    file: "plugins/heartbeats/makers.ts",
+    file: "plugins/agents/heartbeats/makers.ts",
     find: "!roleAtLeast(caller.role, role)",
     replace: "false",
     test: "test/plugins/heartbeats/gated.test.ts",
@@ -105,7 +105,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A member forces a disabled pipeline",
-    file: "plugins/pipelines/rules.ts",
+    file: "plugins/capture/pipelines/rules.ts",
     find: '!force || roleAtLeast(role, "admin")',
     replace: "true",
     test: "test/plugins/pipelines/manage.test.ts",
@@ -113,7 +113,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A guest reads payloads",
-    file: "plugins/pipelines/rules.ts",
+    file: "plugins/capture/pipelines/rules.ts",
     find: 'caller.role !== "guest"',
     replace: "true",
     test: "test/plugins/pipelines/logs.test.ts",
@@ -121,7 +121,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A caller decides its own request",
-    file: "plugins/approvals/deciders.ts",
+    file: "plugins/platform/approvals/deciders.ts",
     find: "shared.length > 0",
     replace: "false",
     test: "test/plugins/approvals/attacked.test.ts",
@@ -137,7 +137,7 @@ export const roleFaults: readonly Fault[] = [
   },
   {
     rule: "A member lifts the gates of the organization",
-    file: "plugins/autonomy/operations.ts",
+    file: "plugins/platform/autonomy/operations.ts",
     find: 'role: "admin"',
     replace: 'role: "member"',
     test: publicNames,

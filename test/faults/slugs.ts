@@ -6,17 +6,21 @@ const title = (operation: string) => `a slug that is taken is refused with slug_
 
 /** Checks of a taken slug, by area. */
 const checks: readonly (readonly [file: string, find: string, operation: string])[] = [
-  ["plugins/datasets/datasets.ts", "given.slug !== undefined && (await get(organization, slug))", "datasets.create"],
-  ["plugins/pages/pages.ts", "given.slug !== undefined && (await get(organization, slug))", "pages.create"],
-  ["plugins/pipelines/pipelines.ts", "await this.#deps.store.open(Pipelines, organization).first({ slug })", "event_pipelines.create"],
+  ["plugins/data/datasets/datasets.ts", "given.slug !== undefined && (await get(organization, slug))", "datasets.create"],
+  ["plugins/pages/pages/pages.ts", "given.slug !== undefined && (await get(organization, slug))", "pages.create"],
+  [
+    "plugins/capture/pipelines/pipelines.ts",
+    "await this.#deps.store.open(Pipelines, organization).first({ slug })",
+    "event_pipelines.create",
+  ],
   ["core/resource/keys.ts", "await isTaken(given)", "agents.create"],
   ["core/resource/keys.ts", "await isTaken(given)", "evals.create_suite"],
   ["core/resource/keys.ts", "await isTaken(given)", "evals.create_case"],
-  ["plugins/experiments/operations/experiments.ts", "input.slug !== undefined && (await isTaken(input.slug))", "experiments.create"],
+  ["plugins/pages/experiments/operations/experiments.ts", "input.slug !== undefined && (await isTaken(input.slug))", "experiments.create"],
   ["core/resource/keys.ts", "await isTaken(given)", "personas.create"],
-  ["plugins/workstreams/operations/workstreams.ts", "slug !== undefined && (await isTaken(slug))", "workstreams.create"],
+  ["plugins/agents/workstreams/operations/workstreams.ts", "slug !== undefined && (await isTaken(slug))", "workstreams.create"],
   ["core/resource/keys.ts", "await isTaken(given)", "workstream_templates.create"],
-  ["plugins/page-analytics/reports.ts", "await reports.first({ slug })", "page_analytics.save_report"],
+  ["plugins/pages/page-analytics/reports.ts", "await reports.first({ slug })", "page_analytics.save_report"],
 ]
 
 export const slugFaults: readonly Fault[] = [
@@ -46,7 +50,7 @@ export const slugFaults: readonly Fault[] = [
   },
   {
     rule: "The former slug of an organization names nothing",
-    file: "plugins/organizations/directory.ts",
+    file: "plugins/platform/organizations/directory.ts",
     find: "kept && (await stored().get(kept.owner_id))",
     replace: "undefined",
     test: "test/plugins/organizations/tenants/creation.test.ts",

@@ -41,7 +41,7 @@ export const wallFaults: readonly Fault[] = [
   ...lists.map(([collection, operation, what]) => withoutWall(collection, `Another organization lists ${what}`, walls, listed(operation))),
   {
     rule: "A person ends a session of another person",
-    file: "plugins/identity/operations/sessions.ts",
+    file: "plugins/platform/identity/operations/sessions.ts",
     find: "session?.user_id !== user",
     replace: "session === undefined",
     test: "test/plugins/identity/user-sessions.test.ts",
@@ -49,7 +49,7 @@ export const wallFaults: readonly Fault[] = [
   },
   {
     rule: "Another organization retries a job by its id",
-    file: "plugins/jobs/operations.ts",
+    file: "plugins/platform/jobs/operations.ts",
     find: "job?.organization !== organization",
     replace: "job === undefined",
     test: walls,
@@ -57,7 +57,7 @@ export const wallFaults: readonly Fault[] = [
   },
   {
     rule: "A pipeline writes rows into a dataset of another organization",
-    file: "plugins/datasets/dataset-reference.ts",
+    file: "plugins/data/datasets/dataset-reference.ts",
     find: "dot !== -1 && text.slice(0, dot) !== organizationSlug",
     replace: "false",
     test: "test/plugins/datasets/row-writer.test.ts",
@@ -65,7 +65,7 @@ export const wallFaults: readonly Fault[] = [
   },
   {
     rule: "A key acts in every organization that it names",
-    file: "plugins/organizations/reach.ts",
+    file: "plugins/platform/organizations/reach.ts",
     find: "!isOwn && organization.managed_by?.id !== owner",
     replace: "false",
     test: "test/surface/parity/access.test.ts",

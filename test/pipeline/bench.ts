@@ -8,7 +8,7 @@ import { EntryCollection, IntentCollection, PayloadCollection, SeenCollection } 
 import type { JournalEntry } from "../../core/pipeline/journal/entry.ts"
 import { deferredJob } from "../../core/pipeline/run/deferred.ts"
 import { LiveMessages } from "../../core/surface/live/messages.ts"
-import { RowsCollection } from "../../plugins/datasets/collections.ts"
+import { RowsCollection } from "../../plugins/data/datasets/collections.ts"
 
 export interface Made {
   readonly id: string

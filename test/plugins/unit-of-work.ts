@@ -37,7 +37,7 @@ import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
 import { createInvoker } from "../../core/surface/invoke.ts"
 import { createPager } from "../../core/surface/pager.ts"
 import { createUnitsOfWork } from "../../core/surface/units-of-work.ts"
-import { Mailer } from "../../plugins/email/index.ts"
+import { Mailer } from "../../plugins/people/email/index.ts"
 
 const noReceipt = { message_id: null, accepted: [], rejected: [], suppressed: [] }
 

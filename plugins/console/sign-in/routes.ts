@@ -3,7 +3,7 @@
 import { z } from "zod"
 import { AppError, defineRoute, Name, PublicUrl, type RouteRequest } from "#core"
 import { sessionCookieOf } from "#core/engine"
-import { isMailAddress, normalAddress } from "../../email/index.ts"
+import { isMailAddress, normalAddress } from "../../people/email/index.ts"
 import {
   type CodeSent,
   type OpenedSession,
@@ -14,8 +14,8 @@ import {
   SixDigits,
   type UserSession,
   UserSessions,
-} from "../../identity/index.ts"
-import { Sessions } from "../../organizations/index.ts"
+} from "../../platform/identity/index.ts"
+import { Sessions } from "../../platform/organizations/index.ts"
 import { attemptCookieOf, cookieIn, setCookie } from "./cookies.ts"
 import { bodyOf, refuseForeignPage } from "./own-page.ts"
 

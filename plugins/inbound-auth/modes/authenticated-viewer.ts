@@ -3,7 +3,7 @@
 // never someone with a bad token.
 import { z } from "zod"
 import { defineAuthMode, type Verdict } from "#core"
-import { ViewerSessions } from "../../organizations/index.ts"
+import { ViewerSessions } from "../../platform/organizations/index.ts"
 import { guarded } from "../request/guarded.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"

@@ -1,6 +1,6 @@
 // Lists of conversations at the size of a large organization, on each store and channel: a million messages in 50,000
 // conversations, with the leads and opt-outs that stand beside them. Goal: 20 ms a page.
-import type { Channel } from "../../../plugins/conversations/channels.ts"
+import type { Channel } from "../../../plugins/people/conversations/channels.ts"
 import { addressOf, fillConversations, fillPeople, numberOf } from "../../plugins/conversations/many.ts"
 import { type BenchOptions, wanted } from "../options.ts"
 import { type Asked, filledRows, type Get } from "../service/filled.ts"

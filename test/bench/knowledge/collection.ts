@@ -3,10 +3,10 @@
 import { createReadStream } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { Segment } from "../../../plugins/knowledge/indexing/segment.ts"
-import { words } from "../../../plugins/knowledge/indexing/tokens.ts"
-import { WordQuery } from "../../../plugins/knowledge/searching/ranking.ts"
-import { maxQueryWords } from "../../../plugins/knowledge/searching/search.ts"
+import { Segment } from "../../../plugins/data/knowledge/indexing/segment.ts"
+import { words } from "../../../plugins/data/knowledge/indexing/tokens.ts"
+import { WordQuery } from "../../../plugins/data/knowledge/searching/ranking.ts"
+import { maxQueryWords } from "../../../plugins/data/knowledge/searching/search.ts"
 
 interface Text {
   readonly _id: string

@@ -7,7 +7,7 @@ import { systemClock } from "../../../core/kernel/clock.ts"
 import { EntryCollection } from "../../../core/pipeline/journal/collections.ts"
 import { createSqliteDriver } from "../../../core/storage/sqlite/driver.ts"
 import { createStore, type StartedStore } from "../../../core/storage/store.ts"
-import { RowsCollection } from "../../../plugins/datasets/collections.ts"
+import { RowsCollection } from "../../../plugins/data/datasets/collections.ts"
 import { benchFolder } from "../machine.ts"
 import { eventOf } from "../storage/event-commit.ts"
 

@@ -1,7 +1,7 @@
 // What page analytics costs on arrival: batches as beacons send them, from two thousand visitors, each event checked,
 // written as a row and journalled before the answer; beside the express echo with the same bodies. And the beacon's size.
 import { gzipSync } from "node:zlib"
-import { beacon } from "../../../plugins/page-events/beacon/scripts.generated.ts"
+import { beacon } from "../../../plugins/pages/page-events/beacon/scripts.generated.ts"
 import { Contest } from "../contest.ts"
 import { Load } from "../load/load.ts"
 import { type BenchOptions, wanted } from "../options.ts"

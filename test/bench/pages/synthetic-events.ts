@@ -1,7 +1,7 @@
 // Synthetic page events, each a function of its number: sessions of eight on fifty pages over thirty days, with campaigns,
 // devices, in-app browsers, vitals and leads in plausible shares.
 import { derivedUuid, type Json } from "#core"
-import type { Row } from "../../../plugins/datasets/index.ts"
+import type { Row } from "../../../plugins/data/datasets/index.ts"
 
 export const firstAt = Date.UTC(2026, 0, 1)
 const spanMs = 30 * 86_400_000

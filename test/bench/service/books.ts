@@ -2,7 +2,7 @@
 import { DatabaseSync } from "node:sqlite"
 import { MongoClient } from "mongodb"
 import { EntryCollection } from "../../../core/pipeline/journal/collections.ts"
-import { RowsCollection } from "../../../plugins/datasets/collections.ts"
+import { RowsCollection } from "../../../plugins/data/datasets/collections.ts"
 
 export interface Books {
   readonly entries: number

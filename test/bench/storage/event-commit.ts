@@ -5,7 +5,7 @@ import type { Commit, NewestWinsWrite } from "../../../core/contract/store.ts"
 import { systemClock, timestamp } from "../../../core/kernel/clock.ts"
 import { timeOrderedIds } from "../../../core/kernel/ids.ts"
 import { EntryCollection, PayloadCollection } from "../../../core/pipeline/journal/collections.ts"
-import { RowsCollection } from "../../../plugins/datasets/collections.ts"
+import { RowsCollection } from "../../../plugins/data/datasets/collections.ts"
 
 export const organization = randomUUID()
 const pipeline = randomUUID()

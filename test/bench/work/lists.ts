@@ -5,13 +5,18 @@ import { type Document, Ids, Store, timestamp } from "#core"
 import { StagedWork } from "#core/engine"
 import type { TestHost } from "#core/testing"
 import type { CollectionSpec } from "../../../core/contract/collection.ts"
-import { HeartbeatCollection, RunCollection } from "../../../plugins/heartbeats/collections.ts"
-import { ItemCollection, VersionCollection } from "../../../plugins/knowledge/collections.ts"
-import { InvitationsCollection, OrganizationsCollection } from "../../../plugins/organizations/collections.ts"
-import { Agents } from "../../../plugins/threads/agents/agents.ts"
-import { AgentRunCollection, MessageCollection, RunStepCollection, ThreadCollection } from "../../../plugins/threads/collections.ts"
-import { AttemptCollection, EventCollection, PartCollection, WorkstreamCollection } from "../../../plugins/workstreams/collections.ts"
-import { WorkstreamTemplates } from "../../../plugins/workstreams/templates.ts"
+import { HeartbeatCollection, RunCollection } from "../../../plugins/agents/heartbeats/collections.ts"
+import { Agents } from "../../../plugins/agents/threads/agents/agents.ts"
+import { AgentRunCollection, MessageCollection, RunStepCollection, ThreadCollection } from "../../../plugins/agents/threads/collections.ts"
+import {
+  AttemptCollection,
+  EventCollection,
+  PartCollection,
+  WorkstreamCollection,
+} from "../../../plugins/agents/workstreams/collections.ts"
+import { WorkstreamTemplates } from "../../../plugins/agents/workstreams/templates.ts"
+import { ItemCollection, VersionCollection } from "../../../plugins/data/knowledge/collections.ts"
+import { InvitationsCollection, OrganizationsCollection } from "../../../plugins/platform/organizations/collections.ts"
 import type { BenchOptions } from "../options.ts"
 import { type Asked, filledRows, type Get } from "../service/filled.ts"
 import type { Row } from "../table.ts"

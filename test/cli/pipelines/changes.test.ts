@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { Changes } from "../../../plugins/pipeline-files/commands/test/command.ts"
+import { Changes } from "../../../plugins/capture/pipeline-files/commands/test/command.ts"
 import { CommandFolder } from "./command.ts"
 
 describe("watched folders", () => {

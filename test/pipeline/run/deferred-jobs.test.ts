@@ -4,7 +4,7 @@ import { expect } from "chai"
 import { JobQueue, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { deferredJob } from "../../../core/pipeline/run/deferred.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 
 interface Made {

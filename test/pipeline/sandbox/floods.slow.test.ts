@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { runningMs } from "../../slowness.ts"
 import { expectWithin, isSoak } from "../../tier.ts"
 import { Bench, type Made, post } from "../bench.ts"

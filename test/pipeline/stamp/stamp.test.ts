@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import fc from "fast-check"
 import { geographyOf, languageOf } from "../../../core/pipeline/stamp/stamp.ts"
-import { classifyUserAgent } from "../../../plugins/user-agents/classify.ts"
+import { classifyUserAgent } from "../../../plugins/pages/user-agents/classify.ts"
 import { processorMs } from "../../slowness.ts"
 
 const webkit = "AppleWebKit/605.1.15 (KHTML, like Gecko)"

@@ -2,9 +2,9 @@
 import { expect } from "chai"
 import { defineChannel, type LiveMessage } from "../../../core/contract/channel.ts"
 import type { UnitOfWork } from "../../../core/contract/unit-of-work.ts"
-import { liveBroadcast } from "../../../plugins/actions/live-broadcast/live-broadcast.ts"
-import { pipelineSend } from "../../../plugins/actions/pipeline-send/pipeline-send.ts"
-import { respond } from "../../../plugins/actions/respond/respond.ts"
+import { liveBroadcast } from "../../../plugins/capture/actions/live-broadcast/live-broadcast.ts"
+import { pipelineSend } from "../../../plugins/capture/actions/pipeline-send/pipeline-send.ts"
+import { respond } from "../../../plugins/capture/actions/respond/respond.ts"
 import { failureOf } from "../../refusal.ts"
 import { compiled, executionId, findings, runStep } from "./step-bench.ts"
 

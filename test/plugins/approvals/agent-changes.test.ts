@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 
 interface Pipeline {

@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { KeysCollection } from "../../../plugins/organizations/collections.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { KeysCollection } from "../../../plugins/platform/organizations/collections.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { gatedNotes, memberOf } from "./gated-notes.ts"
 
 interface Refusal {

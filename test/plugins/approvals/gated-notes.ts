@@ -2,8 +2,8 @@
 import { z } from "zod"
 import { type Document, defineCollection, defineOperation, definePlugin, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { UserSessions } from "../../../plugins/identity/index.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { UserSessions } from "../../../plugins/platform/identity/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 
 interface Note extends Document {
   text: string

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { gatedNotes, memberOf, NoteCollection, signedIn } from "./gated-notes.ts"
 

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { SenderChoices } from "../../../plugins/email/index.ts"
+import { SenderChoices } from "../../../plugins/people/email/index.ts"
 import { until } from "../../waiting.ts"
 import { memberOf } from "./gated-notes.ts"
 

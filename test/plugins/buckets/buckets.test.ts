@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import fc from "fast-check"
 import type { TestHost } from "#core/testing"
-import { type Bucket, Buckets, maxLinkMs } from "../../../plugins/buckets/index.ts"
+import { type Bucket, Buckets, maxLinkMs } from "../../../plugins/data/buckets/index.ts"
 import { failureOf, refusalOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
 import { onBothBuckets } from "./stores.ts"

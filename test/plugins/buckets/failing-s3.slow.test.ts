@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers"
 import { expect } from "chai"
 import { AppError } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
+import { type Bucket, Buckets } from "../../../plugins/data/buckets/index.ts"
 import { pluginSettings } from "./stores.ts"
 
 const secret = "failing-S3-SECRET-5d11"

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { Clock, Ids, Log, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { FolderRegistry } from "../../../plugins/buckets/folder-registry.ts"
+import { FolderRegistry } from "../../../plugins/data/buckets/folder-registry.ts"
 import { onMongo } from "../../pipeline/stores.ts"
 import { refusalOf } from "../../refusal.ts"
 

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import type { AppError } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
+import { type Bucket, Buckets } from "../../../plugins/data/buckets/index.ts"
 import { until } from "../../waiting.ts"
 
 const inAnHour = () => Date.now() + 3_600_000

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { type AppError, Settings } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Buckets } from "../../../plugins/buckets/index.ts"
+import { Buckets } from "../../../plugins/data/buckets/index.ts"
 import { type S3Server, s3Available, startS3 } from "./s3-server.ts"
 import { pluginSettings } from "./stores.ts"
 

@@ -6,8 +6,8 @@ import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"
 import { ConsoleAssets } from "../../../plugins/console/assets.ts"
 import { greeting } from "../../../plugins/console/greeting.ts"
-import { createOperatorLink } from "../../../plugins/identity/index.ts"
-import { Bootstrap } from "../../../plugins/organizations/index.ts"
+import { createOperatorLink } from "../../../plugins/platform/identity/index.ts"
+import { Bootstrap } from "../../../plugins/platform/organizations/index.ts"
 
 const maxFirstBytes = 60 * 1_024
 const maxEditorBytes = 200 * 1_024

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { Vault } from "#core"
-import { createOperatorLink } from "../../../plugins/identity/index.ts"
+import { createOperatorLink } from "../../../plugins/platform/identity/index.ts"
 import newArea from "../../../templates/area/index.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"

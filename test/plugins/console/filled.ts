@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost, TestHostOptions } from "#core/testing"
-import { Organizations } from "../../../plugins/organizations/index.ts"
+import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { browserFolder } from "../../chromium.ts"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"

@@ -1,7 +1,7 @@
 // The state of a sent message as any reports about it make it.
 import { expect } from "chai"
 import fc from "fast-check"
-import { deliveryStates, joined } from "../../../plugins/conversations/receipts.ts"
+import { deliveryStates, joined } from "../../../plugins/people/conversations/receipts.ts"
 import { seed } from "../../tier.ts"
 
 const error = fc.option(fc.record({ code: fc.constantFrom("1", "131026", "30003"), message: fc.constantFrom("", "Undeliverable") }), {

@@ -1,7 +1,7 @@
 // An idle conversation is closed with a digest, by a model where there is one, and a later message opens it again.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { givenIn } from "../../../plugins/conversations/digest/given.ts"
+import { givenIn } from "../../../plugins/people/conversations/digest/given.ts"
 import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"

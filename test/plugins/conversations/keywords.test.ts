@@ -1,8 +1,8 @@
 // Which messages opt a person out or in: the word alone, however it is dressed, and never a sentence that holds it.
 import { expect } from "chai"
 import fc from "fast-check"
-import { keywordIn } from "../../../plugins/conversations/opt-out/keywords.ts"
-import { optInPhrases, optOutPhrases, textMessagePhrases } from "../../../plugins/conversations/opt-out/phrases.ts"
+import { keywordIn } from "../../../plugins/people/conversations/opt-out/keywords.ts"
+import { optInPhrases, optOutPhrases, textMessagePhrases } from "../../../plugins/people/conversations/opt-out/phrases.ts"
 
 const optOuts = Object.values(optOutPhrases).flat()
 const optIns = Object.values(optInPhrases).flat()

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { LeadDirectories } from "../../../plugins/conversations/index.ts"
+import { LeadDirectories } from "../../../plugins/people/conversations/index.ts"
 import { until } from "../../waiting.ts"
 import { chatMessage, conversationOf, conversationsOf, type Endpoints, makePipelines, own, postMeta, postTwilio } from "./webhooks.ts"
 

@@ -2,11 +2,11 @@
 import { Store, timestamp } from "#core"
 import { StagedWork } from "#core/engine"
 import type { TestHost } from "#core/testing"
-import { type Channel, collections, conversationId, messageId } from "../../../plugins/conversations/channels.ts"
-import { foldedFrom } from "../../../plugins/conversations/fold/fold.ts"
-import type { StoredMessage } from "../../../plugins/conversations/messages.ts"
-import { OptOutsToken } from "../../../plugins/conversations/opt-out/ledger.ts"
-import { LeadsToken } from "../../../plugins/leads/index.ts"
+import { type Channel, collections, conversationId, messageId } from "../../../plugins/people/conversations/channels.ts"
+import { foldedFrom } from "../../../plugins/people/conversations/fold/fold.ts"
+import type { StoredMessage } from "../../../plugins/people/conversations/messages.ts"
+import { OptOutsToken } from "../../../plugins/people/conversations/opt-out/ledger.ts"
+import { LeadsToken } from "../../../plugins/people/leads/index.ts"
 
 export interface Many {
   readonly conversations: number

@@ -2,7 +2,7 @@
 // for an approval while they opted out, not a repeat of a call, and not one that left while they opted out.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { Integrations } from "../../../plugins/integrations/index.ts"
+import { Integrations } from "../../../plugins/agents/integrations/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { patiently, until } from "../../waiting.ts"
 import { memberOf } from "../approvals/gated-notes.ts"

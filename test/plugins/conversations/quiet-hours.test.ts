@@ -1,7 +1,7 @@
 // When people are not written to: by the clock where they are.
 import { expect } from "chai"
 import fc from "fast-check"
-import { loudAt, zonesOf } from "../../../plugins/conversations/egress/quiet-hours.ts"
+import { loudAt, zonesOf } from "../../../plugins/people/conversations/egress/quiet-hours.ts"
 import { byTier, seed } from "../../tier.ts"
 
 const hour = 3_600_000

@@ -1,7 +1,7 @@
 // A plugin that forbids messages to one number.
 import { z } from "zod"
 import { definePlugin } from "#core"
-import { OutboundVetoes } from "../../../plugins/conversations/index.ts"
+import { OutboundVetoes } from "../../../plugins/people/conversations/index.ts"
 
 export const forbidden = "+4915190000099"
 

@@ -1,7 +1,7 @@
 // The rule split-leads-dataset: what it tells of documents that are saved, and what it costs beside many.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { splitLeads } from "../../../plugins/datasets/split-leads.ts"
+import { splitLeads } from "../../../plugins/data/datasets/split-leads.ts"
 import { Bench } from "../../pipeline/bench.ts"
 
 describe("split leads among many documents", () => {

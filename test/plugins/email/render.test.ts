@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs"
 import { expect } from "chai"
 import fc from "fast-check"
-import { isMailAddress, parseAddresses } from "../../../plugins/email/addresses.ts"
-import { buttonUrl, linkedHtml, renderMail } from "../../../plugins/email/render.ts"
-import { generatedFile, generateParts } from "../../../plugins/email/template/build.ts"
+import { isMailAddress, parseAddresses } from "../../../plugins/people/email/addresses.ts"
+import { buttonUrl, linkedHtml, renderMail } from "../../../plugins/people/email/render.ts"
+import { generatedFile, generateParts } from "../../../plugins/people/email/template/build.ts"
 
 describe("email: rendering", () => {
   it("has a committed template that is what MJML makes of its source", async () => {

@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { dueOf, verdictNow } from "../../../plugins/evals/canary/due.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { dueOf, verdictNow } from "../../../plugins/agents/evals/canary/due.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 
 interface Shown {

@@ -1,6 +1,12 @@
 // The end of a large run: its verdicts are counted and compared while the service serves others.
 import { derivedUuid, Ids, JobQueue, Store, UnitsOfWork } from "#core"
-import { AnswerCollection, RunCaseCollection, RunCollection, runRef, type StoredRun } from "../../../plugins/evals/runs/collections.ts"
+import {
+  AnswerCollection,
+  RunCaseCollection,
+  RunCollection,
+  runRef,
+  type StoredRun,
+} from "../../../plugins/agents/evals/runs/collections.ts"
 import { expectShortTurn, longestTurn } from "../../longest-turn.ts"
 import { until } from "../../waiting.ts"
 import { bySight, EvalBench } from "./bench.ts"

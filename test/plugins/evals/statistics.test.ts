@@ -1,8 +1,8 @@
 // Intervals held against published values, and what a report makes of answers.
 import { expect } from "chai"
-import type { Verdict } from "../../../plugins/evals/judging/judge.ts"
-import { type CaseAnswers, reportOf } from "../../../plugins/evals/runs/comparison.ts"
-import { fall, wilson } from "../../../plugins/evals/runs/statistics.ts"
+import type { Verdict } from "../../../plugins/agents/evals/judging/judge.ts"
+import { type CaseAnswers, reportOf } from "../../../plugins/agents/evals/runs/comparison.ts"
+import { fall, wilson } from "../../../plugins/agents/evals/runs/statistics.ts"
 
 const answers = (slug: string, pass: number, fail: number, unjudged = 0, critical = false): CaseAnswers => ({
   slug,

@@ -5,7 +5,7 @@ import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ScheduleCollection } from "../../../core/jobs/schedules.ts"
-import { EvalCases } from "../../../plugins/evals/suites.ts"
+import { EvalCases } from "../../../plugins/agents/evals/suites.ts"
 
 interface Suite {
   readonly id: string

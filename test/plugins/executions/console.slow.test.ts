@@ -2,7 +2,7 @@
 // it.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 

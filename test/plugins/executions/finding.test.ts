@@ -2,9 +2,15 @@
 import { expect } from "chai"
 import { Ids, Leases, Log, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { blockId, blockIds, EventIndexCollection, EventIndexPartCollection, type Segment } from "../../../plugins/executions/collections.ts"
-import { IndexBuilder } from "../../../plugins/executions/finding/builder.ts"
-import { Organizations } from "../../../plugins/organizations/index.ts"
+import {
+  blockId,
+  blockIds,
+  EventIndexCollection,
+  EventIndexPartCollection,
+  type Segment,
+} from "../../../plugins/capture/executions/collections.ts"
+import { IndexBuilder } from "../../../plugins/capture/executions/finding/builder.ts"
+import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, untilAvailable } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { Store, timestamp } from "#core"
 import { LateEntryCollection, lateMs } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
-import { EventIndexCollection } from "../../../plugins/executions/collections.ts"
+import { EventIndexCollection } from "../../../plugins/capture/executions/collections.ts"
 import { until } from "../../waiting.ts"
 
 const dayMs = 86_400_000

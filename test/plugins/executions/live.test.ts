@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { connectLive, type Live, type LiveFilter } from "../../../client/live.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 
 interface Announced {

@@ -1,9 +1,9 @@
 // What text is found by.
 import { expect } from "chai"
 import fc from "fast-check"
-import { plainText } from "../../../plugins/executions/finding/entry-text.ts"
-import { mergedPostings, Postings, partOf, parts, postingIn, readPart } from "../../../plugins/executions/finding/segment.ts"
-import { soughtIn, tokens } from "../../../plugins/executions/finding/tokens.ts"
+import { plainText } from "../../../plugins/capture/executions/finding/entry-text.ts"
+import { mergedPostings, Postings, partOf, parts, postingIn, readPart } from "../../../plugins/capture/executions/finding/segment.ts"
+import { soughtIn, tokens } from "../../../plugins/capture/executions/finding/tokens.ts"
 import { seed } from "../../tier.ts"
 
 function found(text: string): Set<number> {

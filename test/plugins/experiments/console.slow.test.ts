@@ -1,8 +1,8 @@
 // The screens of experiments in Chromium: a report with all kinds of evidence, a decision by the keyboard, and what a member may do.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
-import { ExperimentCollection, type StoredExperiment } from "../../../plugins/experiments/collections.ts"
-import { Ledger } from "../../../plugins/experiments/ledger.ts"
+import { ExperimentCollection, type StoredExperiment } from "../../../plugins/pages/experiments/collections.ts"
+import { Ledger } from "../../../plugins/pages/experiments/ledger.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
-import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores, type StartHost } from "../../pipeline/stores.ts"
 import { Traffic } from "./live-traffic.ts"
 

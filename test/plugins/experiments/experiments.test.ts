@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Buckets } from "../../../plugins/buckets/index.ts"
-import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { Buckets } from "../../../plugins/data/buckets/index.ts"
+import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 
 interface Observation {
   readonly id: string

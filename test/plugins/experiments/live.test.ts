@@ -2,9 +2,9 @@
 // that the test moves.
 import { expect } from "chai"
 import { Ids, UnitsOfWork } from "#core"
-import { createLiveEvidenceReader } from "../../../plugins/experiments/live/reader.ts"
-import type { LiveEvidence } from "../../../plugins/experiments/live/resource.ts"
-import { RunCollection } from "../../../plugins/experiments/runs.ts"
+import { createLiveEvidenceReader } from "../../../plugins/pages/experiments/live/reader.ts"
+import type { LiveEvidence } from "../../../plugins/pages/experiments/live/resource.ts"
+import { RunCollection } from "../../../plugins/pages/experiments/runs.ts"
 import { refusalOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
 import { event } from "../page-events/loop.ts"

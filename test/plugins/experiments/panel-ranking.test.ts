@@ -1,6 +1,6 @@
 // What a panel's cells say together: which variants share a rank, which one is dropped, and over what intervals are.
 import { expect } from "chai"
-import { panelRanking } from "../../../plugins/experiments/panel/ranking.ts"
+import { panelRanking } from "../../../plugins/pages/experiments/panel/ranking.ts"
 
 /** Of each variant, the points that each persona gave, draw by draw. */
 type Points = Readonly<Record<string, readonly (readonly (number | null)[])[]>>

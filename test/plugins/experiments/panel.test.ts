@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { anchorSets } from "../../../plugins/experiments/panel/anchors.ts"
+import { anchorSets } from "../../../plugins/pages/experiments/panel/anchors.ts"
 import { until } from "../../waiting.ts"
 import { type Asked, type ModelServer, modelServer } from "../models/model-server.ts"
 

@@ -1,5 +1,5 @@
 // A report with all that a report can hold, for tests of its page.
-import type { Report } from "../../../plugins/experiments/report/resource.ts"
+import type { Report } from "../../../plugins/pages/experiments/report/resource.ts"
 
 /** As long as a key may be. */
 const longKey = "price-first-and-then-everything-else-that-anybody-may-ask-about-"

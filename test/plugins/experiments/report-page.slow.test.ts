@@ -1,7 +1,7 @@
 // The report's document in a real Chromium: nothing is blocked or loaded, nothing overflows, and it can be read in both schemes.
 import { expect } from "chai"
 import type { Browser } from "playwright-core"
-import { reportPage } from "../../../plugins/experiments/report/page.ts"
+import { reportPage } from "../../../plugins/pages/experiments/report/page.ts"
 import { launchChromium } from "../../chromium.ts"
 import { reportWith } from "./report-fixture.ts"
 

@@ -1,13 +1,13 @@
 // Experiments whose truth is known, drawn from a seed and looked at every day: how often what live evidence says of them is
 // wrong. The tests draw a few, the benchmark a thousand.
-import { allocate } from "../../../plugins/experiments/live/allocation.ts"
-import { type Cell, cellsByDay, Pair } from "../../../plugins/experiments/live/counts.ts"
-import { checkRatio } from "../../../plugins/experiments/live/sample-ratio-check.ts"
-import { contrastEvidence, weightedRates } from "../../../plugins/experiments/live/statistics/contrast.ts"
-import { fixedHorizonVisitors, normalQuantile } from "../../../plugins/experiments/live/statistics/fixed-horizon.ts"
-import { type Bin, quantileInterval } from "../../../plugins/experiments/live/statistics/quantile.ts"
-import { rateInterval } from "../../../plugins/experiments/live/statistics/rate.ts"
-import type { WeightSegment } from "../../../plugins/experiments/live/weight-segments.ts"
+import { allocate } from "../../../plugins/pages/experiments/live/allocation.ts"
+import { type Cell, cellsByDay, Pair } from "../../../plugins/pages/experiments/live/counts.ts"
+import { checkRatio } from "../../../plugins/pages/experiments/live/sample-ratio-check.ts"
+import { contrastEvidence, weightedRates } from "../../../plugins/pages/experiments/live/statistics/contrast.ts"
+import { fixedHorizonVisitors, normalQuantile } from "../../../plugins/pages/experiments/live/statistics/fixed-horizon.ts"
+import { type Bin, quantileInterval } from "../../../plugins/pages/experiments/live/statistics/quantile.ts"
+import { rateInterval } from "../../../plugins/pages/experiments/live/statistics/rate.ts"
+import type { WeightSegment } from "../../../plugins/pages/experiments/live/weight-segments.ts"
 import { randomFrom } from "../../random.ts"
 
 export interface Truth {

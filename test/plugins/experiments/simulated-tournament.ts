@@ -1,8 +1,8 @@
 // Tournaments among variants of known strengths, judged as the model says, for tests and benchmarks of their rules.
-import type { Comparison } from "../../../plugins/experiments/ranking/comparisons.ts"
-import { fitStrengths } from "../../../plugins/experiments/ranking/fit.ts"
-import { choosePairs } from "../../../plugins/experiments/tournament/choose.ts"
-import { standing } from "../../../plugins/experiments/tournament/stop.ts"
+import type { Comparison } from "../../../plugins/pages/experiments/ranking/comparisons.ts"
+import { fitStrengths } from "../../../plugins/pages/experiments/ranking/fit.ts"
+import { choosePairs } from "../../../plugins/pages/experiments/tournament/choose.ts"
+import { standing } from "../../../plugins/pages/experiments/tournament/stop.ts"
 
 export interface Played {
   readonly outcome: string

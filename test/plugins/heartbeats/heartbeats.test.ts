@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { broadcastsOf } from "../../broadcasts.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"

@@ -2,7 +2,7 @@
 // the first tier, more in the slow one, all of them in the soak.
 import { expect } from "chai"
 import fc from "fast-check"
-import { type HeartbeatTimes, type NextRun, nextRun, nextRunAfter, nextRunAt } from "../../../plugins/heartbeats/next-run.ts"
+import { type HeartbeatTimes, type NextRun, nextRun, nextRunAfter, nextRunAt } from "../../../plugins/agents/heartbeats/next-run.ts"
 import { byTier } from "../../tier.ts"
 
 const minuteMs = 60_000

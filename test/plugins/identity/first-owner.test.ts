@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { Settings } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { signInLinkCommand } from "../../../plugins/identity/sign-in/link-command.ts"
+import { signInLinkCommand } from "../../../plugins/platform/identity/sign-in/link-command.ts"
 import { onStoresInTurn } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"

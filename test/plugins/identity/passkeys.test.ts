@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { PasskeysCollection, passkeyId } from "../../../plugins/identity/passkeys/collections.ts"
+import { PasskeysCollection, passkeyId } from "../../../plugins/platform/identity/passkeys/collections.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
 import { Authenticator, type Credential, type Forgery } from "./authenticator.ts"

@@ -1,8 +1,8 @@
 // People who sign in over HTTP: a browser with its cookies, a mailbox behind a loopback SMTP server, and users to be.
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { type User, UserSessions, Users } from "../../../plugins/identity/index.ts"
-import { Organizations } from "../../../plugins/organizations/index.ts"
+import { type User, UserSessions, Users } from "../../../plugins/platform/identity/index.ts"
+import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { patiently, until } from "../../waiting.ts"
 import type { ReceivedMail } from "../email/mail-server.ts"
 

@@ -205,7 +205,7 @@ onBothStores("sign-in codes", ({ start }) => {
 
   it("keep no code, link or nonce in the store", async () => {
     const { own, code, link } = await asked()
-    const { SignInAttemptsCollection } = await import("../../../plugins/identity/sign-in/collections.ts")
+    const { SignInAttemptsCollection } = await import("../../../plugins/platform/identity/sign-in/collections.ts")
     const { Store } = await import("#core")
     const stored = JSON.stringify(await host.get(Store).open(SignInAttemptsCollection).find({}))
     for (const secret of [link, own.cookies.get("__Host-mr_sign_in") ?? ""]) expect(stored).to.not.include(secret)

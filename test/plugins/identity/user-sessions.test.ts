@@ -3,8 +3,8 @@ import { expect } from "chai"
 import { io } from "socket.io-client"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { type User, UserSessions, Users } from "../../../plugins/identity/index.ts"
-import { Organizations } from "../../../plugins/organizations/index.ts"
+import { type User, UserSessions, Users } from "../../../plugins/platform/identity/index.ts"
+import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 
 interface Me {
   readonly organization: { readonly slug: string } | null

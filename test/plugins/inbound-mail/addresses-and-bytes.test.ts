@@ -1,7 +1,7 @@
 // Recipients that every server accepts, the forward of long lines, and the bytes that a client may send.
 import { expect } from "chai"
 import { Store } from "#core"
-import { InboundMailCollection } from "../../../plugins/inbound-mail/collections.ts"
+import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"

@@ -1,7 +1,7 @@
 // Mail that programs wrote: the pipeline's event, the forward and the mark of each kind.
 import { expect } from "chai"
 import { Store } from "#core"
-import { MessageCollection } from "../../../plugins/inbound-mail/conversations/collections.ts"
+import { MessageCollection } from "../../../plugins/people/inbound-mail/conversations/collections.ts"
 import { until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"

@@ -1,8 +1,8 @@
 // Texts, subjects, names and file names in the charsets of mail, with right, wrong and missing labels.
 import { expect } from "chai"
 import iconv from "iconv-lite"
-import type { MailContent } from "../../../plugins/inbound-mail/parse/content.ts"
-import { readContent } from "../../../plugins/inbound-mail/parse/read-content.ts"
+import type { MailContent } from "../../../plugins/people/inbound-mail/parse/content.ts"
+import { readContent } from "../../../plugins/people/inbound-mail/parse/read-content.ts"
 
 const german = "Können Sie mir bitte ein Angebot für fünf Geräte schicken? Schöne Grüße"
 const french = "Pouvez-vous m'envoyer un devis pour cinq pièces détachées ? À bientôt"

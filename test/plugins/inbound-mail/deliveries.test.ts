@@ -1,8 +1,8 @@
 // One message in several deliveries: to other recipients, from other clients, and behind a forgery.
 import { expect } from "chai"
 import { Store } from "#core"
-import { InboundMailCollection } from "../../../plugins/inbound-mail/collections.ts"
-import { MailErasure } from "../../../plugins/inbound-mail/index.ts"
+import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
+import { MailErasure } from "../../../plugins/people/inbound-mail/index.ts"
 import { until } from "../../waiting.ts"
 import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"
 import { SmtpClient } from "./smtp-client.ts"

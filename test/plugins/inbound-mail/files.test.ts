@@ -1,7 +1,7 @@
 // Files of received mail: downloads by links that end, of what strangers wrote.
 import { createHash } from "node:crypto"
 import { expect } from "chai"
-import { MailFilesToken } from "../../../plugins/inbound-mail/files/files.ts"
+import { MailFilesToken } from "../../../plugins/people/inbound-mail/files/files.ts"
 import { failureOf } from "../../refusal.ts"
 import { patiently, until } from "../../waiting.ts"
 import { message, onStores, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"

@@ -1,6 +1,6 @@
 // Services that are killed while mail comes in: what was answered 250 is there once, and forwarded as one message.
 import { expect } from "chai"
-import { InboundMailServer } from "../../../plugins/inbound-mail/index.ts"
+import { InboundMailServer } from "../../../plugins/people/inbound-mail/index.ts"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { onMongo } from "../../pipeline/stores.ts"
 import { isSoak } from "../../tier.ts"

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { InboundMailCollection } from "../../../plugins/inbound-mail/collections.ts"
+import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { until } from "../../waiting.ts"
 import { message, type Receiving, startReceiving } from "./receiving.ts"
 import { SmtpClient } from "./smtp-client.ts"

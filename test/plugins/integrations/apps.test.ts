@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { readAppDocuments } from "../../../plugins/integrations/apps/read.ts"
-import { Integrations } from "../../../plugins/integrations/index.ts"
+import { readAppDocuments } from "../../../plugins/agents/integrations/apps/read.ts"
+import { Integrations } from "../../../plugins/agents/integrations/index.ts"
 
 interface AppView {
   slug: string

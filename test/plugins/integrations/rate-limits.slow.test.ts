@@ -1,7 +1,7 @@
 // Two nodes that call through one connection: together they keep its app's rate limit, and both know what the vendor asked for.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { Integrations } from "../../../plugins/integrations/index.ts"
+import { Integrations } from "../../../plugins/agents/integrations/index.ts"
 import { onMongo } from "../../pipeline/stores.ts"
 import { failureOf } from "../../refusal.ts"
 import { startVendor, type Vendor } from "./vendor.ts"

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { decodeProtectedHeader, exportPKCS8, generateKeyPair, jwtVerify } from "jose"
 import { type TestHost, testHost } from "#core/testing"
-import { Integrations } from "../../../plugins/integrations/index.ts"
+import { Integrations } from "../../../plugins/agents/integrations/index.ts"
 import { failureOf } from "../../refusal.ts"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 

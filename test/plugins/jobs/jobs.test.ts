@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 import { Bench, post } from "../../pipeline/bench.ts"
 import { fails, outsideWorld } from "../../pipeline/outside-world.ts"
 import { until } from "../../waiting.ts"

@@ -11,8 +11,8 @@ import {
   RemovalCollection,
   UploadCollection,
   VersionCollection,
-} from "../../../plugins/knowledge/collections.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+} from "../../../plugins/data/knowledge/collections.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { rivalOf } from "../../rival-commits.ts"
 import { until } from "../../waiting.ts"

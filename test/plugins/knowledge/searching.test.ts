@@ -2,11 +2,11 @@
 import { expect } from "chai"
 import fc from "fast-check"
 import type { Collection, Document, Store } from "#core"
-import { IndexCollection, type PartCollection } from "../../../plugins/knowledge/collections.ts"
-import { Segment } from "../../../plugins/knowledge/indexing/segment.ts"
-import { Segments } from "../../../plugins/knowledge/indexing/segments.ts"
-import { placesOf, words } from "../../../plugins/knowledge/indexing/tokens.ts"
-import { highlights } from "../../../plugins/knowledge/searching/highlight.ts"
+import { IndexCollection, type PartCollection } from "../../../plugins/data/knowledge/collections.ts"
+import { Segment } from "../../../plugins/data/knowledge/indexing/segment.ts"
+import { Segments } from "../../../plugins/data/knowledge/indexing/segments.ts"
+import { placesOf, words } from "../../../plugins/data/knowledge/indexing/tokens.ts"
+import { highlights } from "../../../plugins/data/knowledge/searching/highlight.ts"
 import { seed } from "../../tier.ts"
 
 const pieces = [

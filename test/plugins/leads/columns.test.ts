@@ -1,9 +1,9 @@
 // Columns and values by which rows of forms in many languages name a person.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { personColumn } from "../../../plugins/datasets/index.ts"
-import { normalEmail } from "../../../plugins/leads/identity.ts"
-import { personIn } from "../../../plugins/leads/person-in-row.ts"
+import { personColumn } from "../../../plugins/data/datasets/index.ts"
+import { normalEmail } from "../../../plugins/people/leads/identity.ts"
+import { personIn } from "../../../plugins/people/leads/person-in-row.ts"
 import { patiently, until } from "../../waiting.ts"
 
 const columns = {

@@ -3,9 +3,9 @@ import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import type { Commit } from "../../../core/contract/store.ts"
-import { CatchUpToken } from "../../../plugins/leads/follow/catch-up.ts"
-import { HandoverCollection } from "../../../plugins/leads/follow/handovers.ts"
-import { LeadRowsToken } from "../../../plugins/leads/follow/row-buffer.ts"
+import { CatchUpToken } from "../../../plugins/people/leads/follow/catch-up.ts"
+import { HandoverCollection } from "../../../plugins/people/leads/follow/handovers.ts"
+import { LeadRowsToken } from "../../../plugins/people/leads/follow/row-buffer.ts"
 import { until } from "../../waiting.ts"
 
 describe("rows that were not handed to the leads", () => {

@@ -1,8 +1,8 @@
 // Shared phone numbers, extensions, and invalid numbers.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { ConversationLeads } from "../../../plugins/conversations/index.ts"
-import { normalPhone, validPhone } from "../../../plugins/leads/phone-number.ts"
+import { ConversationLeads } from "../../../plugins/people/conversations/index.ts"
+import { normalPhone, validPhone } from "../../../plugins/people/leads/phone-number.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 

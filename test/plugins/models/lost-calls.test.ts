@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Models, type Question } from "../../../plugins/models/index.ts"
-import { accountOf } from "../../../plugins/workstreams/account.ts"
+import { Models, type Question } from "../../../plugins/agents/models/index.ts"
+import { accountOf } from "../../../plugins/agents/workstreams/account.ts"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"
 

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { z } from "zod"
 import { type TestHost, testHost } from "#core/testing"
-import { Models, type Question } from "../../../plugins/models/index.ts"
+import { Models, type Question } from "../../../plugins/agents/models/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { type CallerKind, callerKind, callerKinds, type DecidingRight, decidingRight } from "../../../core/contract/caller-kind.ts"
-import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 import { gatedNotes, memberOf, signedIn } from "../approvals/gated-notes.ts"
 
 interface Refusal {

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { UnitsOfWork } from "#core"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 import { countMails, enterCode, mailTo, signInByMail } from "../console/mailbox.ts"

@@ -3,8 +3,8 @@ import { expect } from "chai"
 import type { Role } from "../../../core/contract/caller.ts"
 import type { Json } from "../../../core/contract/collection.ts"
 import { Store } from "../../../core/contract/store.ts"
-import identity from "../../../plugins/identity/index.ts"
-import { KeysCollection } from "../../../plugins/organizations/collections.ts"
+import identity from "../../../plugins/platform/identity/index.ts"
+import { KeysCollection } from "../../../plugins/platform/organizations/collections.ts"
 import organizations, {
   ApiKeys,
   Bootstrap,
@@ -12,7 +12,7 @@ import organizations, {
   type Organization,
   Organizations,
   type User,
-} from "../../../plugins/organizations/index.ts"
+} from "../../../plugins/platform/organizations/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"

@@ -4,7 +4,7 @@ import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import identity from "../../../plugins/identity/index.ts"
-import organizations, { ApiKeys, Bootstrap, generateKey, Organizations } from "../../../plugins/organizations/index.ts"
+import identity from "../../../plugins/platform/identity/index.ts"
+import organizations, { ApiKeys, Bootstrap, generateKey, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 
 interface Me {

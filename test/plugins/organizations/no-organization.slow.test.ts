@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { UnitsOfWork } from "#core"
-import { Users } from "../../../plugins/identity/index.ts"
+import { Users } from "../../../plugins/platform/identity/index.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 import { signInByMail } from "../console/mailbox.ts"
 

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 
 interface Refusal {
   readonly details: { readonly reason?: string }

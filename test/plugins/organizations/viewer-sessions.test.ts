@@ -1,8 +1,8 @@
 // Tokens for viewers: what they say, when they end, and that nobody else can make one.
 import { expect } from "chai"
 import { generateKeyPair, SignJWT } from "jose"
-import identity from "../../../plugins/identity/index.ts"
-import organizations, { Bootstrap, Organizations, ViewerSessions } from "../../../plugins/organizations/index.ts"
+import identity from "../../../plugins/platform/identity/index.ts"
+import organizations, { Bootstrap, Organizations, ViewerSessions } from "../../../plugins/platform/organizations/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 

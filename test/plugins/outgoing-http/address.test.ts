@@ -1,9 +1,9 @@
 // Which addresses are out of bounds, however they are written, and that nothing is opened to them.
 import { expect } from "chai"
 import fc from "fast-check"
-import { isAllowed, parseHostRule, refusedRange } from "../../../plugins/outgoing-http/address-policy.ts"
-import { createOutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
-import type { Resolve } from "../../../plugins/outgoing-http/guarded-connect.ts"
+import { isAllowed, parseHostRule, refusedRange } from "../../../plugins/platform/outgoing-http/address-policy.ts"
+import { createOutgoingHttp } from "../../../plugins/platform/outgoing-http/client.ts"
+import type { Resolve } from "../../../plugins/platform/outgoing-http/guarded-connect.ts"
 import { failureOf } from "../../refusal.ts"
 import { listen, outgoing, type Peer } from "./loopback-peer.ts"
 

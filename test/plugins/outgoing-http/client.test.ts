@@ -3,9 +3,9 @@
 import { brotliCompressSync, gzipSync } from "node:zlib"
 import { expect } from "chai"
 import { AppError } from "#core"
-import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/outgoing-http/client.ts"
-import { outcomeOf } from "../../../plugins/outgoing-http/outcome.ts"
-import { nextHop } from "../../../plugins/outgoing-http/redirect.ts"
+import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/platform/outgoing-http/client.ts"
+import { outcomeOf } from "../../../plugins/platform/outgoing-http/outcome.ts"
+import { nextHop } from "../../../plugins/platform/outgoing-http/redirect.ts"
 import { failureOf } from "../../refusal.ts"
 import { type Asked, listen, outgoing, type Peer } from "./loopback-peer.ts"
 

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { OutgoingHttp, type OutgoingRequest } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { createOutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
+import { createOutgoingHttp } from "../../../plugins/platform/outgoing-http/client.ts"
 import { failureOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
 import { listen, outgoing } from "./loopback-peer.ts"

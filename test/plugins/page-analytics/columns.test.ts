@@ -1,10 +1,10 @@
 // The copy's typed columns are those that page events have, and rows become lines of them without loss.
 import { expect } from "chai"
-import type { Segment } from "../../../plugins/page-analytics/collections.ts"
-import { rowColumns } from "../../../plugins/page-analytics/event-columns.ts"
-import { toFinish, toMerge } from "../../../plugins/page-analytics/sealing/compaction.ts"
-import { lineOf } from "../../../plugins/page-analytics/sealing/row-lines.ts"
-import { pageEventColumns } from "../../../plugins/page-events/columns.ts"
+import type { Segment } from "../../../plugins/pages/page-analytics/collections.ts"
+import { rowColumns } from "../../../plugins/pages/page-analytics/event-columns.ts"
+import { toFinish, toMerge } from "../../../plugins/pages/page-analytics/sealing/compaction.ts"
+import { lineOf } from "../../../plugins/pages/page-analytics/sealing/row-lines.ts"
+import { pageEventColumns } from "../../../plugins/pages/page-events/columns.ts"
 
 describe("columns of page analytics", () => {
   it("are those of page events, each of the type that holds it", () => {

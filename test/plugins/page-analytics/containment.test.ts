@@ -7,9 +7,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DuckDBInstance } from "@duckdb/node-api"
 import { expect } from "chai"
-import { lockDown, startSettings } from "../../../plugins/page-analytics/query/engine-limits.ts"
-import { QueryPool } from "../../../plugins/page-analytics/query/query-pool.ts"
-import { QueryProcess } from "../../../plugins/page-analytics/query/query-process.ts"
+import { lockDown, startSettings } from "../../../plugins/pages/page-analytics/query/engine-limits.ts"
+import { QueryPool } from "../../../plugins/pages/page-analytics/query/query-pool.ts"
+import { QueryProcess } from "../../../plugins/pages/page-analytics/query/query-process.ts"
 import { outputUntil } from "../../processes.ts"
 import { runningMs } from "../../slowness.ts"
 import { expectWithin } from "../../tier.ts"
@@ -78,7 +78,7 @@ describe("containment of analytics queries", () => {
   })
 
   onLinux("ends a query with the service, at any point of its work", async () => {
-    const from = new URL("../../../plugins/page-analytics/query/query-process.ts", import.meta.url).href
+    const from = new URL("../../../plugins/pages/page-analytics/query/query-process.ts", import.meta.url).href
     const service = spawn(process.execPath, [
       "--input-type=module",
       "--eval",

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { DuckDBInstance } from "@duckdb/node-api"
 import { expect } from "chai"
 import { Store } from "#core"
-import { SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
+import { SegmentsCollection } from "../../../plugins/pages/page-analytics/collections.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
 describe("page analytics: files of an earlier version", () => {

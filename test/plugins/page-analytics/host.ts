@@ -2,9 +2,9 @@
 // the copy to hold what was committed.
 import { Clock, Ids, type Json, timestamp, UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
-import { Datasets } from "../../../plugins/datasets/index.ts"
-import { Organizations } from "../../../plugins/organizations/index.ts"
-import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"
+import { Datasets } from "../../../plugins/data/datasets/index.ts"
+import { PageAnalytics } from "../../../plugins/pages/page-analytics/index.ts"
+import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 

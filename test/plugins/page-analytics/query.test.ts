@@ -3,10 +3,10 @@
 import { expect } from "chai"
 import { type AppError, CacheInvalidation, UnitsOfWork } from "#core"
 import { Authenticator, requireOrganization } from "#core/engine"
-import { MembershipsCollection } from "../../../plugins/organizations/collections.ts"
-import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/organizations/index.ts"
-import { figuresOf, questionsOf } from "../../../plugins/page-analytics/console/questions.ts"
-import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"
+import { figuresOf, questionsOf } from "../../../plugins/pages/page-analytics/console/questions.ts"
+import { PageAnalytics } from "../../../plugins/pages/page-analytics/index.ts"
+import { MembershipsCollection } from "../../../plugins/platform/organizations/collections.ts"
+import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/platform/organizations/index.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
 describe("page analytics query", () => {
@@ -268,7 +268,7 @@ describe("page analytics query", () => {
 
   it("allows only functions that the engine has, and none of its pragmas", async () => {
     const { DuckDBInstance } = await import("@duckdb/node-api")
-    const { allowedFunctions } = await import("../../../plugins/page-analytics/query/functions.ts")
+    const { allowedFunctions } = await import("../../../plugins/pages/page-analytics/query/functions.ts")
     const connection = await (await DuckDBInstance.create(":memory:")).connect()
     const known = await connection.runAndReadAll(
       "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro')",

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
-import { SegmentEngine, type SegmentEngineOptions } from "../../../plugins/page-analytics/sealing/segment-engine.ts"
+import { SegmentEngine, type SegmentEngineOptions } from "../../../plugins/pages/page-analytics/sealing/segment-engine.ts"
 
 describe("process that seals page events", () => {
   let folder: string

@@ -2,7 +2,7 @@
 // and merged; and where it cannot, a reason says so. Saved reports keep their snapshot.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
-import { SegmentsCollection, SnapshotsCollection } from "../../../plugins/page-analytics/collections.ts"
+import { SegmentsCollection, SnapshotsCollection } from "../../../plugins/pages/page-analytics/collections.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { isFast } from "../../tier.ts"

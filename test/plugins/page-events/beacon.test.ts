@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { expect } from "chai"
-import { generatedBeacon } from "../../../plugins/page-events/beacon/build.ts"
-import { beacon, vitals, vitalsVersion } from "../../../plugins/page-events/beacon/scripts.generated.ts"
+import { generatedBeacon } from "../../../plugins/pages/page-events/beacon/build.ts"
+import { beacon, vitals, vitalsVersion } from "../../../plugins/pages/page-events/beacon/scripts.generated.ts"
 import { Loop } from "./loop.ts"
 
 describe("the beacon", () => {

@@ -1,6 +1,6 @@
 // People in apps' webviews count; programs do not.
 import { expect } from "chai"
-import { isBot } from "../../../plugins/page-events/bots.ts"
+import { isBot } from "../../../plugins/pages/page-events/bots.ts"
 import { readUserAgents } from "../../bench/user-agents.ts"
 import { desktopChrome } from "./loop.ts"
 

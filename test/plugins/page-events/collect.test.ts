@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
-import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { desktopChrome, event, iphoneInstagram, Loop, type Published, someone } from "./loop.ts"
 

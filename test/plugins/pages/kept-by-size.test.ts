@@ -1,6 +1,6 @@
 // What is kept of pages: the ones asked for last, up to an amount of text.
 import { expect } from "chai"
-import { KeptBySize } from "../../../plugins/pages/kept-by-size.ts"
+import { KeptBySize } from "../../../plugins/pages/pages/kept-by-size.ts"
 
 const half = 16 << 20
 

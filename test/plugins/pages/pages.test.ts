@@ -2,9 +2,9 @@
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin } from "#core"
-import identity from "../../../plugins/identity/index.ts"
-import organizations, { ApiKeys, Bootstrap, Organizations } from "../../../plugins/organizations/index.ts"
-import pagesPlugin, { Pages, PublishHooks } from "../../../plugins/pages/index.ts"
+import pagesPlugin, { Pages, PublishHooks } from "../../../plugins/pages/pages/index.ts"
+import identity from "../../../plugins/platform/identity/index.ts"
+import organizations, { ApiKeys, Bootstrap, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 

@@ -2,8 +2,8 @@
 import { type IncomingHttpHeaders, request } from "node:http"
 import { expect } from "chai"
 import fc from "fast-check"
-import { chooseVariant } from "../../../plugins/pages/index.ts"
-import { fill, prepare } from "../../../plugins/pages/serving/html.ts"
+import { chooseVariant } from "../../../plugins/pages/pages/index.ts"
+import { fill, prepare } from "../../../plugins/pages/pages/serving/html.ts"
 import { processorMs } from "../../slowness.ts"
 import { desktopChrome, Loop, type Published } from "../page-events/loop.ts"
 

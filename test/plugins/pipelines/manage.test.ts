@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { Organizations } from "../../../plugins/organizations/index.ts"
+import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { Bench, post } from "../../pipeline/bench.ts"
 import { onStoresInTurn } from "../../pipeline/stores.ts"
 

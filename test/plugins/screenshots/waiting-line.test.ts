@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
-import { ScreenshotCollection, type StoredScreenshot } from "../../../plugins/screenshots/collection.ts"
-import { WaitingLine } from "../../../plugins/screenshots/waiting-line.ts"
+import { ScreenshotCollection, type StoredScreenshot } from "../../../plugins/pages/screenshots/collection.ts"
+import { WaitingLine } from "../../../plugins/pages/screenshots/waiting-line.ts"
 import { type OpenedFile, openFile } from "../../storage/opened.ts"
 
 describe("the line of screenshots in progress", () => {

@@ -2,9 +2,9 @@
 // written to again. Nothing that others make up has an effect.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
-import { Mailer } from "../../../plugins/email/index.ts"
-import { InboundMailCollection } from "../../../plugins/inbound-mail/collections.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { Mailer } from "../../../plugins/people/email/index.ts"
+import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"

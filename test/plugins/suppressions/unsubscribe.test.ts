@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { authenticate } from "mailauth"
 import { type TestHost, testHost } from "#core/testing"
-import { Mailer } from "../../../plugins/email/index.ts"
+import { Mailer } from "../../../plugins/people/email/index.ts"
 import { failureOf } from "../../refusal.ts"
 import { patiently } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
-import { classifyUserAgent } from "../../../plugins/user-agents/classify.ts"
+import { classifyUserAgent } from "../../../plugins/pages/user-agents/classify.ts"
 import { readUserAgents, userAgentAccuracy } from "../../bench/user-agents.ts"
 import { processorMs } from "../../slowness.ts"
 

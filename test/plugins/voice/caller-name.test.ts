@@ -2,7 +2,7 @@
 // and no status that Trust Hub did not tell.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { problemOfCallerName } from "../../../plugins/voice/caller-name.ts"
+import { problemOfCallerName } from "../../../plugins/people/voice/caller-name.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { eightCalls, ownNumber, startTrustHub, type TrustHubServer } from "./trust-hub.ts"
 import { Desk, deskAfresh, type Refusal, voiceEnv } from "./voice-bench.ts"

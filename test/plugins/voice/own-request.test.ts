@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { UserSessions } from "../../../plugins/identity/index.ts"
+import { UserSessions } from "../../../plugins/platform/identity/index.ts"
 import { patiently } from "../../waiting.ts"
 import { startTrustHub, type TrustHubServer } from "./trust-hub.ts"
 import { type Desk, deskAfresh, type Refusal, voiceEnv } from "./voice-bench.ts"

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
 import { type AgentServer, agentServer } from "../evals/agent-server.ts"

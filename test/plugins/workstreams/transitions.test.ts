@@ -2,7 +2,7 @@
 // and nothing changed. Generated from the tables.
 import { expect } from "chai"
 import { type Json, possibleEvents, type StateMachine, Store, UnitsOfWork } from "#core"
-import { PartCollection, WorkstreamCollection } from "../../../plugins/workstreams/collections.ts"
+import { PartCollection, WorkstreamCollection } from "../../../plugins/agents/workstreams/collections.ts"
 import {
   adoptionMachine,
   decisionExecutionMachine,
@@ -14,7 +14,7 @@ import {
   responsibilityMachine,
   submissionMachine,
   workstreamMachine,
-} from "../../../plugins/workstreams/transitions.ts"
+} from "../../../plugins/agents/workstreams/transitions.ts"
 import { type Refusal, WorkstreamBench } from "./bench.ts"
 
 interface Tried {

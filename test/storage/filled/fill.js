@@ -16,7 +16,7 @@ const { testHost } = await from("core/testing.ts")
 const { JobQueue, Store, UnitsOfWork } = await from("core/index.ts")
 const { Collections } = await from("core/contract/collection.ts")
 const { Jobs } = await from("core/contract/job.ts")
-const { Organizations } = await from("plugins/organizations/index.ts")
+const { Organizations } = await from("plugins/platform/organizations/index.ts")
 
 const { sharedMongo } = await from("test/mongodb-server.ts")
 const url = store === "mongodb" ? (await sharedMongo()).freshUrl() : ""

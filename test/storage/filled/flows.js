@@ -114,7 +114,7 @@ const mail = (from) => async (start) => {
   const { startReceiving, message } = await from("test/plugins/inbound-mail/receiving.ts")
   const { listenForMail } = await from("test/plugins/email/mail-server.ts")
   const { bounce } = await from("test/plugins/suppressions/reports.ts")
-  const { Mailer } = await from("plugins/email/index.ts")
+  const { Mailer } = await from("plugins/people/email/index.ts")
   const { until } = await from("test/waiting.ts")
   const mailbox = await listenForMail((to) => (to.startsWith("later") ? 451 : undefined))
   const service = await startReceiving({
@@ -299,7 +299,7 @@ const others = (from) => async (start) => {
       await fetch(offer.upload_url.replace(/^http:\/\/[^/]+/, first.url), { method: "PUT", body: "Uploaded text." })
     })
   const { Ids, Leases, Log, Clock, Store, UnitsOfWork } = await from("core/index.ts")
-  const { Organizations } = await from("plugins/organizations/index.ts")
+  const { Organizations } = await from("plugins/platform/organizations/index.ts")
   const { IndexBuilder } = await from("plugins/events/finding/builder.ts").catch(() => ({}))
   await tried("index of events", async () => {
     const [works, organizations] = [first.get(UnitsOfWork), first.get(Organizations)]

@@ -1,7 +1,7 @@
 // Vendors that tell where an account's API is: by the token response or at an address of theirs, within the hosts that
 // the app's document names.
 import { expect } from "chai"
-import { AppDocument } from "../../../../plugins/integrations/apps/document.ts"
+import { AppDocument } from "../../../../plugins/agents/integrations/apps/document.ts"
 import { until } from "../../../waiting.ts"
 import { json, startVendorServer, type VendorServer } from "./vendor-server.ts"
 import { startVendorService, type VendorService, vendorDocument } from "./vendor-service.ts"

@@ -1,7 +1,7 @@
 // What vendors do beside the standards, as their apps' documents say it; and the page that says who asks for access.
 import { expect } from "chai"
 import { Store } from "#core"
-import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
+import { Grants } from "../../../../plugins/agents/integrations/oauth/collections.ts"
 import { failureOf } from "../../../refusal.ts"
 import { until } from "../../../waiting.ts"
 import { Browser } from "./browser.ts"

@@ -3,8 +3,8 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import type { TestHost } from "#core/testing"
-import { Integrations } from "../../../../plugins/integrations/index.ts"
-import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
+import { Integrations } from "../../../../plugins/agents/integrations/index.ts"
+import { Grants } from "../../../../plugins/agents/integrations/oauth/collections.ts"
 import { onMongo } from "../../../pipeline/stores.ts"
 import { type OAuthService, startOAuth } from "./service.ts"
 

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { Store, timestamp, UnitsOfWork } from "#core"
 import { leases } from "../../../../core/cluster/collections.ts"
-import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
+import { Grants } from "../../../../plugins/agents/integrations/oauth/collections.ts"
 import { failureOf } from "../../../refusal.ts"
 import { until as waitUntil } from "../../../waiting.ts"
 import { type OAuthService, startOAuth } from "./service.ts"

@@ -1,6 +1,6 @@
 // An authorization server that accepts a refresh and never answers.
 import { expect } from "chai"
-import { Integrations } from "../../../../plugins/integrations/index.ts"
+import { Integrations } from "../../../../plugins/agents/integrations/index.ts"
 import { failureOf } from "../../../refusal.ts"
 import { until } from "../../../waiting.ts"
 import { startVendorService, type VendorService, vendorDocument } from "./vendor-service.ts"

@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { UserSessionsCollection } from "../../../../plugins/identity/collections.ts"
-import { UserSessions, Users } from "../../../../plugins/identity/index.ts"
+import { UserSessionsCollection } from "../../../../plugins/platform/identity/collections.ts"
+import { UserSessions, Users } from "../../../../plugins/platform/identity/index.ts"
 import { onBothStores } from "../../../pipeline/stores.ts"
 import { until } from "../../../waiting.ts"
 

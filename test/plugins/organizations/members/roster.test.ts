@@ -3,8 +3,8 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
 import type { TestHost } from "#core/testing"
-import { Users } from "../../../../plugins/identity/index.ts"
-import { ApiKeys, Organizations } from "../../../../plugins/organizations/index.ts"
+import { Users } from "../../../../plugins/platform/identity/index.ts"
+import { ApiKeys, Organizations } from "../../../../plugins/platform/organizations/index.ts"
 import { onStoresInTurn } from "../../../pipeline/stores.ts"
 
 interface Refusal {

@@ -3,8 +3,8 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
-import { UserSessions } from "../../../../plugins/identity/index.ts"
-import { ApiKeys, Organizations } from "../../../../plugins/organizations/index.ts"
+import { UserSessions } from "../../../../plugins/platform/identity/index.ts"
+import { ApiKeys, Organizations } from "../../../../plugins/platform/organizations/index.ts"
 import { onBothStores, onStoresInTurn } from "../../../pipeline/stores.ts"
 
 interface Organization {

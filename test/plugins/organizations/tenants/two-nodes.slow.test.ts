@@ -7,7 +7,7 @@ import {
   MembershipsCollection,
   OrganizationSlugsCollection,
   OrganizationsCollection,
-} from "../../../../plugins/organizations/collections.ts"
+} from "../../../../plugins/platform/organizations/collections.ts"
 import { apiOf, freshFolder, startService } from "../../../crash/service-process.ts"
 import { lendDatabaseToFile } from "../../../mongodb-server.ts"
 import { onMongo } from "../../../pipeline/stores.ts"

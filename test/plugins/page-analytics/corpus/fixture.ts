@@ -4,8 +4,8 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"
-import { literal } from "../../../../plugins/page-analytics/event-columns.ts"
-import { eventsView, views } from "../../../../plugins/page-analytics/views.ts"
+import { literal } from "../../../../plugins/pages/page-analytics/event-columns.ts"
+import { eventsView, views } from "../../../../plugins/pages/page-analytics/views.ts"
 import { secret } from "./hostile-queries.ts"
 
 export class CorpusFixture {

@@ -1,0 +1,168 @@
+// The widget canary: now and then the page that the widget is deployed on is loaded in Chromium, which must show it. A
+// check that is late or does not end is an alarm as a failed one is: silence is never good news.
+import { Counter } from "prom-client"
+import {
+  AppError,
+  type Changes,
+  type Clock,
+  changesOf,
+  derivedUuid,
+  type FieldsOf,
+  type Ids,
+  type JobQueue,
+  type Live,
+  type Logger,
+  Postponed,
+  type Scheduler,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+} from "#core"
+import type { Metrics } from "#core/engine"
+import type { Screenshots } from "../../../pages/screenshots/index.ts"
+import type { Organizations } from "../../../platform/organizations/index.ts"
+import { evalsChannel } from "../channel.ts"
+import { CanaryCollection, type CheckVerdict, checkRef, type StoredCanary, watchRef } from "./collection.ts"
+import { dueOf } from "./due.ts"
+
+interface CanaryDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly queue: JobQueue
+  readonly live: Live
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly scheduler: Scheduler
+  readonly organizations: Organizations
+  readonly screenshots: Screenshots
+}
+
+export type CanaryTarget = Pick<StoredCanary, "widget" | "widget_name" | "selector" | "interval_minutes">
+
+/** Until the picture of a check is looked for again. */
+const pictureMs = 1_000
+const viewport = { width: 1_280, height: 800, device_scale_factor: 1 } as const
+
+export const CanaryToken = token<Canary>("WidgetCanary")
+
+export class Canary {
+  readonly #deps: CanaryDeps
+  readonly #alarms: Counter<"verdict">
+
+  constructor(deps: CanaryDeps) {
+    this.#deps = deps
+    this.#alarms = new Counter({
+      name: "millrace_widget_canary_alarms_total",
+      help: "Alarms of widget canaries by verdict: failed, unfinished, late.",
+      labelNames: ["verdict"],
+      registers: [deps.metrics],
+    })
+  }
+
+  get(organization: string): Promise<StoredCanary | undefined> {
+    return this.#deps.store.open(CanaryCollection, organization).get(organization)
+  }
+
+  /** Stages what is looked at from now on; undefined ends it. */
+  configure(
+    work: UnitOfWork,
+    organization: string,
+    before: StoredCanary | undefined,
+    target: CanaryTarget | undefined,
+  ): StoredCanary | undefined {
+    const { clock, scheduler } = this.#deps
+    const canaries = work.in(CanaryCollection, organization)
+    if (!target) {
+      if (before) canaries.remove(organization, { where: { revision: before.revision } })
+      scheduler.remove(work, watchRef, organization)
+      return undefined
+    }
+    const at = timestamp(clock.now())
+    const none = { running_since: null, check_id: null, last_check_at: null, verdict: null, reason: "" }
+    const fresh = { ...none, last_started_at: timestamp(clock.now() - target.interval_minutes * 60_000) }
+    const canary = { ...fresh, ...target, id: organization, revision: (before?.revision ?? 0) + 1, updated_at: at }
+    if (before) canaries.update(organization, { $set: changeOf(canary) }, { where: { revision: before.revision } })
+    else canaries.insert(canary)
+    scheduler.set(work, { id: organization, job: watchRef, payload: {}, organization, cron: "* * * * *" })
+    return canary
+  }
+
+  /** Each minute: starts a check that is due, and tells of one that is late or does not end. */
+  async watch(work: UnitOfWork, organization: string): Promise<void> {
+    const { clock, ids, queue, organizations, screenshots } = this.#deps
+    const canary = await this.get(organization)
+    if (!canary) return
+    const now = clock.now()
+    const { alarm, starts } = dueOf(canary, now)
+    if (alarm) this.#conclude(work, canary, alarm, alarmReason[alarm])
+    if (!starts) return
+    const owner = await organizations.byId(organization)
+    if (!owner) return
+    const check_id = ids.uuid()
+    const target = {
+      url: canary.widget,
+      viewport,
+      full_page: false,
+      instructions: [{ action: "wait" as const, selector: canary.selector }],
+    }
+    const began = { last_started_at: timestamp(now) }
+    try {
+      const screenshot_id = await screenshots.start(work, { organization: owner }, target)
+      queue.enqueue(work, checkRef, { check_id, screenshot_id }, { organization, id: derivedUuid("widget check", check_id) })
+      this.#update(work, canary, { ...began, running_since: timestamp(now), check_id })
+    } catch (error) {
+      if (!(error instanceof AppError) || (error.code !== "invalid_argument" && error.code !== "failed_precondition")) throw error
+      this.#update(work, canary, began)
+      this.#conclude(work, canary, "failed", error.message)
+    }
+  }
+
+  /** Ends a check when its picture is there. Throws Postponed before. */
+  async check(
+    work: UnitOfWork,
+    organization: string,
+    { check_id, screenshot_id }: { check_id: string; screenshot_id: string },
+  ): Promise<void> {
+    const canary = await this.get(organization)
+    if (canary?.check_id !== check_id) return
+    const { status, error, http_status = 0 } = await this.#deps.screenshots.get(organization, screenshot_id)
+    if (status === "processing") throw new Postponed(pictureMs)
+    const problem =
+      status !== "done" ? error || "The page could not be loaded." : http_status >= 400 ? `The page answered ${http_status}.` : ""
+    this.#conclude(work, canary, problem === "" ? "passed" : "failed", problem)
+  }
+
+  /** Stages that a check could not be made. */
+  async giveUp(work: UnitOfWork, organization: string, check_id: string): Promise<void> {
+    const canary = await this.get(organization)
+    if (canary?.check_id === check_id) this.#conclude(work, canary, "failed", "The check failed because of an internal error.")
+  }
+
+  #conclude(work: UnitOfWork, canary: StoredCanary, verdict: CheckVerdict, reason: string): void {
+    const at = timestamp(this.#deps.clock.now())
+    this.#update(work, canary, { running_since: null, check_id: null, last_check_at: at, verdict, reason })
+    if (verdict === "passed") return
+    const { organization_id: organization = canary.id, widget, widget_name } = canary
+    const data = { widget, widget_name, verdict, reason, at }
+    this.#deps.live.stage(work, organization, { channel: evalsChannel.name, event: "widget_canary_alarm", data })
+    work.afterCommit(() => {
+      this.#alarms.inc({ verdict })
+      this.#deps.log.error({ organization, widget_name, verdict, reason }, "a widget canary raised an alarm")
+    })
+  }
+
+  #update(work: UnitOfWork, { id, revision }: StoredCanary, change: Partial<FieldsOf<StoredCanary>>): void {
+    work.in(CanaryCollection, id).update(id, { $set: changesOf(change) }, { where: { revision }, optional: true })
+  }
+}
+
+const alarmReason = {
+  unfinished: "The check did not end in time.",
+  late: "No check began when one should have.",
+} as const
+
+function changeOf({ id: _id, organization_id: _organization, ...change }: StoredCanary): Changes {
+  return changesOf(change)
+}

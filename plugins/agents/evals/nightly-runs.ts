@@ -1,0 +1,28 @@
+// The nightly runs of suites, in the time zone of their organization.
+import { type Scheduler, token, type UnitOfWork } from "#core"
+import type { Organizations } from "../../platform/organizations/index.ts"
+import { nightlyRef } from "./runs/collections.ts"
+import type { EvalSettings } from "./settings.ts"
+
+interface NightlyDeps {
+  readonly scheduler: Scheduler
+  readonly organizations: Organizations
+  readonly settings: EvalSettings
+}
+
+export const NightlyRunsToken = token<NightlyRuns>("EvalNightlyRuns")
+
+export class NightlyRuns {
+  readonly #deps: NightlyDeps
+
+  constructor(deps: NightlyDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages the nightly run. `given` is the next time zone of the organization. */
+  async schedule(work: UnitOfWork, organization: string, { id }: { readonly id: string }, given?: string): Promise<void> {
+    const { scheduler, organizations, settings } = this.#deps
+    const timezone = given ?? (await organizations.byId(organization))?.time_zone ?? "UTC"
+    scheduler.set(work, { id, job: nightlyRef, payload: { suite_id: id }, organization, cron: settings.nightly_cron, timezone })
+  }
+}

@@ -1,0 +1,72 @@
+// Heartbeats: work that an organization has done again and again, within hours of its own, by a script or by a model.
+import { Clock, ClockCorrections, definePlugin, Ids, injected, JobQueue, Live, Scripts, Store, UnitsOfWork } from "#core"
+import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
+import { Datasets } from "../../data/datasets/index.ts"
+import { ApiKeys, Departures, Organizations, Principals } from "../../platform/organizations/index.ts"
+import { Models } from "../models/index.ts"
+import { heartbeatsChannel } from "./channel.ts"
+import { HeartbeatCollection, RunCollection } from "./collections.ts"
+import { correctHeartbeats } from "./corrections.ts"
+import { pauseHeartbeatsOf } from "./departure.ts"
+import { Heartbeats, HeartbeatsToken } from "./heartbeats.ts"
+import { beat, runHeartbeat } from "./jobs.ts"
+import { heartbeatPrincipals } from "./makers.ts"
+import { createHeartbeat, deleteHeartbeat, getHeartbeat, listHeartbeats, updateHeartbeat } from "./operations/heartbeats.ts"
+import { getHeartbeatRun, listHeartbeatRuns, pauseHeartbeat, resumeHeartbeat, runHeartbeatNow } from "./operations/running.ts"
+import { reasons } from "./reasons.ts"
+import { Runs, RunsToken } from "./runs/runs.ts"
+import { HeartbeatSettings } from "./settings.ts"
+
+export default definePlugin({
+  id: "heartbeats",
+  reasons,
+  needs: ["datasets", "event-pipelines", "models", "organizations"],
+  config: HeartbeatSettings,
+  extend: [
+    [
+      Principals,
+      injected({ heartbeats: HeartbeatsToken, tools: OperationTools }, ({ heartbeats, tools }) => heartbeatPrincipals(heartbeats, tools)),
+    ],
+    [Departures, injected({ store: Store, heartbeats: HeartbeatsToken }, pauseHeartbeatsOf)],
+  ],
+  register(registrar, settings) {
+    registrar.collections(HeartbeatCollection, RunCollection)
+    registrar.channels(heartbeatsChannel)
+    registrar.operations(createHeartbeat, listHeartbeats, getHeartbeat, updateHeartbeat, deleteHeartbeat)
+    registrar.operations(pauseHeartbeat, resumeHeartbeat, runHeartbeatNow, listHeartbeatRuns, getHeartbeatRun)
+    registrar.jobs(beat, { ...runHeartbeat, slots: settings.slots })
+    registrar.provide(HeartbeatsToken, {
+      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, scripts: Scripts },
+      create: (deps) => new Heartbeats({ ...deps, settings }),
+    })
+    registrar.run("clock corrections of heartbeats", {
+      inject: {
+        corrections: ClockCorrections,
+        store: Store,
+        works: UnitsOfWork,
+        organizations: Organizations,
+        heartbeats: HeartbeatsToken,
+      },
+      create: ({ corrections, ...deps }) => corrections.use("heartbeats", (correction) => correctHeartbeats(deps, correction)),
+    })
+    registrar.provide(RunsToken, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        works: UnitsOfWork,
+        live: Live,
+        scripts: Scripts,
+        datasets: Datasets,
+        engine: PipelineEngine,
+        source: PipelineSource,
+        models: Models,
+        tools: OperationTools,
+        organizations: Organizations,
+        heartbeats: HeartbeatsToken,
+        keys: ApiKeys,
+      },
+      create: (deps) => new Runs({ ...deps, maxCallsPerTurn: settings.max_calls_per_turn }),
+    })
+  },
+})

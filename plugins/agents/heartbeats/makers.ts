@@ -1,0 +1,82 @@
+// Who answers for a heartbeat: the caller who made it, changed what it does, or resumed it last.
+import { AppError, type Caller, roleAtLeast } from "#core"
+import type { OperationTools } from "#core/engine"
+import type { ApiKeys, Author, FindPrincipal } from "../../platform/organizations/index.ts"
+import type { HeartbeatRole, StoredHeartbeat } from "./collections.ts"
+import type { Heartbeats } from "./heartbeats.ts"
+
+const maxAuthors = 100
+
+/** Fields that decide what a heartbeat does. */
+const acting = [
+  "script_js",
+  "datasets",
+  "pipeline_slug",
+  "instructions",
+  "model",
+  "role",
+  "tools",
+  "max_steps",
+  "budget_millicents",
+] as const
+
+type Made = Pick<StoredHeartbeat, "made_by" | "authors">
+
+/** Returns the fields of a heartbeat for which the caller answers from now on. A session counts as the key that signed in. */
+export async function madeBy(keys: ApiKeys, caller: Caller, { authors = [] }: Made = {}): Promise<Made> {
+  // A person outlives the session.
+  const person = caller.signIn && caller.user?.id
+  const credential_id = person ?? (await keys.keyBehind(caller.organization.id, caller.credential.id))
+  if (credential_id === undefined) return { made_by: null, authors: [...authors] }
+  const manager = caller.link ? { manager_id: caller.link.manager_id } : {}
+  const maker: Author = { credential_id, user_id: caller.user?.id ?? null, ...manager }
+  const others = authors.filter((one) => one.credential_id !== credential_id)
+  return { made_by: maker, authors: [...others, maker].slice(-maxAuthors) }
+}
+
+export function changesActing(change: Partial<StoredHeartbeat>): boolean {
+  return acting.some((field) => change[field] !== undefined)
+}
+
+/** Throws `permission_denied` if the heartbeat would do more than the caller may. */
+export function requireRights(tools: OperationTools, caller: Caller, heartbeat: StoredHeartbeat): void {
+  const { kind, role, datasets, pipeline_slug } = heartbeat
+  if (!roleAtLeast(caller.role, role)) throw beyond("role", `you act as ${caller.role}, and the heartbeat acts as ${role}`)
+  const scopes =
+    kind === "script"
+      ? [...(datasets.length > 0 ? ["datasets:read"] : []), ...(pipeline_slug === "" ? [] : ["event_pipelines:write"])]
+      : heartbeat.tools.flatMap((name) => tools.find(name)?.operation.access.scope ?? [])
+  for (const scope of scopes) if (caller.scopes && !caller.scopes.has(scope)) throw beyond("tools", `your token lacks the scope ${scope}`)
+}
+
+function beyond(path: string, message: string): AppError {
+  const fields = [{ path, message }]
+  return new AppError("permission_denied", `${path}: ${message}. Use a credential with these rights.`, {
+    reason: "heartbeat_beyond_caller",
+    fields,
+  })
+}
+
+/** The most that a heartbeat may do now, or the reason why it stops. */
+export async function standingOf(
+  keys: ApiKeys,
+  organization: string,
+  { role, made_by }: StoredHeartbeat,
+): Promise<{ readonly role: HeartbeatRole } | { readonly role: undefined; readonly lost: string }> {
+  if (!made_by) return { role }
+  const standing = await keys.standing(organization, made_by)
+  if (standing.role === undefined) return standing
+  if (!roleAtLeast(standing.role, "member")) return { role: undefined, lost: `Its maker is only ${standing.role} now.` }
+  return { role: standing.role === "owner" || roleAtLeast(standing.role, role) ? role : standing.role }
+}
+
+/** Lets approvals of a heartbeat's calls find the heartbeat and its authors. */
+export function heartbeatPrincipals(heartbeats: Pick<Heartbeats, "find">, tools: OperationTools): FindPrincipal {
+  return async (organization, id) => {
+    const heartbeat = await heartbeats.find(organization, id)
+    if (!heartbeat) return undefined
+    const { role, made_by = null, authors = [] } = heartbeat
+    const operations = new Set(heartbeat.tools.map((name) => tools.find(name)?.operation.name ?? name))
+    return { role, maker: made_by, authors, mayCall: (operation) => operations.has(operation) }
+  }
+}

@@ -1,0 +1,172 @@
+// Runs of heartbeats, each carried out once. The one try that turns a queued run into a running one carries it out; another
+// that finds it running knows that the node of the first is gone: a script is run again, which is the same event, while
+// instructions may have done anything and are reported as interrupted. Of several that end a run, one is heard.
+import {
+  AppError,
+  type Changes,
+  type Clock,
+  type Ids,
+  type Live,
+  type Logger,
+  Postponed,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type UnitsOfWork,
+  type Update,
+} from "#core"
+import type { ApiKeys } from "../../../platform/organizations/index.ts"
+import { heartbeatsChannel } from "../channel.ts"
+import { HeartbeatCollection, RunCollection, type RunState, type StoredHeartbeat, type StoredRun } from "../collections.ts"
+import type { Heartbeats } from "../heartbeats.ts"
+import { standingOf } from "../makers.ts"
+import { type InstructionsDeps, runInstructions } from "./instructions.ts"
+import type { RunOutcome } from "./outcome.ts"
+import { runScript, type ScriptDeps } from "./script.ts"
+
+export interface RunsDeps extends ScriptDeps, InstructionsDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly works: UnitsOfWork
+  readonly live: Live
+  readonly heartbeats: Heartbeats
+  readonly keys: ApiKeys
+}
+
+export interface Try {
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+/** Failures in a row after which a heartbeat is paused. */
+const maxFailures = 5
+const maxBackoffMinutes = 60
+
+/** Reason of a run whose maker has no access any longer. */
+const makerRevoked = "maker_revoked"
+
+const interrupted: RunOutcome = {
+  ok: false,
+  reason: "interrupted",
+  message: "The node that ran it went away; what it did until then is in its steps. It is not run again.",
+}
+
+export const RunsToken = token<Runs>("HeartbeatRuns")
+
+export class Runs {
+  readonly #deps: RunsDeps
+
+  constructor(deps: RunsDeps) {
+    this.#deps = deps
+  }
+
+  /** Carries a run out and keeps what came of it. Throws what has it retried. */
+  async carryOut(organization: string, id: string, attempt: Try): Promise<void> {
+    const { store } = this.#deps
+    const run = await store.open(RunCollection, organization).get(id)
+    if (!run || (run.state !== "queued" && run.state !== "running")) return
+    const heartbeat = await this.#deps.heartbeats.find(organization, run.heartbeat_id)
+    if (!heartbeat) return await this.#deps.works.run((work) => this.#endRun(work, organization, run, "failed", gone))
+    if (run.state === "running" && heartbeat.kind === "instructions") return await this.#end(organization, run, interrupted)
+    const begun = await this.#begin(organization, run, heartbeat)
+    const outcome = await this.#outcome(organization, heartbeat, begun, attempt)
+    await this.#end(organization, begun, outcome)
+  }
+
+  /** Stages nothing; ends a run whose job has no tries left. */
+  async giveUp(organization: string, id: string): Promise<void> {
+    const run = await this.#deps.store.open(RunCollection, organization).get(id)
+    if (run?.state === "queued" || run?.state === "running") await this.#end(organization, run, interrupted)
+  }
+
+  /** The commit fails where another try has begun or ended it. */
+  async #begin(organization: string, run: StoredRun, heartbeat: StoredHeartbeat): Promise<StoredRun> {
+    const { works, clock, ids } = this.#deps
+    const begun = { state: "running", started_at: timestamp(clock.now()), begun_by: ids.uuid() } as const
+    await works.run((work) => {
+      const where = { state: run.state, begun_by: run.begun_by }
+      work.in(RunCollection, organization).update(run.id, { $set: begun }, { where })
+      const which = { where: { current_run_id: run.id }, optional: true }
+      work.in(HeartbeatCollection, organization).update(heartbeat.id, { $set: { latest_status: "running" } }, which)
+    })
+    return { ...run, ...begun }
+  }
+
+  async #outcome(organization: string, heartbeat: StoredHeartbeat, run: StoredRun, { signal, log }: Try): Promise<RunOutcome> {
+    try {
+      const standing = await standingOf(this.#deps.keys, organization, heartbeat)
+      if (standing.role === undefined) return { ok: false, reason: makerRevoked, message: standing.lost }
+      if (heartbeat.kind === "script") return await runScript(this.#deps, organization, heartbeat, run)
+      const record = (update: Update) => this.#record(organization, run, update)
+      return await runInstructions(this.#deps, organization, { ...heartbeat, role: standing.role }, run, { signal, log, record })
+    } catch (error) {
+      // The node is stopping: the node that takes the job over reports it.
+      if (signal.reason instanceof Postponed) throw error
+      const cause: unknown = signal.aborted ? signal.reason : error
+      if (cause instanceof AppError) return { ok: false, reason: cause.details.reason ?? cause.code, message: cause.message }
+      log.error({ err: cause, run: run.id }, "a heartbeat failed because of an internal error")
+      return { ok: false, reason: "internal", message: "The run failed because of an internal error." }
+    }
+  }
+
+  async #record(organization: string, { id, begun_by }: StoredRun, update: Update): Promise<void> {
+    await this.#deps.works.run((work) => work.in(RunCollection, organization).update(id, update, { where: { state: "running", begun_by } }))
+  }
+
+  /** Keeps what came of a run, unless another try did. */
+  async #end(organization: string, run: StoredRun, outcome: RunOutcome): Promise<void> {
+    const state: RunState = outcome.ok ? "succeeded" : outcome === interrupted ? "interrupted" : "failed"
+    await this.#deps.works.retryConflicts(async (work) => {
+      const stored = await this.#deps.store.open(RunCollection, organization).get(run.id)
+      if (stored?.state !== run.state || stored.begun_by !== run.begun_by) return
+      const heartbeat = await this.#deps.heartbeats.find(organization, run.heartbeat_id)
+      this.#endRun(work, organization, run, state, outcome)
+      if (heartbeat) this.#told(work, organization, heartbeat, run, state, outcome)
+    })
+  }
+
+  #endRun(work: UnitOfWork, organization: string, run: StoredRun, state: RunState, outcome: RunOutcome): void {
+    const { logs, cost_millicents, execution_id } = outcome
+    const $set: Changes = {
+      state,
+      finished_at: timestamp(this.#deps.clock.now()),
+      ...(outcome.ok ? { result: outcome.result } : { reason: outcome.reason, message: outcome.message.slice(0, 2_000) }),
+      ...(logs ? { logs: logs.map((line) => ({ ...line })) } : {}),
+      ...(cost_millicents === undefined ? {} : { cost_millicents }),
+      ...(execution_id === undefined ? {} : { execution_id }),
+    }
+    work.in(RunCollection, organization).update(run.id, { $set }, { where: { state: run.state, begun_by: run.begun_by } })
+  }
+
+  /** What the run means for its heartbeat: backoff after a failure, a pause after five in a row. */
+  #told(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, run: StoredRun, state: RunState, outcome: RunOutcome): void {
+    const { clock, live, heartbeats } = this.#deps
+    const { id, name, beat_id } = heartbeat
+    const failures = outcome.ok ? 0 : heartbeat.failures + 1
+    const reason = outcome.ok ? "" : outcome.reason
+    const isRevoked = reason === makerRevoked
+    const pauses = (isRevoked || failures >= maxFailures) && heartbeat.state === "active"
+    const why =
+      outcome.ok || !isRevoked
+        ? ""
+        : `It stopped, because its maker lost access. ${outcome.message} Resume it with a key that may do what it does.`
+    const paused_reason = outcome.ok ? "" : why || `${failures} runs in a row failed, the last one: ${outcome.message}`.slice(0, 500)
+    const backoffMs = Math.min(2 ** failures, maxBackoffMinutes) * 60_000
+    const $set: Changes = {
+      ...{ latest_status: state, latest_reason: reason, latest_run_id: run.id, current_run_id: null, failures },
+      ...(outcome.ok ? { previous: outcome.result } : {}),
+      ...(pauses ? { state: "paused", paused_reason, next_run_at: null, beat_id: null } : {}),
+      ...(failures > 0 && !pauses ? heartbeats.putOff(work, organization, heartbeat, clock.now() + backoffMs) : {}),
+    }
+    work.in(HeartbeatCollection, organization).update(id, { $set }, { where: { current_run_id: run.id, beat_id }, optional: false })
+    const data = { heartbeat_id: id, name, run_id: run.id, status: state, reason }
+    live.stage(work, organization, { channel: heartbeatsChannel.name, event: "heartbeat_run_ended", data })
+    if (!pauses) return
+    const told = { heartbeat_id: id, name, reason: paused_reason }
+    live.stage(work, organization, { channel: heartbeatsChannel.name, event: "heartbeat_paused", data: told })
+  }
+}
+
+const gone: RunOutcome = { ok: false, reason: "heartbeat_not_found", message: "The heartbeat was deleted before it ran." }

@@ -1,0 +1,63 @@
+// A request below an app's base URL, credentials in place. A step can reach below the base only, and cannot put its own
+// value in place of a credential.
+import { AppError, type OutgoingRequest } from "#core"
+import { checkHeaders, encodeBody, withQuery } from "../../../platform/outgoing-http/index.ts"
+import type { IntegrationRequest } from "../app.ts"
+
+export interface Base {
+  readonly url: string
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  /** Origins at which the API keeps files, where the credentials are sent as well. */
+  readonly fileOrigins?: readonly string[]
+}
+
+export function requestBelow(base: Base, request: IntegrationRequest): OutgoingRequest {
+  const own = checkHeaders(base.headers)
+  if (request.file) return fileRequest(base, request.file, own)
+  const url = urlBelow(base.url, request.path)
+  const asked = checkHeaders(request.headers ?? {})
+  const clash = Object.keys(asked).find((name) => Object.hasOwn(own, name))
+  if (clash) throw refused("headers", `"${clash}" belongs to the integration's credentials`)
+  const secret = base.query ?? {}
+  const taken = Object.keys(request.query ?? {}).find((name) => Object.hasOwn(secret, name))
+  if (taken !== undefined) throw refused("query", `"${taken}" belongs to the integration's credentials`)
+  const { body, headers } = encodeBody(request.body, { ...own, ...asked })
+  return {
+    url: withQuery(url, { ...request.query, ...secret }),
+    method: request.method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+    redirects: "same_origin",
+  }
+}
+
+/** Redirects are followed, without the credentials where they lead to another origin. */
+function fileRequest(
+  base: Base,
+  { url, maxBytes }: NonNullable<IntegrationRequest["file"]>,
+  headers: Record<string, string>,
+): OutgoingRequest {
+  const origins = [new URL(base.url).origin, ...(base.fileOrigins ?? [])]
+  if (!URL.canParse(url) || !origins.includes(new URL(url).origin)) throw refused("file.url", `it is not at ${origins.join(" or ")}`)
+  return { url: withQuery(url, base.query ?? {}), method: "GET", headers, maxFileBytes: maxBytes, redirects: "follow" }
+}
+
+/** Dot segments are refused however they are encoded: a value in a path must not climb out of it. */
+function urlBelow(base: string, path: string): string {
+  if (!path.startsWith("/") || path.startsWith("//")) throw refused("path", 'it must start with one "/"')
+  if (/[\\?#\s\p{Cc}]/u.test(path)) throw refused("path", "it holds a space, backslash, ? or #; use the field query")
+  if (path.split("/").some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) throw refused("path", "it holds a . or .. segment")
+  const url = new URL(base.replace(/\/$/, "") + path)
+  if (url.origin !== new URL(base).origin) throw refused("path", "it is at another origin")
+  return url.href
+}
+
+function refused(field: string, problem: string): AppError {
+  return new AppError("invalid_argument", `The integration was not called: ${field} is not valid, ${problem}.`, {
+    reason: "request_refused",
+    retryable: false,
+    fields: [{ path: field, message: problem }],
+  })
+}

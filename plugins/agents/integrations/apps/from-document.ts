@@ -1,0 +1,116 @@
+// An app as its document says: the credentials that a connection gives, and a request with them in place.
+import { z } from "zod"
+import { AppError } from "#core"
+import { checkHeaders } from "../../../platform/outgoing-http/index.ts"
+import { type AnyIntegrationApp, defineIntegrationApp } from "../app.ts"
+import { type Base, requestBelow } from "./below-base.ts"
+import { type AppDocument, type Authorise, filled } from "./document.ts"
+import type { OAuthProvider } from "./oauth-provider.ts"
+import { checkServiceAccount, serviceAccountFields, serviceAccountKey, serviceAccountOf } from "./service-account.ts"
+
+/** Host labels: no value can leave its place in the base URL. */
+const Parameter = z
+  .string()
+  .max(100)
+  .regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]|\.(?=[A-Za-z0-9])){0,99}$/, "expected letters, digits, hyphens and single dots")
+
+type Given = Readonly<Record<string, string>>
+
+export function appOf(document: AppDocument): AnyIntegrationApp {
+  const { slug, summary, auth } = document
+  const { service_account: account } = auth
+  const serviceAccount = account && serviceAccountOf(account.token_url, account.scopes)
+  return defineIntegrationApp({
+    name: slug,
+    summary,
+    kind: auth.api_key || auth.basic || auth.service_account ? "native" : auth.oauth2 ? "oauth" : "broker",
+    document,
+    ...(auth.oauth2 ? { oauth: providerOf(auth.oauth2, document) } : {}),
+    ...(serviceAccount ? { serviceAccount } : {}),
+    credentials: credentialsOf(document),
+    async check(given: Given, { http }) {
+      const { url, headers } = baseOf(document, given)
+      checkHeaders(headers)
+      http.check(url)
+      const key = serviceAccount && serviceAccountKey(given)
+      if (!key) return
+      http.check(serviceAccount.provider.token_endpoint)
+      await checkServiceAccount(serviceAccount, key)
+    },
+    test: () => document.test,
+    request: (given: Given, request, url) => requestBelow({ ...baseOf(document, given), ...(url ? { url } : {}) }, request),
+  })
+}
+
+function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>, { base_url, headers }: AppDocument): OAuthProvider {
+  const { issuer, authorization_url, token_url, revocation_url, client_auth, scopes, scope_separator, authorization_parameters } = oauth2
+  const { origin_from: told, token_body, revocation_auth, revocation_ends, bearer_types, invalid_grant_codes } = oauth2
+  return {
+    issuer,
+    authorization_endpoint: authorization_url,
+    token_endpoint: token_url,
+    revocation_endpoint: revocation_url,
+    client_auth,
+    scopes,
+    scope_separator,
+    parameters: authorization_parameters,
+    // An authorization server that is part of the API wants what the API wants, such as a version.
+    headers: base_url.startsWith(`${new URL(token_url).origin}/`) ? headers : {},
+    token_body,
+    revocation_auth,
+    revocation_ends,
+    bearer_types,
+    invalid_grant_codes,
+    api_origin: told && { url: told.url, field: told.field, hosts: told.hosts, sent: (token) => sentSecret(told.authorise, token) },
+  }
+}
+
+/** What a caller gives to connect natively: one secret, or a user name and password, and the parameters. */
+function credentialsOf({ auth, parameters }: AppDocument): z.ZodType<Given> {
+  const secret = (text: string) => z.string().trim().min(1).max(8_000).describe(text)
+  const shared = Object.fromEntries(Object.entries(parameters).map(([name, text]) => [name, Parameter.describe(text)]))
+  const kinds = [
+    ...(auth.api_key ? [z.strictObject({ api_key: secret(auth.api_key.label), ...shared })] : []),
+    ...(auth.basic ? [z.strictObject({ username: secret(auth.basic.username), password: secret(auth.basic.password), ...shared })] : []),
+  ]
+  const all = auth.service_account ? [...kinds, z.object({ ...serviceAccountFields, ...shared })] : kinds
+  const [first = z.strictObject({}), ...others] = all
+  return (others.length > 0 ? z.union([first, ...others]) : first) as z.ZodType<Given>
+}
+
+function baseOf(document: AppDocument, given: Given): Base {
+  const url = urlOf(document, given)
+  const sent = sentCredentials(document.auth, given)
+  return { url, ...sent, headers: { ...document.headers, ...sent.headers } }
+}
+
+function urlOf({ name, base_url, auth }: AppDocument, given: Given): string {
+  const url = filled(base_url, (parameter) => given[parameter] ?? "")
+  if (given["access_token"] === undefined || !auth.oauth2?.origin_from) return url
+  const { api_origin } = given
+  if (api_origin !== undefined) return api_origin + base_url.replace(/^https?:\/\/[^/]*/i, "")
+  throw new AppError("failed_precondition", `${name} did not tell where its API is when it was connected; connect it again.`, {
+    reason: "integration_unusable",
+    retryable: false,
+  })
+}
+
+function sentCredentials({ api_key: key, oauth2 }: AppDocument["auth"], given: Given): Omit<Base, "url"> {
+  const { username, password, access_token, api_key = "" } = given
+  if (given["private_key"] !== undefined) return { headers: {} }
+  if (access_token !== undefined) return sentSecret(oauth2?.authorise ?? { in: "bearer" }, access_token)
+  if (username !== undefined && password !== undefined) return { headers: basicHeader(username, password) }
+  return sentSecret(key?.authorise ?? { in: "bearer" }, api_key)
+}
+
+/** The headers or query parameters that carry a secret. */
+function sentSecret(authorise: Authorise, secret: string): Omit<Base, "url"> {
+  if (authorise.in === "bearer") return { headers: { Authorization: `Bearer ${secret}` } }
+  if (authorise.in === "header") return { headers: { [authorise.name]: authorise.prefix + secret } }
+  if (authorise.in === "basic") return { headers: basicHeader(authorise.username, secret) }
+  return { headers: {}, query: { [authorise.name]: secret } }
+}
+
+function basicHeader(username: string, password: string): Record<string, string> {
+  return { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` }
+}

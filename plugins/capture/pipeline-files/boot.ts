@@ -1,0 +1,127 @@
+// At start: the shipped and the user's pipeline files are applied, and the operator is told how to send a
+// first event, until there was one.
+import { existsSync } from "node:fs"
+import { relative, resolve } from "node:path"
+import type { Logger, Store, UnitsOfWork } from "#core"
+import { allDone } from "#core"
+import { type CoreConfig, EntryCollection, type Listening } from "#core/engine"
+import type { Organizations } from "../../platform/organizations/index.ts"
+import type { EventPipelines, Organization } from "../pipelines/index.ts"
+import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
+import { ignoredFiles } from "./pipeline-folder.ts"
+import { PipelineWatch, refusalOf, reportRefused } from "./watch.ts"
+
+/** Applied side by side, so that they share the storage's commits, and compile while others are committed. */
+const atOnce = 16
+
+export interface FilesAtBootDeps {
+  readonly settings: CoreConfig
+  readonly pipelines: EventPipelines
+  readonly organizations: Organizations
+  readonly works: UnitsOfWork
+  readonly store: Store
+  readonly log: Logger
+  readonly listening: Listening
+}
+
+export class FilesAtBoot {
+  readonly #deps: FilesAtBootDeps
+  #watch: PipelineWatch | undefined
+
+  constructor(deps: FilesAtBootDeps) {
+    this.#deps = deps
+    deps.listening.onListening((baseUrl) => this.#greeting(baseUrl))
+  }
+
+  /** Throws one error that lists every problem of every file; where files are watched they are reported, as a change is. */
+  async start(): Promise<void> {
+    const { settings, organizations } = this.#deps
+    const root = process.cwd()
+    const folders = settings.pipelines.paths.map((path) => folderOf(path, root))
+    if (!settings.pipelines.watch) return this.#applyAll(folders, root)
+    // Before any is read: a change that is made meanwhile would be missed.
+    const { promise: after, resolve: applied } = Promise.withResolvers<void>()
+    const organization = await organizations.first()
+    this.#watch = new PipelineWatch({ ...this.#deps, folders: folders.filter((folder) => existsSync(folder)), root, organization, after })
+    try {
+      await this.#applyAll(folders, root)
+    } catch (error) {
+      applied()
+      await this.stop()
+      throw error
+    }
+    applied()
+  }
+
+  async #applyAll(folders: readonly string[], root: string): Promise<void> {
+    const { settings, organizations, log } = this.#deps
+    const files = pipelineFiles(folders)
+    for (const { path, why } of folders.filter((folder) => existsSync(folder)).flatMap(ignoredFiles))
+      log.warn({ file: relative(root, path) }, `${relative(root, path)} is ignored: ${why}`)
+    if (files.length === 0) return
+    const organization = await organizations.first()
+    const problems: string[][] = []
+    const changed = new Set<string>()
+    const slugs = new Map<string, string>()
+    const left = files.entries()
+    const applyNext = async () => {
+      for (const [index, file] of left)
+        problems[index] = await this.#apply(readPipelineFile(file, process.env, root), organization, slugs, changed)
+    }
+    await allDone(Array.from({ length: atOnce }, applyNext))
+    const all = problems.flat()
+    if (all.length > 0 && !settings.pipelines.watch)
+      throw new Error(`Pipeline files are not valid:\n${all.map((problem) => `  - ${problem}`).join("\n")}`)
+    for (const [index, refused] of problems.entries())
+      if (refused.length > 0) reportRefused(log, relative(root, files[index] ?? ""), refused)
+    await this.#warnOfSplitLeads(organization, changed)
+  }
+
+  /** What stands in its way, a line each. `slugs` are those of the files before, `changed` of those that were applied. */
+  async #apply(
+    read: ReturnType<typeof readPipelineFile>,
+    organization: Organization,
+    slugs: Map<string, string>,
+    changed: Set<string>,
+  ): Promise<string[]> {
+    if ("findings" in read) return describeFindings(read)
+    const other = slugs.get(read.slug)
+    if (other !== undefined) return [`${read.path}: its slug "${read.slug}" is also that of ${other}; change one.`]
+    slugs.set(read.slug, read.path)
+    try {
+      const applied = await applyFile(organization, read, { ...this.#deps, amongMany: true })
+      if (applied === "created" || applied === "updated") changed.add(read.slug)
+      return []
+    } catch (error) {
+      return refusalOf(read, error)
+    }
+  }
+
+  async #warnOfSplitLeads(organization: Organization, changed: ReadonlySet<string>): Promise<void> {
+    const { pipelines, log } = this.#deps
+    if (changed.size === 0) return
+    for (const { slug, warning } of await pipelines.leadSplits.among(organization.id, changed)) log.warn({ pipeline: slug }, warning)
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch?.stop()
+  }
+
+  async #greeting(baseUrl: string): Promise<string | undefined> {
+    const { organizations, pipelines, store } = this.#deps
+    const organization = await organizations.first()
+    const lead = await pipelines.find(organization.id, "website-lead")
+    if (lead?.state !== "active" || lead.endpoint_id === null) return undefined
+    const entries = store.open(EntryCollection, organization.id)
+    if ((await entries.count({ pipeline_id: lead.id }, { limit: 1 })) > 0) return undefined
+    const url = `${baseUrl}/v1/inbound/${lead.endpoint_id}`
+    const body = JSON.stringify({ email: "ada@example.com", name: "Ada Lovelace", budget: 5000 })
+    return `\nSend a first lead:\n  curl -sS -H 'content-type: application/json' -d '${body}' ${url}\n`
+  }
+}
+
+/** The user's folder, else the one that ships with the framework. */
+function folderOf(path: string, root: string): string {
+  const own = resolve(root, path)
+  return existsSync(own) ? own : resolve(import.meta.dirname, "../../..", path)
+}

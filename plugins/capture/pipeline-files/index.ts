@@ -1,0 +1,41 @@
+// Pipelines from files: applies a folder at the start and as its files change, plans and applies documents, and the
+// command `millrace pipelines`.
+
+import { z } from "zod"
+import { Settings as CoreSettings, definePlugin, Log, Store, UnitsOfWork } from "#core"
+import { Listening } from "#core/engine"
+import { Organizations } from "../../platform/organizations/index.ts"
+import { EventPipelinesService } from "../pipelines/index.ts"
+import { PlanNotes } from "./apply/plan.ts"
+import { FilesAtBoot } from "./boot.ts"
+import { pipelineCommands } from "./commands/commands.ts"
+import { applyPipelines, planPipelines } from "./operations/applying.ts"
+import { reasons } from "./reasons.ts"
+
+export { type PlanNote, PlanNotes } from "./apply/plan.ts"
+
+export default definePlugin({
+  id: "pipeline-files",
+  reasons,
+  needs: ["organizations", "datasets", "event-pipelines"],
+  config: z.strictObject({}),
+  commands: pipelineCommands,
+  extensionPoints: [PlanNotes],
+  register(registrar) {
+    registrar.run("pipeline files", {
+      inject: {
+        settings: CoreSettings,
+        pipelines: EventPipelinesService,
+        organizations: Organizations,
+        works: UnitsOfWork,
+        store: Store,
+        log: Log,
+        listening: Listening,
+      },
+      create: (deps) => new FilesAtBoot(deps),
+      start: (files) => files.start(),
+      stop: (files) => files.stop(),
+    })
+    registrar.operations(planPipelines, applyPipelines)
+  },
+})

@@ -1,0 +1,92 @@
+// Event pipelines: the resource around the engine. Keeps documents and secrets, hands them to the engine, and shows what
+// became of events.
+
+import { z } from "zod"
+import { CacheInvalidation, Clock, definePlugin, injected, Store, token, UnitsOfWork } from "#core"
+import { PipelineSource } from "#core/engine"
+import { PageFormTargets } from "../../pages/pages/index.ts"
+import { Organizations } from "../../platform/organizations/index.ts"
+import { Endpoints, Pipelines, Revisions } from "./collections.ts"
+import { executionsChannel } from "./executions-channel.ts"
+import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
+import { getExecution, listExecutions, replayExecution, retryExecution } from "./operations/executions.ts"
+import { getGraph, getSchema } from "./operations/graph.ts"
+import { createPipeline, getPipeline, listPipelines, rotateSecret, updatePipeline } from "./operations/manage.ts"
+import { getPayload } from "./operations/payload.ts"
+import { endSecret, listSecrets } from "./operations/secrets.ts"
+import { sendEvent, testPipeline, validatePipeline } from "./operations/trying.ts"
+import { pageForms } from "./page-forms.ts"
+import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
+import { reasons } from "./reasons.ts"
+import { SecretUseSources } from "./secret-evidence.ts"
+import { PipelineSlugs, PipelineSlugsToken } from "./slugs.ts"
+import { pipelineSource } from "./source.ts"
+
+export { type AppliedFile, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
+export { newestEntries, newestFirst } from "./newest-entries.ts"
+export { Execution, ExecutionDetail, executionDetail, executionSummary } from "./operations/executions.ts"
+export { type EventPipelines, EventPipelinesService, type Organization, type Saved } from "./pipelines.ts"
+export { internalAuth, refuseFixed, seesPayloads } from "./rules.ts"
+export { type SecretUseSource, SecretUseSources } from "./secret-evidence.ts"
+export type { SecretKeeper } from "./secrets.ts"
+export { PipelineSlugsToken } from "./slugs.ts"
+export { shownConfig } from "./wire.ts"
+
+const Settings = z.strictObject({
+  client_addresses: z
+    .enum(["full", "network", "none"])
+    .default("network")
+    .describe("Evidence of the use of secrets: the whole client address, its network (/24, /64), or no address."),
+})
+
+export type ShownAddresses = z.output<typeof Settings>["client_addresses"]
+
+/** The setting, for the plugin that counts events. */
+export const ClientAddresses = token<ShownAddresses>("ClientAddresses")
+
+export default definePlugin({
+  id: "event-pipelines",
+  reasons,
+  needs: ["organizations", "datasets", "integrations", "pages"],
+  config: Settings,
+  extensionPoints: [SecretUseSources],
+  extend: [[PageFormTargets, injected({ pipelines: EventPipelinesService, invalidation: CacheInvalidation }, pageForms)]],
+  register(registrar, settings) {
+    registrar.collections(Pipelines, Endpoints, Revisions)
+    registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })
+    registrar.provide(PipelineSource, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        works: UnitsOfWork,
+        invalidation: CacheInvalidation,
+        pipelines: EventPipelinesService,
+        organizations: Organizations,
+      },
+      create: (deps) => pipelineSource(deps),
+    })
+    registrar.provide(ClientAddresses, { create: () => settings.client_addresses })
+    registrar.provide(PipelineSlugsToken, {
+      inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation },
+      create: (deps) => new PipelineSlugs(deps),
+    })
+    registrar.rehearsal({
+      name: "pipeline",
+      run: ({ call }, document) => call(createPipeline, { ...document, state: "active", force: true } as never),
+    })
+    registrar.channels(executionsChannel)
+    registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
+    registrar.operations(getPayload, listSecrets, endSecret)
+    registrar.operations(getGraph, getSchema)
+    registrar.operations(
+      listExecutions,
+      getExecution,
+      replayExecution,
+      retryExecution,
+      testPipeline,
+      sendEvent,
+      listActionTypes,
+      listAuthModes,
+    )
+  },
+})

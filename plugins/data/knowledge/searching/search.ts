@@ -1,0 +1,133 @@
+// A search of an organization's knowledge: what the query finds by words, and by meaning where an embedding model is configured,
+// as a collection that pages like any other. Entries of the index that their items have outlived are left out.
+import { AppError, type Collection, type Document, giveWay, type Logger, type Store, token } from "#core"
+import type { Models } from "../../../agents/models/index.ts"
+import { ItemCollection, type StoredItem } from "../collections.ts"
+import { unit } from "../indexing/indexer.ts"
+import type { Segments } from "../indexing/segments.ts"
+import { words } from "../indexing/tokens.ts"
+import { fused, type Hit, nearest, type Selection, WordQuery, type WordScore } from "./ranking.ts"
+
+export interface SearchDeps {
+  readonly store: Store
+  readonly models: Models
+  readonly segments: Segments
+}
+
+/** How an item came to its place. */
+export interface Explanation {
+  readonly score: number
+  /** Of BM25; null where none of the words is in it. */
+  readonly words: { readonly rank: number; readonly score: number; readonly each: readonly WordScore[] } | null
+  /** Of the vectors; null where there are none. */
+  readonly meaning: { readonly rank: number; readonly similarity: number } | null
+}
+
+export interface Found extends Document {
+  readonly score: number
+  readonly item: StoredItem
+}
+
+export interface Search {
+  readonly found: Collection<Found>
+  /** Words of the query as the index has them. */
+  readonly asked: ReadonlySet<string>
+  explain(found: Found): Explanation
+}
+
+/** More are left out. */
+export const maxQueryWords = 64
+
+export const SearcherToken = token<Searcher>("KnowledgeSearcher")
+
+export class Searcher {
+  readonly #deps: SearchDeps
+
+  constructor(deps: SearchDeps) {
+    this.#deps = deps
+  }
+
+  async search(organization: string, q: string, selection: Selection, context: { signal: AbortSignal; log: Logger }): Promise<Search> {
+    const { segments: kept } = this.#deps
+    const open = await kept.current(organization)
+    const segments = [...open.values()]
+    const asked = words(q).slice(0, maxQueryWords)
+    const query = new WordQuery(segments, asked)
+    const byWords = query.best(selection)
+    const vector = segments.some(({ dimensions }) => dimensions > 0) ? await this.#vector(organization, q, context) : undefined
+    const byMeaning = vector ? await nearest(segments, vector, selection, giveWay) : []
+    const hits = vector ? fused([byWords, byMeaning]) : byWords
+    const byKey = new Map(hits.map((hit) => [keyOf(hit), hit]))
+    return {
+      found: this.#collection(organization, hits),
+      asked: new Set(asked),
+      explain: (found) => {
+        const hit = byKey.get(keyOf({ id: found.id, entry: found.item.entry }))
+        const [wordRank, meaningRank] = [rankIn(byWords, hit), rankIn(byMeaning, hit)]
+        return {
+          score: found.score,
+          words: hit && wordRank > 0 ? { rank: wordRank, score: byWords[wordRank - 1]?.score ?? 0, each: query.explain(hit) } : null,
+          meaning: meaningRank > 0 ? { rank: meaningRank, similarity: byMeaning[meaningRank - 1]?.score ?? 0 } : null,
+        }
+      },
+    }
+  }
+
+  /** Undefined where the model does not answer: words find items without it. */
+  async #vector(organization: string, q: string, { signal, log }: { signal: AbortSignal; log: Logger }): Promise<Float32Array | undefined> {
+    if (!this.#deps.models.embedding()) return undefined
+    try {
+      const { value } = await this.#deps.models.embed(organization, [q], { signal })
+      return value[0] && unit(value[0])
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === "canceled") throw error
+      log.warn({ err: error }, "a search went without vectors")
+      return undefined
+    }
+  }
+
+  /** Answers `find` in the order of the hits, and nothing else. */
+  #collection(organization: string, hits: readonly Hit[]): Collection<Found> {
+    const items = this.#deps.store.open(ItemCollection, organization)
+    const only = () => Promise.reject(new Error("Search results are paged, and nothing else."))
+    const find: Collection<Found>["find"] = async (_filter, { limit = 50, after } = {}) => {
+      let at = 0
+      if (after) {
+        const [score = 0, id = ""] = after
+        at = hits.findIndex((hit) => hit.score < Number(score) || (hit.score === Number(score) && hit.id > String(id)))
+        if (at < 0) return []
+      }
+      const found: Found[] = []
+      while (found.length < limit && at < hits.length) {
+        const part = hits.slice(at, at + limit - found.length)
+        at += part.length
+        const stored = new Map(
+          (await items.find({ id: { $in: part.map(({ id }) => id) } }, { limit: part.length })).map((item) => [item.id, item]),
+        )
+        for (const { id, entry, score } of part) {
+          const item = stored.get(id)
+          if (item?.entry === entry) found.push({ id, score, item })
+        }
+      }
+      return found
+    }
+    return {
+      find,
+      get: only,
+      first: only,
+      count: only,
+      stream: () => {
+        throw new Error("Search results are paged, and nothing else.")
+      },
+    }
+  }
+}
+
+function keyOf({ id, entry }: { readonly id: string; readonly entry: number }): string {
+  return `${id} ${entry}`
+}
+
+/** From 1; 0 where it is not among them. */
+function rankIn(hits: readonly Hit[], hit: Hit | undefined): number {
+  return hit ? hits.findIndex((one) => one.id === hit.id && one.entry === hit.entry) + 1 : 0
+}

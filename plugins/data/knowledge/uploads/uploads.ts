@@ -1,0 +1,175 @@
+// Documents that are uploaded by a link, for those larger than a call's body: offered, received once into the bucket, claimed
+// by one version of an item, and gone once that is read in, or when nobody claimed them in time.
+import { createHmac } from "node:crypto"
+import {
+  AppError,
+  type Caller,
+  type Clock,
+  type FieldsOf,
+  type Ids,
+  isUuid,
+  type JobQueue,
+  type PublicUrl,
+  type Store,
+  sameBytes,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type UnitsOfWork,
+  type Vault,
+} from "#core"
+import { isStillMember, memberLinkOf, type Organizations } from "../../../platform/organizations/index.ts"
+import type { Buckets } from "../../buckets/index.ts"
+import { dropFileRef, FileCollection, type StoredFile, VersionCollection } from "../collections.ts"
+
+interface UploadsDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly works: UnitsOfWork
+  readonly queue: JobQueue
+  readonly buckets: Buckets
+  readonly vault: Vault
+  readonly publicUrl: PublicUrl
+  readonly organizations: Organizations
+}
+
+export const uploadPath = "/v1/knowledge-uploads"
+const lifeMs = 3_600_000
+const dayMs = 86_400_000
+
+export const UploadsToken = token<Uploads>("KnowledgeUploads")
+
+export class Uploads {
+  readonly #deps: UploadsDeps
+
+  constructor(deps: UploadsDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages a place for a document, and returns the link that takes it once. */
+  async offer(
+    work: UnitOfWork,
+    caller: Pick<Caller, "organization" | "link" | "manager" | "user">,
+  ): Promise<{ id: string; url: string; expires_at: string }> {
+    const { clock, ids, queue, publicUrl, organizations } = this.#deps
+    const { link } = caller
+    const organization = caller.organization.id
+    const member = await memberLinkOf(organizations, caller)
+    const id = ids.uuid()
+    const now = clock.now()
+    const expires_at = timestamp(now + lifeMs)
+    const ends = { ...(link ? { link } : {}), ...(member ? { member } : {}) }
+    work.in(FileCollection, organization).insert({ id, state: "awaited", item_id: "", bytes: 0, expires_at, ...ends })
+    queue.enqueue(work, dropFileRef, { upload_id: id }, { organization, runAt: now + lifeMs })
+    const signature = this.#mac(organization, id).toString("base64url")
+    return { id, url: `${publicUrl()}${uploadPath}/${organization}/${id}?signature=${signature}`, expires_at }
+  }
+
+  /** Throws the same refusal for an unknown, an expired and an unsigned link, and after its management or membership ended. */
+  async requireOffer(organization: string, id: string, signature: string): Promise<void> {
+    const given = Buffer.from(signature, "base64url")
+    const isSigned = given.toString("base64url") === signature && sameBytes(given, this.#mac(organization, id))
+    const found = isSigned ? await this.#find(organization, id) : undefined
+    if (!found || !(await this.#isHeld(organization, found))) {
+      const message = "The link is not one that POST /v1/knowledge-uploads gave, or has expired; ask for another."
+      throw new AppError("permission_denied", message, { reason: "upload_link_refused" })
+    }
+    if (found.state !== "awaited") throw taken()
+  }
+
+  async receive(organization: string, id: string, bytes: Uint8Array): Promise<void> {
+    const { works, buckets } = this.#deps
+    const move = (from: StoredFile["state"], change: Partial<FieldsOf<StoredFile>>) =>
+      works.run((work) => work.in(FileCollection, organization).update(id, { $set: { ...change } }, { where: { state: from } }))
+    // Before the bucket has it: of two that send, one writes.
+    await move("awaited", { state: "receiving" }).catch((error: unknown) => {
+      throw error instanceof AppError && error.code === "aborted" ? taken() : error
+    })
+    try {
+      await buckets.open(organization).put(keyOf(id), bytes)
+    } catch (error) {
+      await move("receiving", { state: "awaited" })
+      throw error
+    }
+    await move("receiving", { state: "uploaded", bytes: bytes.length })
+  }
+
+  /** Stages that the item is made of it. Throws `not_found`, and `failed_precondition` where nothing was uploaded or another item has it. */
+  async claim(work: UnitOfWork, organization: string, id: string, item_id: string): Promise<void> {
+    const found = await this.#find(organization, id)
+    if (!found) throw gone(id)
+    if (found.state !== "uploaded") {
+      const [reason, what] =
+        found.state === "claimed" ? (["upload_taken", "is another item's"] as const) : (["upload_awaited", "was not received yet"] as const)
+      throw new AppError("failed_precondition", `The document of the upload ${id} ${what}.`, { reason })
+    }
+    work.in(FileCollection, organization).update(id, { $set: { state: "claimed", item_id } }, { where: { state: "uploaded" } })
+  }
+
+  /** The document in pieces. Throws `not_found`. */
+  async pieces(organization: string, id: string): Promise<Uint8Array[]> {
+    const object = await this.#deps.buckets.open(organization).get(keyOf(id))
+    if (!object) throw gone(id)
+    const pieces: Uint8Array[] = []
+    for await (const piece of object.chunks) pieces.push(piece)
+    return pieces
+  }
+
+  /** Stages that a document goes. */
+  drop(work: UnitOfWork, organization: string, id: string): void {
+    work.in(FileCollection, organization).remove(id, { optional: true })
+    // Where this is lost, the job that was enqueued with the offer does it.
+    work.afterCommit(() =>
+      this.#deps.buckets
+        .open(organization)
+        .remove(keyOf(id))
+        .catch(() => undefined),
+    )
+  }
+
+  async dropOf(work: UnitOfWork, organization: string, item_id: string): Promise<void> {
+    for (const { id } of await this.#deps.store.open(FileCollection, organization).find({ item_id })) this.drop(work, organization, id)
+  }
+
+  /** Removes what nobody claimed, and what a lost process left in the bucket; one that waits to be read is looked at again. */
+  async expire(work: UnitOfWork, organization: string, id: string): Promise<void> {
+    const { store, buckets, queue, clock } = this.#deps
+    const found = await store.open(FileCollection, organization).get(id)
+    const waiting = found?.state === "claimed" ? { item_id: found.item_id, upload_id: id, content_state: "pending" } : undefined
+    if (waiting && (await store.open(VersionCollection, organization).first(waiting))) {
+      queue.enqueue(work, dropFileRef, { upload_id: id }, { organization, runAt: clock.now() + dayMs })
+      return
+    }
+    await buckets.open(organization).remove(keyOf(id))
+    work.in(FileCollection, organization).remove(id, { optional: true })
+  }
+
+  async #isHeld(organization: string, { link, member }: StoredFile): Promise<boolean> {
+    const { organizations } = this.#deps
+    if (link && !(await organizations.holds(organization, link))) return false
+    return !member || (await isStillMember(organizations, member))
+  }
+
+  async #find(organization: string, id: string): Promise<StoredFile | undefined> {
+    const found = isUuid(organization) && isUuid(id) ? await this.#deps.store.open(FileCollection, organization).get(id) : undefined
+    return found && (found.state === "claimed" || Date.parse(found.expires_at) > this.#deps.clock.now()) ? found : undefined
+  }
+
+  #mac(organization: string, id: string): Buffer {
+    return createHmac("sha256", this.#deps.vault.keyFor("knowledge uploads")).update(`PUT\n${organization}\n${id}`).digest()
+  }
+}
+
+function keyOf(id: string): string {
+  return `knowledge/${id}.txt`
+}
+
+function gone(id: string): AppError {
+  const message = `The upload ${id} does not exist, or has expired; POST /v1/knowledge-uploads gives another.`
+  return new AppError("not_found", message, { reason: "upload_not_found" })
+}
+
+function taken(): AppError {
+  return new AppError("failed_precondition", "The link has taken a document already; ask for another.", { reason: "upload_taken" })
+}

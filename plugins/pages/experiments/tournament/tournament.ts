@@ -1,0 +1,256 @@
+// A tournament: pairs of variants are judged in both seats, the most telling pair first, until the leader is clear or nothing
+// more may be asked. It runs as one job that reads what it did before from the ledger, so a crash repeats no kept verdict.
+import { type Clock, derivedUuid, type Json, type Live, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
+import type { Models } from "../../../agents/models/index.ts"
+import { ObservationCollection, type StoredExperiment } from "../collections.ts"
+import type { Experiments } from "../experiments.ts"
+import { told } from "../failures.ts"
+import { experimentsChannel, type Ledger } from "../ledger.ts"
+import type { Comparison } from "../ranking/comparisons.ts"
+import { type FittedStrengths, fitStrengths } from "../ranking/fit.ts"
+import { finished, RunCollection, requireRun, type StoredRun } from "../runs.ts"
+import { shownOf, type VariantView, type VariantViews } from "../variant-views.ts"
+import { type ChosenPair, choosePairs, pairId } from "./choose.ts"
+import { foundMerges, type Merge } from "./clusters.ts"
+import { judgePrompt, judgeSlugOf, shownPair, Verdict } from "./prompts.ts"
+import { judgedOf, type Round, roundOf, type Seat, type TournamentResult, tournamentResult } from "./result.ts"
+import { type StopRule, standing } from "./stop.ts"
+
+export interface TournamentDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly works: UnitsOfWork
+  readonly live: Live
+  readonly models: Models
+  readonly experiments: Experiments
+  readonly ledger: Ledger
+  readonly views: VariantViews
+}
+
+/** Pairs judged at once, each in both seats. */
+const pairsAtOnce = 4
+const maxAnswerTokens = 1_200
+/** Rounds that fail in a row after which a tournament ends. */
+const maxFailures = 6
+/** Askings of one seat; a malformed answer may be followed by a well-formed one. */
+const maxAttempts = 3
+
+/** What is going on in one run. */
+interface Play {
+  readonly organization: string
+  readonly run: StoredRun
+  readonly experiment: StoredExperiment
+  readonly views: ReadonlyMap<string, VariantView>
+  readonly rounds: Round[]
+  readonly signal: AbortSignal
+}
+
+export class Tournament {
+  readonly #deps: TournamentDeps
+
+  constructor(deps: TournamentDeps) {
+    this.#deps = deps
+  }
+
+  /** To the end, which it stages. Throws Postponed while variants are being rendered. */
+  async play(work: UnitOfWork, organization: string, runId: string, rule: StopRule, signal: AbortSignal): Promise<void> {
+    const { store, experiments, models } = this.#deps
+    const started = await requireRun(store, organization, runId)
+    if (started.status === "completed") return
+    const experiment = await experiments.require(organization, started.experiment_id)
+    const views = new Map<string, VariantView>()
+    for (const { key } of started.variants) views.set(key, await this.#deps.views.of(organization, started, key, models.language("judge")))
+    const run = await this.#withMerges(organization, started, views, signal)
+    const playing: Play = { organization, run, experiment, views, rounds: await this.#played(organization, run), signal }
+    this.#finish(work, playing, rule, await this.#playOn(playing, rule))
+  }
+
+  /** Ends a run that failed permanently with what was judged until then. */
+  async failed(work: UnitOfWork, organization: string, runId: string, rule: StopRule, error: unknown): Promise<void> {
+    const { store, experiments } = this.#deps
+    const run = await store.open(RunCollection, organization).get(runId)
+    if (run?.status !== "running") return
+    const experiment = await experiments.require(organization, run.experiment_id)
+    const rounds = await this.#played(organization, run)
+    const playing = { organization, run, experiment, views: new Map(), rounds, signal: new AbortController().signal }
+    this.#finish(work, playing, rule, `It ended before its time: ${told(error).message}`)
+  }
+
+  #finish(work: UnitOfWork, play: Play, rule: StopRule, stopped: string): void {
+    const { organization, run, experiment, rounds } = play
+    const judge_slug = run.judge_slug ?? ""
+    const result = tournamentResult({ merges: mergesIn(run), rounds, fitted: this.#fitted(play), rule, judge_slug, stopped })
+    this.#deps.ledger.add(work, organization, experiment, {
+      id: derivedUuid("tournament end", run.id),
+      kind: "decision_check",
+      variant_key: result.leader_key,
+      judge_slug,
+      value: result.ranking[0]?.score ?? null,
+      reason: run.criteria ?? "",
+      details: endOf(run, rule, result),
+      run_id: run.id,
+    })
+    const change = finished(result as unknown as Json, this.#deps.clock.now())
+    work.in(RunCollection, organization).update(run.id, change, { where: { status: "running" } })
+    this.#deps.live.stage(work, organization, this.#news(play, "finished"))
+  }
+
+  /** Variants that read the same are judged once. Kept before the first round, so that a retry plays the same tournament. */
+  async #withMerges(
+    organization: string,
+    run: StoredRun,
+    views: ReadonlyMap<string, VariantView>,
+    signal: AbortSignal,
+  ): Promise<StoredRun> {
+    if (run.merges !== undefined) return run
+    const merges = (await foundMerges(this.#deps.models, organization, views, signal)) as unknown as Json
+    await this.#deps.works.run((work) => work.in(RunCollection, organization).update(run.id, { $set: { merges } }))
+    return { ...run, merges }
+  }
+
+  /** Judges round after round; returns why it ended where that was not the ranking's doing. */
+  async #playOn(play: Play, rule: StopRule): Promise<string> {
+    const { run, rounds } = play
+    const maxPairs = pairsAllowed(run)
+    for (;;) {
+      const fitted = this.#fitted(play)
+      const now = standing(fitted, judgedOf(rounds), rule)
+      if (fitted.keys.length < 2) return "Fewer than two variants are left to compare."
+      if (now.outcome !== "undecided") return ""
+      const failing = failuresAtEnd(rounds)
+      if (failing) return `Judging failed ${maxFailures} times in a row: ${failing}`
+      const left = maxPairs - rounds.length
+      if (left < 1) return ""
+      const chosen = choosePairs(fitted, now, rounds.length, Math.min(pairsAtOnce, left))
+      const numbered = chosen.map((pair) => ({
+        pair,
+        number: rounds.filter((round) => pairId(round.first, round.second) === pairId(pair.first, pair.second)).length + 1,
+      }))
+      rounds.push(...(await Promise.all(numbered.map(({ pair, number }) => this.#round(play, pair, number)))))
+      this.#deps.live.emit(play.organization, this.#news(play, "progress"))
+    }
+  }
+
+  #fitted({ run, rounds }: Play): FittedStrengths {
+    const comparisons = rounds.flatMap(({ first, second, value }): Comparison[] =>
+      value === null ? [] : [{ a: first, b: second, winner: value === 1 ? "a" : value === 0 ? "b" : "tie", count: 1 }],
+    )
+    return fitStrengths(comparisons, "bradley-terry", { regularise: true, keys: playingKeys(run) })
+  }
+
+  /** Rounds that an earlier try of this run kept, oldest first. */
+  async #played(organization: string, run: StoredRun): Promise<Round[]> {
+    const rounds: Round[] = []
+    const filter = { experiment_id: run.experiment_id, run_id: run.id }
+    for await (const one of this.#deps.store.open(ObservationCollection, organization).stream(filter, { sort: { created_at: 1 } })) {
+      if (one.kind === "comparison") rounds.push(roundOf(one))
+    }
+    return rounds
+  }
+
+  /** One pair in both seats, kept on the ledger in a commit of its own. */
+  async #round(play: Play, { first, second }: ChosenPair, number: number): Promise<Round> {
+    const { organization, run, experiment, views } = play
+    const id = derivedUuid("tournament round", run.id, pairId(first, second), String(number))
+    // Which order is asked for first is drawn, or a judge that counts its calls could tell the variants by it. They are told in one order.
+    const orders = [
+      [first, second],
+      [second, first],
+    ] as const
+    const [one, other] = Number.parseInt(id.slice(-1), 16) % 2 === 0 ? orders : [orders[1], orders[0]]
+    const seats = await Promise.all([this.#seat(play, one, number), this.#seat(play, other, number)])
+    if (one !== orders[0]) seats.reverse()
+    const value = roundValue(first, seats)
+    const shown = Object.fromEntries([first, second].flatMap((key) => shownAs(key, views.get(key))))
+    await this.#deps.works.run((work) => {
+      this.#deps.ledger.add(work, organization, experiment, {
+        id,
+        kind: "comparison",
+        variant_key: value === 0 ? second : first,
+        other_variant_key: value === 0 ? first : second,
+        judge_slug: judgeSlugOf(this.#deps.models.language("judge").model),
+        value: value === 0 ? 1 : value,
+        reason: seats.map(({ reasoning }) => reasoning).join("\n\n"),
+        details: { first, second, first_value: value, seats: seats as unknown as Json, shown },
+        run_id: run.id,
+      })
+    })
+    return { first, second, value, seats }
+  }
+
+  async #seat({ organization, run, views, signal }: Play, [a, b]: readonly [string, string], number: number): Promise<Seat> {
+    const [shownA, shownB] = [views.get(a), views.get(b)]
+    const question = {
+      purpose: "judge" as const,
+      prompt: judgePrompt(run.criteria ?? ""),
+      input: shownPair(shownA?.text ?? "", shownB?.text ?? ""),
+      images: shownA?.image && shownB?.image ? [shownA.image, shownB.image] : [],
+      seat: `round ${number}`,
+      maxOutputTokens: maxAnswerTokens,
+      signal,
+    }
+    const seat = { shown_as_a: a, shown_as_b: b }
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { value, costMillicents: cost, kept } = await this.#deps.models.object(organization, { ...question, schema: Verdict })
+        const { reasoning, confidence } = value
+        return { ...seat, winner: value.winner === "A" ? a : b, reasoning, confidence, cost, kept }
+      } catch (error) {
+        if (signal.aborted) throw error
+        const { message: reasoning, reason: failed } = told(error)
+        if (failed === "model_malformed" && attempt < maxAttempts) continue
+        return { ...seat, winner: "", reasoning, confidence: 0, cost: 0, failed }
+      }
+    }
+  }
+
+  #news({ run, experiment, rounds }: Play, event: "progress" | "finished") {
+    const data = {
+      run_id: run.id,
+      experiment_slug: experiment.slug,
+      comparisons: rounds.length,
+      max_comparisons: pairsAllowed(run),
+    }
+    return { channel: experimentsChannel.name, event: `tournament_${event}`, data }
+  }
+}
+
+/** A run stores calls of the judge, two for each pair. */
+function pairsAllowed({ max_comparisons = 0 }: StoredRun): number {
+  return Math.floor(max_comparisons / 2)
+}
+
+/** Keys that are judged. */
+function playingKeys(run: StoredRun): string[] {
+  const merged = new Set(mergesIn(run).map(({ merged_key }) => merged_key))
+  return run.variants.map(({ key }) => key).filter((key) => !merged.has(key))
+}
+
+function mergesIn({ merges = [] }: StoredRun): readonly Merge[] {
+  return merges as unknown as readonly Merge[]
+}
+
+/** What the ledger needs of a tournament's end beside its comparisons, for all of it to be read from there. */
+function endOf(run: StoredRun, { alpha, equalMargin: equal_margin }: StopRule, result: TournamentResult): Record<string, Json> {
+  const { outcome, leader_key, comparisons_to_decision, cost_millicents, note } = result
+  const said = { criteria: run.criteria ?? "", outcome, leader_key, comparisons_to_decision, cost_millicents, note }
+  return { method: "tournament", ...said, alpha, equal_margin, keys: playingKeys(run), merges: run.merges ?? [] }
+}
+
+function shownAs(key: string, view: VariantView | undefined) {
+  return view ? [[key, shownOf(view)] as const] : []
+}
+
+/** A verdict counts where both seats agree; a flip is half a win of each; undefined seats make no round. */
+function roundValue(first: string, seats: Round["seats"]): number | null {
+  if (seats.some(({ winner }) => winner === "")) return null
+  const wins = seats.filter(({ winner }) => winner === first).length
+  return wins / seats.length
+}
+
+/** What the last rounds failed with, where so many did; "" otherwise. */
+function failuresAtEnd(rounds: readonly Round[]): string {
+  const last = rounds.slice(-maxFailures)
+  if (last.length < maxFailures || last.some(({ value }) => value !== null)) return ""
+  return last.at(-1)?.seats.find(({ winner }) => winner === "")?.reasoning ?? ""
+}

@@ -1,0 +1,125 @@
+// What a judge or a persona is shown of a variant: what a visitor could read after its scripts ran and, where the model sees
+// images, the picture, both by Chromium. Without a browser, or when it could not open one of a run's variants, all of them
+// are read from their HTML. Nothing of it names the variant, its author or the experiment.
+import { AppError, type Caller, Postponed, token, type UnitOfWork } from "#core"
+import type { Buckets } from "../../data/buckets/index.ts"
+import { type Pages, pageText, type StoredPage } from "../pages/index.ts"
+import type { Screenshots } from "../screenshots/index.ts"
+import type { ExperimentVariant, StoredExperiment } from "./collections.ts"
+import type { StoredRun } from "./runs.ts"
+
+export interface VariantView {
+  readonly text: string
+  /** `html`: scripts were not run. */
+  readonly textFrom: "browser" | "html"
+  /** A PNG; undefined where none was wanted, or it is gone. */
+  readonly image: Uint8Array | undefined
+}
+
+export const VariantViewsToken = token<VariantViews>("VariantViews")
+
+interface ViewDeps {
+  readonly pages: Pages
+  readonly screenshots: Screenshots
+  readonly buckets: Buckets
+  /** Whether pages are opened in the browser. */
+  readonly renders: boolean
+}
+
+/** What a record of a judgement says of a view. */
+export function shownOf({ text, textFrom, image }: VariantView) {
+  return { text_from: textFrom, characters: text.length, image: image !== undefined }
+}
+
+const viewport = { width: 1_280, height: 1_600, device_scale_factor: 1 } as const
+/** Until a page that is being rendered is looked for again. */
+const renderMs = 500
+
+interface Rendered {
+  readonly text: string
+  /** Empty unless its screenshot is kept. */
+  readonly bucketKey: string
+}
+
+export class VariantViews {
+  readonly #deps: ViewDeps
+
+  constructor(deps: ViewDeps) {
+    this.#deps = deps
+  }
+
+  /** The experiment's variants that its page has, and the keys of the others. */
+  async split(organization: string, experiment: StoredExperiment, wanted: readonly ExperimentVariant[]) {
+    const page = await this.#page(organization, experiment)
+    const has = ({ page_variant }: ExperimentVariant) => page?.variants.some(({ key }) => key === page_variant) ?? false
+    return { there: wanted.filter(has), withoutPage: wanted.filter((variant) => !has(variant)).map(({ key }) => key) }
+  }
+
+  /** Texts of the variants as their HTML has them, by key. */
+  async texts(organization: string, experiment: StoredExperiment, variants: readonly ExperimentVariant[]): Promise<Record<string, string>> {
+    const page = await this.#page(organization, experiment)
+    const htmlOf = (wanted: string) => page?.variants.find(({ key }) => key === wanted)?.html ?? ""
+    return Object.fromEntries(variants.map(({ key, page_variant }) => [key, pageText(htmlOf(page_variant))]))
+  }
+
+  /** Stages that the variants are rendered; job ids by variant. */
+  async render(
+    work: UnitOfWork,
+    caller: Caller,
+    experiment: StoredExperiment,
+    variants: readonly ExperimentVariant[],
+  ): Promise<Record<string, string>> {
+    const jobs: Record<string, string> = {}
+    if (!this.#deps.renders) return jobs
+    for (const { key, page_variant } of variants) {
+      const target = { page: experiment.page_id ?? "", variant: page_variant }
+      jobs[key] = await this.#deps.screenshots.start(work, caller, {
+        ...target,
+        viewport,
+        full_page: false,
+        instructions: [],
+        reads_text: true,
+      })
+    }
+    return jobs
+  }
+
+  /** Throws Postponed while variants of the run are being rendered. */
+  async of(organization: string, run: StoredRun, key: string, { images }: { readonly images: boolean }): Promise<VariantView> {
+    const rendered = await this.#rendered(organization, run)
+    const own = rendered?.get(key)
+    if (!own) return { text: run.texts[key] ?? "", textFrom: "html", image: undefined }
+    return { text: own.text, textFrom: "browser", image: images ? await this.#bytes(organization, own.bucketKey) : undefined }
+  }
+
+  /** Undefined unless all variants were rendered: what one was read from must not tell it from another. */
+  async #rendered(organization: string, run: StoredRun): Promise<Map<string, Rendered> | undefined> {
+    const rendered = new Map<string, Rendered>()
+    for (const { key } of run.variants) {
+      const job = run.screenshots[key]
+      const found = job === undefined ? undefined : await this.#deps.screenshots.get(organization, job).catch(onlyMissing)
+      if (found?.status === "processing") throw new Postponed(renderMs)
+      // An expired one has no image any more, but its text.
+      if (found?.text === undefined) return undefined
+      rendered.set(key, { text: found.text, bucketKey: found.status === "done" ? found.bucket_key : "" })
+    }
+    return rendered
+  }
+
+  async #page(organization: string, { page_id }: StoredExperiment): Promise<StoredPage | undefined> {
+    return page_id === null ? undefined : this.#deps.pages.get(organization, page_id)
+  }
+
+  async #bytes(organization: string, key: string): Promise<Uint8Array | undefined> {
+    const found = key === "" ? undefined : await this.#deps.buckets.open(organization).get(key)
+    if (!found) return undefined
+    const chunks: Uint8Array[] = []
+    for await (const chunk of found.chunks) chunks.push(chunk)
+    return Buffer.concat(chunks)
+  }
+}
+
+function onlyMissing(error: unknown): undefined {
+  if (error instanceof AppError && error.code === "not_found") return undefined
+  throw error
+}

@@ -1,0 +1,241 @@
+// Page analytics as operations use it: a query over the caller's own organization, how fresh its copy is, and making the
+// copy again.
+import { AppError, type Caller, type Clock, roleAtLeast, type Store, timestamp, token, type UnitsOfWork } from "#core"
+import type { EventPipelinesService } from "../../capture/pipelines/index.ts"
+import type { Datasets } from "../../data/datasets/index.ts"
+import type { Organizations } from "../../platform/organizations/index.ts"
+import type { Pages } from "../pages/index.ts"
+import { CopiedOrganizations, CopiesCollection, type Copy, type Segment, type SnapshotPlace } from "./collections.ts"
+import { schemaVersion } from "./event-columns.ts"
+import type { QueryTable, QueryTask } from "./query/protocol.ts"
+import type { QueryPool } from "./query/query-pool.ts"
+import type { QueryOutcome } from "./query/query-process.ts"
+import { notRepeatable } from "./query/repeatable.ts"
+import { CopyStore, type CopyStoreDeps, liveSegments } from "./sealing/copy-store.ts"
+import { eventsDataset, passedAt } from "./sealing/passes.ts"
+import { type SegmentFiles, SegmentMissing } from "./segments/segment-files.ts"
+import type { AnalyticsSettings } from "./settings.ts"
+import { Snapshots, snapshotGone } from "./snapshots.ts"
+
+export interface AnalyticsResult extends QueryTable {
+  readonly enabled: boolean
+  readonly as_of: string | null
+}
+
+export interface Asking {
+  readonly query: string
+  /** Id of one that an earlier answer named. */
+  readonly snapshot?: string | undefined
+}
+
+/** An answer that can be asked for again. */
+export interface RepeatableResult extends AnalyticsResult {
+  readonly snapshot: SnapshotPlace & { readonly id: string }
+}
+
+export interface AnalyticsStatus {
+  readonly enabled: boolean
+  readonly as_of: string | null
+  readonly rows: number
+  readonly segments: number
+  readonly bytes: number
+  readonly rebuilding: boolean
+}
+
+export interface PageAnalytics {
+  /** Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`, `unavailable`, and `failed_precondition` where the rows of the snapshot cannot be had again. */
+  query(caller: Caller, asking: Asking, signal: AbortSignal): Promise<RepeatableResult>
+  /** The same for the service itself, which answers for what it does with the rows; it gets up to 50,000. */
+  read(organization: string, sql: string, signal: AbortSignal): Promise<AnalyticsResult>
+  status(organization: string): Promise<AnalyticsStatus>
+  /** Stages nothing: the copy is made again beside the live one, which answers until the new one has caught up. */
+  rebuild(organization: string): Promise<void>
+}
+
+export const PageAnalytics = token<PageAnalytics>("PageAnalytics")
+
+interface AnalyticsDeps extends CopyStoreDeps {
+  readonly store: Store
+  readonly works: UnitsOfWork
+  readonly clock: Clock
+  readonly datasets: Datasets
+  readonly organizations: Organizations
+  readonly pages: Pick<Pages, "published">
+  readonly pipelines: Pick<NonNullable<(typeof EventPipelinesService)["type"]>, "list">
+  readonly files: SegmentFiles
+  readonly pool: QueryPool
+  readonly settings: AnalyticsSettings
+}
+
+type Asked = Pick<QueryTask, "sql" | "limits" | "clock" | "repeatable">
+
+/** Of what the service itself reads. */
+const ownLimits = { rows: 50_000, bytes: 16_777_216 }
+
+interface Present {
+  /** Undefined where no copy was made yet. */
+  readonly copy?: Copy
+  readonly segments: readonly Segment[]
+  readonly as_of: string | null
+}
+
+export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
+  const { store, works, clock, datasets, organizations, pages, pipelines, files, pool, settings } = deps
+  const snapshots = new Snapshots({ store, works, clock, keepDays: settings.keep_snapshots_days })
+
+  /** Read at each call: the key's owner may have left since it was made. */
+  async function assertMember({ organization, user }: Caller): Promise<void> {
+    // A service principal is its organization's own, or that of one which manages it: what its key may do was checked before.
+    if (user === undefined) return
+    const managedBy = (await organizations.byId(organization.id))?.managed_by
+    const own = await organizations.membership(organization.id, user.id)
+    const member = own ?? (managedBy ? await organizations.membership(managedBy.id, user.id) : undefined)
+    if (member && roleAtLeast(member.role, "member")) return
+    throw new AppError(
+      "permission_denied",
+      `The key's owner is not a member of "${organization.slug}" with access to analytics; use a member's key.`,
+      {
+        reason: "not_a_member",
+      },
+    )
+  }
+
+  /** Analytics are on where a page's events are taken: it is published, and its page_events pipeline is active. */
+  async function enabled(organization: string): Promise<boolean> {
+    const filters = { purpose: "page_events", state: "active", limit: 100 } as const
+    let cursor = ""
+    do {
+      const { items, next_cursor } = await pipelines.list(organization, { ...filters, cursor })
+      for (const { owner_artifact_id } of items) if (await pages.published(organization, owner_artifact_id ?? "")) return true
+      cursor = next_cursor
+    } while (cursor !== "")
+    return false
+  }
+
+  async function liveCopy(organization: string): Promise<Copy | undefined> {
+    const live = await store.open(CopiesCollection, organization).first({ state: "live" })
+    if (!live && (await datasets.get(organization, eventsDataset))) {
+      // Events from before this plugin was there.
+      await works.run((work) =>
+        work.in(CopiedOrganizations).insert({ id: organization, since: timestamp(clock.now()) }, { ifPresent: "keep" }),
+      )
+    }
+    return live
+  }
+
+  /** The live copy, its files and how fresh they are, of one moment: a merge or a rebuild meanwhile has it read again. */
+  async function present(organization: string): Promise<Present> {
+    for (let tries = 0; tries < 8; tries++) {
+      // Before the copy: a sealing pass first marks a copy that is behind, and afterwards says that all was passed.
+      const passed = await passedAt(store)
+      const copy = await liveCopy(organization)
+      if (!copy) return { segments: [], as_of: null }
+      const segments = await liveSegments(store, organization, copy.id)
+      const now = await store.open(CopiesCollection, organization).get(copy.id)
+      if (now?.revision !== copy.revision) continue
+      const sincePass = copy.caught_up && passed !== null && (copy.as_of === null || passed > copy.as_of)
+      return { copy, segments, as_of: sincePass ? passed : copy.as_of }
+    }
+    throw new AppError("unavailable", "The copy of the events keeps changing; retry.", { reason: "copy_unavailable" }, { retryAfterS: 1 })
+  }
+
+  async function run(organization: string, segments: readonly Segment[], asked: Asked, signal: AbortSignal): Promise<QueryTable> {
+    const task = {
+      ...asked,
+      files: await files.local(organization, segments),
+      mixed: segments.some(({ schema }) => schema !== schemaVersion),
+    }
+    const outcome = await pool.run(organization, task, signal)
+    if (outcome.kind === "table") return outcome.table
+    if (!task.files.some((file) => outcome.message.includes(file))) throw refusal(outcome.kind, outcome.message)
+    // Of a file, and so no fault of the query's; what the engine says of it names places on this machine.
+    await files.require(organization, segments)
+    throw new AppError(
+      "unavailable",
+      "A file of the copy of the events could not be read; retry, and rebuild the copy if this persists.",
+      { reason: "segment_unreadable" },
+      { cause: new Error(outcome.message), retryAfterS: 10 },
+    )
+  }
+
+  /** For the node that seals, which alone can tell a file that is gone from one that this node does not see. */
+  async function noteMissed(organization: string, copy: Copy, segment: Segment): Promise<void> {
+    if (copy.missed) return
+    await works.run((work) => work.in(CopiesCollection, organization).update(copy.id, { $set: { missed: segment.id } }, { optional: true }))
+  }
+
+  async function read(organization: string, given: Pick<Asked, "sql" | "limits">, signal: AbortSignal) {
+    const [on, { copy, segments, as_of }] = await Promise.all([enabled(organization), present(organization)])
+    if (copy?.lost) throw copyLost()
+    const asked = { ...given, clock: as_of, repeatable: false }
+    try {
+      return { result: { ...(await run(organization, segments, asked, signal)), enabled: on, as_of }, copy, segments }
+    } catch (error) {
+      if (copy && error instanceof SegmentMissing) await noteMissed(organization, copy, error.segment)
+      throw error
+    }
+  }
+
+  /** Of the same rows as an earlier answer. */
+  async function again(
+    organization: string,
+    given: Pick<Asked, "sql" | "limits">,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<RepeatableResult> {
+    const [on, { segments, ...snapshot }] = await Promise.all([enabled(organization), snapshots.find(organization, id)])
+    const { as_of } = snapshot
+    try {
+      return { ...(await run(organization, segments, { ...given, clock: as_of, repeatable: true }, signal)), enabled: on, as_of, snapshot }
+    } catch (error) {
+      throw error instanceof SegmentMissing ? snapshotGone(id, "lost") : error
+    }
+  }
+
+  return {
+    async query(caller, { query: sql, snapshot }, signal) {
+      await assertMember(caller)
+      const organization = caller.organization.id
+      const limits = { rows: settings.max_rows, bytes: settings.max_result_bytes }
+      if (snapshot !== undefined) return again(organization, { sql, limits }, snapshot, signal)
+      const { result, copy, segments } = await read(organization, { sql, limits }, signal)
+      const place = { copy_id: copy?.id ?? "", revision: copy?.revision ?? 0, as_of: result.as_of }
+      return { ...result, snapshot: { ...place, id: await snapshots.hold(organization, place, segments) } }
+    },
+    read: async (organization, sql, signal) => (await read(organization, { sql, limits: ownLimits }, signal)).result,
+    async status(organization) {
+      const { segments, as_of } = await present(organization)
+      const { building } = await new CopyStore(deps, organization).copies()
+      return {
+        enabled: await enabled(organization),
+        as_of,
+        rows: segments.reduce((sum, { rows }) => sum + rows, 0),
+        segments: segments.length,
+        bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
+        rebuilding: building !== undefined,
+      }
+    },
+    async rebuild(organization) {
+      const live = await liveCopy(organization)
+      const copies = new CopyStore(deps, organization)
+      if (live && !(await copies.copies()).building) await copies.rebuild(live)
+    },
+  }
+}
+
+function copyLost(): AppError {
+  const message = "The copy of the events lost files, and is being rebuilt from the dataset; retry later."
+  return new AppError("unavailable", message, { reason: "copy_unavailable" }, { retryAfterS: 10 })
+}
+
+function refusal(kind: Exclude<QueryOutcome["kind"], "table">, message: string): AppError {
+  if (kind === "deadline") return new AppError("deadline_exceeded", message, { reason: "query_timeout" })
+  if (kind === "unstarted") {
+    const said = "No process for the query could be started; retry."
+    return new AppError("unavailable", said, { reason: "query_process_unavailable" }, { cause: new Error(message), retryAfterS: 5 })
+  }
+  if (message.startsWith(notRepeatable))
+    return new AppError("invalid_argument", message, { reason: "not_repeatable", fields: [{ path: "query", message }] })
+  const reason = ({ refused: "query_rejected", memory: "query_memory", crashed: "query_crashed" } as const)[kind]
+  return new AppError("invalid_argument", message, { reason, fields: [{ path: "query", message }] })
+}

@@ -1,0 +1,56 @@
+// Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
+// go is said by the plugins that take them.
+import { CacheInvalidation, Clock, definePlugin, Ids, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
+import { Authenticator, Pauses } from "#core/engine"
+import { Organizations } from "../../platform/organizations/index.ts"
+import { PagesCollection, WeightChangesCollection } from "./collections.ts"
+import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
+import { createPages, Pages, PublishHooks } from "./pages.ts"
+import { reasons } from "./reasons.ts"
+import { rehearsedPage } from "./rehearsal.ts"
+import { createPageParts, PageEventTargets, PageFormTargets, PageParts } from "./serving/parts.ts"
+import { Serving, sendForm, servePage } from "./serving/routes.ts"
+import { PageServing } from "./serving/serve.ts"
+import { PageSettings } from "./settings.ts"
+import { createVisitors, SaltsCollection, Visitors } from "./visitors.ts"
+
+export type { StoredPage, WeightChange } from "./collections.ts"
+export { pageText } from "./page-text.ts"
+export { Pages, type PublishHook, PublishHooks } from "./pages.ts"
+export { type EventTarget, PageEventTargets, type PageForms, PageFormTargets } from "./serving/parts.ts"
+export { Serving } from "./serving/routes.ts"
+export type { PageServing } from "./serving/serve.ts"
+export { chooseVariant, shownVariant } from "./serving/variants.ts"
+export { type VisitorSessions, Visitors } from "./visitors.ts"
+
+export default definePlugin({
+  id: "pages",
+  reasons,
+  needs: ["organizations"],
+  config: PageSettings,
+  extensionPoints: [PublishHooks, PageFormTargets, PageEventTargets],
+  register(reg, settings) {
+    reg.collections(PagesCollection, SaltsCollection, WeightChangesCollection)
+    reg.operations(createPage, listPages, getPage, updatePage, publishPage, unpublishPage)
+    reg.rehearsal({ name: "page", run: rehearsedPage })
+    reg.routes(servePage, sendForm)
+    reg.provide(Pages, {
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, hooks: PublishHooks },
+      create: createPages,
+    })
+    reg.provide(Visitors, { inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock }, create: createVisitors })
+    reg.provide(PageParts, { inject: { forms: PageFormTargets, events: PageEventTargets }, create: createPageParts })
+    reg.provide(Serving, {
+      inject: {
+        pages: Pages,
+        organizations: Organizations,
+        pauses: Pauses,
+        visitors: Visitors,
+        parts: PageParts,
+        authenticator: Authenticator,
+        publicUrl: PublicUrl,
+      },
+      create: (deps) => new PageServing({ ...deps, settings }),
+    })
+  },
+})

@@ -1,0 +1,206 @@
+// GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and beacon. A missing
+// page and one that is not public are the same 404.
+import { AppError, type RouteRequest, type RouteResponse } from "#core"
+import { type Authenticator, type PageEnvelope, type Pauses, taggedAsTest } from "#core/engine"
+import type { Organizations } from "../../../platform/organizations/index.ts"
+import type { StoredPage, Variant } from "../collections.ts"
+import { KeptBySize } from "../kept-by-size.ts"
+import type { Pages } from "../pages.ts"
+import type { PageSettings } from "../settings.ts"
+import type { Visitors } from "../visitors.ts"
+import { campaignOf, campaignOr } from "./campaign.ts"
+import { pageHeaders } from "./headers.ts"
+import { escapeAttribute, fill, type Parts, type Prepared, prepare } from "./html.ts"
+import type { PageParts } from "./parts.ts"
+import { chooseVariant } from "./variants.ts"
+import { type PublicPage, Visits } from "./visits.ts"
+
+export interface ServingDeps {
+  readonly settings: PageSettings
+  readonly pages: Pages
+  readonly organizations: Organizations
+  readonly pauses: Pauses
+  readonly visitors: Visitors
+  readonly parts: PageParts
+  readonly authenticator: Authenticator
+  readonly publicUrl: () => string
+}
+
+export interface Pictured {
+  readonly address: string
+  readonly html: string
+  readonly headers: Record<string, string>
+  /** Where the sender of one of its forms is redirected; undefined where nothing takes them. */
+  readonly thanks: string | undefined
+}
+
+/** Of the page, where a form that was taken leads. */
+export const thankYouAnchor = "thank-you"
+
+/** About what a place where something is put in takes, as characters. */
+const insertionCharacters = 128
+
+export class PageServing {
+  readonly #deps: ServingDeps
+  /** By page, revision and variant. */
+  readonly #prepared = new KeptBySize<Prepared>(({ html, insertions }) => html.length + insertionCharacters * insertions.length)
+
+  readonly visits: Visits
+
+  constructor(deps: ServingDeps) {
+    this.#deps = deps
+    this.visits = new Visits({ ...deps, origin: () => this.origin })
+  }
+
+  /** Where pages are served from. */
+  get origin(): string {
+    return this.#deps.settings.origin ?? this.#publicOrigin
+  }
+
+  /** Every origin that pages can be asked for at; elsewhere than `origin` they are sent on to it. */
+  get origins(): readonly string[] {
+    return [...new Set([this.origin, this.#publicOrigin])]
+  }
+
+  /** What every page is served with, for every visitor. */
+  headers(): Record<string, string> {
+    return pageHeaders(this.#deps.settings, this.origins)
+  }
+
+  async serve(request: RouteRequest): Promise<RouteResponse> {
+    const elsewhere = this.#elsewhere(request)
+    if (elsewhere) return elsewhere
+    const found = await this.published(request)
+    if (!found) return notFound()
+    const { organization, page } = found
+    const { visitors, parts } = this.#deps
+    const refusesTracking = this.visits.refusesTracking(request)
+    const { visitor, cookie } = await this.visits.shownTo(request, organization)
+    const preview = await this.#preview(request, found)
+    const variant = preview ?? chooseVariant(page.variants, visitor, page.id)
+    if (!variant) return notFound()
+    const endpoint = refusesTracking ? undefined : await parts.eventTarget(organization, page)
+    const session = endpoint === undefined ? undefined : await visitors.session(organization.id, visitor)
+    const campaign = campaignOf(request.query)
+    const envelope: PageEnvelope = {
+      page_url: this.visits.addressOf(found),
+      artifact_id: page.id,
+      variant: variant.key,
+      ...(refusesTracking ? {} : { visitor_id: visitor }),
+      ...(session ? { session_id: session.id } : {}),
+      ...campaign,
+      ...campaignOr(campaign, session?.campaign),
+    }
+    const { visitor_id = "", session_id = "" } = envelope
+    const shown = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
+    const proved = { ...envelope, visitor_proof: visitors.prove(shown, session?.begins ?? false) }
+    // Requests at unload carry no headers of a test runner, so the page itself says that the visit is a test.
+    const isTest = preview !== undefined || taggedAsTest(request.headers)
+    const head = endpoint === undefined ? "" : this.#beacon(endpoint, proved, { isTest, singlePage: page.single_page === true })
+    const html = this.#filled(found, variant, { head, form: hiddenFields(proved, isTest) })
+    return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
+  }
+
+  /** A variant as visitors get it, published or not; without the beacon, and as a test, since a picture is not a visit. */
+  async pictured(of: PublicPage, variant: Variant): Promise<Pictured> {
+    const address = this.visits.addressOf(of)
+    const envelope = { page_url: address, artifact_id: of.page.id, variant: variant.key }
+    const html = this.#filled(of, variant, { head: "", form: hiddenFields(envelope, true) })
+    const taken = (await this.#deps.parts.formTarget(of.organization, of.page)) !== undefined
+    return { address, html, headers: this.headers(), thanks: taken ? `${address}#${thankYouAnchor}` : undefined }
+  }
+
+  /** The page of a path, where anybody may see it. */
+  async published({ params }: Pick<RouteRequest, "params">): Promise<PublicPage | undefined> {
+    const organization = await this.#deps.organizations.bySlug(params["org"] ?? "")
+    if (!organization) return undefined
+    this.#deps.pauses.refuse(organization.id)
+    const page = await this.#deps.pages.servable(organization.id, params["page"] ?? "")
+    return page && { organization, page }
+  }
+
+  get #publicOrigin(): string {
+    return new URL(this.#deps.publicUrl()).origin
+  }
+
+  /** With an origin of their own, pages are shown nowhere else. */
+  #elsewhere({ headers, url }: RouteRequest): RouteResponse | undefined {
+    const { origin } = this.#deps.settings
+    if (origin === undefined || headers["host"] === new URL(origin).host) return undefined
+    return { status: 308, headers: { Location: origin + url, "Cache-Control": "no-store" } }
+  }
+
+  /** `?variant=` counts for who has a key of this organization; for everybody else it is as if it were not there. */
+  async #preview(request: RouteRequest, { organization, page }: PublicPage): Promise<Variant | undefined> {
+    const wanted = request.query.get("variant")
+    const bearer = /^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]
+    if (wanted === null || bearer === undefined) return undefined
+    const { requestId, log, address } = request
+    const credentials = { bearer, organization: organization.slug, surface: "rest" as const, address, requestId, log }
+    const caller = await this.#deps.authenticator.authenticate(credentials).catch(() => undefined)
+    const may = caller?.organization?.id === organization.id && (caller.scopes === undefined || caller.scopes.has("pages:read"))
+    if (!may) return undefined
+    const found = page.variants.find(({ key }) => key === wanted)
+    if (found) return found
+    const keys = page.variants.map(({ key }) => key).join(", ")
+    throw new AppError("not_found", `The page has no variant "${wanted.slice(0, 64)}"; it has ${keys}.`, { reason: "variant_not_found" })
+  }
+
+  #beacon(endpoint: string, envelope: object, { isTest, singlePage }: { isTest: boolean; singlePage: boolean }): string {
+    const base = this.origin
+    const given = {
+      u: `${base}/v1/inbound/${endpoint}`,
+      e: envelope,
+      ...(isTest ? { t: 1 } : {}),
+      ...(singlePage ? { v: 1 } : {}),
+      ...(this.#deps.settings.honour_gpc ? { g: 1 } : {}),
+    }
+    return `<script defer src="${escapeAttribute(base)}/v1/beacon.js" data-mr="${escapeAttribute(JSON.stringify(given))}"></script>`
+  }
+
+  #filled(shown: PublicPage, variant: Variant, parts: Omit<Parts, "tag">): string {
+    // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
+    const tag = ` action="${escapeAttribute(formPath(shown))}" method="post"`
+    return fill(this.#prepare(shown.page, variant), { ...parts, tag })
+  }
+
+  #prepare(page: StoredPage, variant: Variant): Prepared {
+    const key = `${page.id} ${page.revision} ${variant.key}`
+    const known = this.#prepared.get(key)
+    if (known) return known
+    const made = prepare(variant.html)
+    this.#prepared.set(key, made)
+    return made
+  }
+}
+
+export function formPath({ organization, page }: PublicPage): string {
+  return `/p/${organization.slug}/${page.slug}`
+}
+
+/** The envelope as a form without scripts carries it, and which form it is. */
+function hiddenFields(envelope: PageEnvelope, isTest: boolean): (form: string) => string {
+  const fields = Object.entries(envelope).map(([name, value]): [string, string] => [`_envelope.${name}`, String(value)])
+  if (isTest) fields.push(["is_test", "true"])
+  const same = fields.map(([name, value]) => hidden(name, escapeAttribute(value))).join("")
+  return (form) => same + hidden("_envelope.form", form.replaceAll('"', "&quot;"))
+}
+
+function hidden(name: string, value: string): string {
+  return `<input type="hidden" name="${name}" value="${value}">`
+}
+
+/** The same for what never was, is not published, is archived, or belongs to nobody. */
+export function notFound(): RouteResponse {
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+  }
+  return { status: 404, headers, body: notFoundPage }
+}
+
+const notFoundPage =
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><p style="font:1rem sans-serif;margin:4rem">This page does not exist.</p></html>'

@@ -1,0 +1,62 @@
+// Screenshots: pictures of pages, taken by a browser that is kept apart from everything else.
+import { join } from "node:path"
+import { Clock, definePlugin, Ids, JobQueue, Log, OutgoingHttp, Settings, Store, token } from "#core"
+import { Buckets } from "../../data/buckets/index.ts"
+import { Organizations } from "../../platform/organizations/index.ts"
+import { OutgoingSockets } from "../../platform/outgoing-http/index.ts"
+import { Pages, Serving } from "../pages/index.ts"
+import { ScreenshotCollection } from "./collection.ts"
+import { readImage } from "./image.ts"
+import { expireScreenshot, renderScreenshot } from "./jobs.ts"
+import { screenshotResult, startScreenshot } from "./operations.ts"
+import { reasons } from "./reasons.ts"
+import { createRenderer, type Renderer } from "./render/renderer.ts"
+import { createScreenshots, Screenshots } from "./screenshots.ts"
+import { ScreenshotSettings } from "./settings.ts"
+import { ownPagesOf } from "./target.ts"
+
+export { Screenshots } from "./screenshots.ts"
+
+const RendererToken = token<Renderer>("Renderer")
+
+export default definePlugin({
+  id: "screenshots",
+  reasons,
+  needs: ["buckets", "organizations", "outgoing-http", "pages"],
+  config: ScreenshotSettings,
+  register(reg, config) {
+    reg.collections(ScreenshotCollection)
+    reg.operations(startScreenshot, screenshotResult)
+    reg.routes(readImage)
+    // Slots of their own: what waits for a page keeps no mail waiting, and the other way round.
+    // A page may take as long as its deadline: where there are several browsers, one is never another organization's.
+    const reservedSlots = config.concurrency > 1 ? Math.max(1, Math.floor(config.concurrency / 4)) : 0
+    reg.jobs({ ...renderScreenshot, slots: config.concurrency, reservedSlots }, expireScreenshot)
+    reg.provide(RendererToken, {
+      inject: { settings: Settings, sockets: OutgoingSockets, serving: Serving, clock: Clock, log: Log },
+      create: ({ settings, serving, ...deps }) =>
+        createRenderer({
+          ...deps,
+          settings: config,
+          ownPages: () => ownPagesOf(serving),
+          browserFolder: config.browser_folder ?? join(settings.data_dir, "chromium"),
+        }),
+      stop: (renderer) => renderer.stop(),
+    })
+    reg.provide(Screenshots, {
+      inject: {
+        store: Store,
+        queue: JobQueue,
+        buckets: Buckets,
+        organizations: Organizations,
+        pages: Pages,
+        http: OutgoingHttp,
+        renderer: RendererToken,
+        serving: Serving,
+        clock: Clock,
+        ids: Ids,
+      },
+      create: (deps) => createScreenshots({ ...deps, settings: config }),
+    })
+  },
+})

@@ -1,0 +1,177 @@
+// The life of a screenshot: accepted, rendered, stored and linked to, expired. Every step is a commit, so that a node
+// that dies leaves a job which another takes up.
+import {
+  AppError,
+  type Caller,
+  type Changes,
+  type Clock,
+  changesOf,
+  type FieldsOf,
+  type Ids,
+  type JobQueue,
+  Postponed,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+} from "#core"
+import type { Buckets } from "../../data/buckets/index.ts"
+import type { Organizations } from "../../platform/organizations/index.ts"
+import { expireRef, renderRef, ScreenshotCollection, type StoredScreenshot } from "./collection.ts"
+import type { Instruction, Viewport } from "./instructions.ts"
+import type { RenderOrder } from "./render/order.ts"
+import { type Renderer, RenderFailure } from "./render/renderer.ts"
+import type { ScreenshotSettings } from "./settings.ts"
+import { checkTarget, pageAt, type TargetDeps, type TargetInput } from "./target.ts"
+import { WaitingLine } from "./waiting-line.ts"
+
+export interface ScreenshotInput extends TargetInput {
+  readonly viewport: Viewport
+  readonly full_page: boolean
+  readonly instructions: Instruction[]
+  /** Whether the text that a visitor could read is to be kept beside the image (`text` of the record). */
+  readonly reads_text?: boolean
+}
+
+export interface Screenshots {
+  /** Stages the record and its job; returns the job's id. */
+  start(work: UnitOfWork, caller: Pick<Caller, "organization">, input: ScreenshotInput): Promise<string>
+  /** Throws `not_found`. */
+  get(organization: string, id: string): Promise<StoredScreenshot>
+  /** A link for the rest of the image's life. */
+  link(organization: string, screenshot: StoredScreenshot): Promise<string>
+  render(work: UnitOfWork, organization: string, id: string, signal: AbortSignal): Promise<void>
+  /** For a render that was tried as often as it may be. */
+  giveUp(work: UnitOfWork, organization: string, id: string, error: unknown): Promise<void>
+  expire(work: UnitOfWork, organization: string, id: string): Promise<void>
+}
+
+export const Screenshots = token<Screenshots>("Screenshots")
+
+export interface ScreenshotsArgs extends TargetDeps {
+  readonly store: Store
+  readonly queue: JobQueue
+  readonly buckets: Buckets
+  readonly organizations: Organizations
+  readonly renderer: Renderer
+  readonly settings: ScreenshotSettings
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+const dayMs = 86_400_000
+/** How long the record outlives its image, or its failure. */
+const recordMs = 7 * dayMs
+/** Of a record whose job never ends, which the queue does not let happen. */
+const lostMs = 30 * dayMs
+/** Beside the render itself: unpacking the browser, storing the image. */
+const overheadMs = 120_000
+/** Until a place to render in is looked for again. */
+const busyMs = 500
+
+export function createScreenshots(args: ScreenshotsArgs): Screenshots {
+  const { store, queue, buckets, clock, ids, settings } = args
+  const line = new WaitingLine(store, clock, settings.max_waiting)
+
+  async function processing(organization: string, id: string): Promise<StoredScreenshot | undefined> {
+    const found = await store.open(ScreenshotCollection, organization).get(id)
+    return found?.status === "processing" ? found : undefined
+  }
+
+  function finish(work: UnitOfWork, organization: string, id: string, change: Partial<FieldsOf<StoredScreenshot>>): void {
+    const now = clock.now()
+    const $set: Changes = { ...changesOf(change), finished_at: timestamp(now) }
+    $set["purge_at"] = timestamp(now + recordMs + settings.keep_hours * 3_600_000)
+    work.in(ScreenshotCollection, organization).update(id, { $set }, { where: { status: "processing" }, optional: true })
+  }
+
+  async function orderOf(organization: string, { request }: StoredScreenshot): Promise<RenderOrder> {
+    const { viewport, full_page, instructions, reads_text = false } = request
+    const how = { viewport, full_page, instructions, reads_text }
+    if (request.url !== null) return { url: request.url, ...how }
+    const page = await args.pages.get(organization, request.page_id ?? "")
+    const owner = await args.organizations.byId(organization)
+    if (!page || !owner) throw new RenderFailure("The page no longer exists.")
+    try {
+      return { ...(await pageAt(args.serving, owner, page, request.variant ?? "")), ...how }
+    } catch (error) {
+      throw new RenderFailure((error as Error).message)
+    }
+  }
+
+  return {
+    async start(work, caller, { viewport, full_page, instructions, reads_text = false, ...target }) {
+      const organization = caller.organization.id
+      const how = { viewport, full_page, instructions, ...(reads_text ? { reads_text } : {}) }
+      const request = { ...(await checkTarget(args, caller.organization, target)), ...how }
+      const id = ids.uuid()
+      await line.enter(work, organization, id)
+      const now = clock.now()
+      work.in(ScreenshotCollection, organization).insert({
+        id,
+        status: "processing",
+        request,
+        bucket_key: "",
+        media_type: "",
+        width: 0,
+        height: 0,
+        error: "",
+        created_at: timestamp(now),
+        finished_at: null,
+        expires_at: null,
+        purge_at: timestamp(now + lostMs),
+      })
+      queue.enqueue(work, renderRef, { id }, { organization, timeoutMs: settings.deadline_ms + overheadMs })
+      return id
+    },
+    async get(organization, id) {
+      const found = await store.open(ScreenshotCollection, organization).get(id)
+      if (!found) throw new AppError("not_found", `The screenshot job "${id}" does not exist.`, { reason: "screenshot_not_found" })
+      const over = found.expires_at !== null && Date.parse(found.expires_at) <= clock.now()
+      return found.status === "done" && over ? { ...found, status: "expired" } : found
+    },
+    link: (organization, { bucket_key, expires_at }) =>
+      buckets.open(organization).signedUrl(bucket_key, Date.parse(expires_at ?? timestamp(clock.now()))),
+    async render(work, organization, id, signal) {
+      const screenshot = await processing(organization, id)
+      if (!screenshot) return
+      const slot = args.renderer.claim()
+      if (!slot) throw new Postponed(busyMs)
+      try {
+        const image = await slot.render(await orderOf(organization, screenshot), signal)
+        const bucket_key = `screenshots/${id}.png`
+        await buckets.open(organization).put(bucket_key, image.bytes)
+        const expires = clock.now() + settings.keep_hours * 3_600_000
+        const { width, height, seen } = image
+        finish(work, organization, id, {
+          status: "done",
+          bucket_key,
+          media_type: "image/png",
+          width,
+          height,
+          // A page of the organization's own is given to the browser, and not fetched.
+          http_status: screenshot.request.url === null ? 0 : seen.httpStatus,
+          warnings: [...seen.warnings],
+          ...(seen.text === undefined ? {} : { text: seen.text }),
+          expires_at: timestamp(expires),
+        })
+        queue.enqueue(work, expireRef, { id }, { organization, runAt: expires })
+      } catch (error) {
+        if (!(error instanceof RenderFailure)) throw error
+        finish(work, organization, id, { status: "failed", error: error.message })
+      } finally {
+        slot.release()
+      }
+    },
+    async giveUp(work, organization, id, error) {
+      const known = error instanceof AppError ? error.message : "The screenshot failed because of an internal error."
+      finish(work, organization, id, { status: "failed", error: known })
+    },
+    async expire(work, organization, id) {
+      const found = await store.open(ScreenshotCollection, organization).get(id)
+      if (found?.status !== "done") return
+      await buckets.open(organization).remove(found.bucket_key)
+      work.in(ScreenshotCollection, organization).update(id, { $set: { status: "expired" } }, { where: { status: "done" }, optional: true })
+    },
+  }
+}

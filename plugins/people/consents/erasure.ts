@@ -1,0 +1,72 @@
+// What is left of an erased person in other areas, removed by a job that begins again where a node ended: conversations with
+// messages and files, mails, entries of the suppression list, and, where it was asked for, rows.
+import { z } from "zod"
+import { defineJob, jobRef, type UnitOfWork, Vault } from "#core"
+import { jobSealContext } from "#core/engine"
+import { EventFileErasure } from "../../capture/event-files/index.ts"
+import { Datasets } from "../../data/datasets/index.ts"
+import { ConversationErasure } from "../conversations/index.ts"
+import { MailErasure } from "../inbound-mail/index.ts"
+import { LeadErasureToken, LeadRowsToken } from "../leads/index.ts"
+import { SuppressionsToken } from "../suppressions/index.ts"
+import type { Person } from "./person.ts"
+
+export const eraseTracesRef = jobRef(
+  "consents.erase_traces",
+  z.object({
+    /** Of the person: nothing of them is to be read in a job that waits. */
+    sealed: z.strictObject({ key_id: z.string(), text: z.string() }),
+    delete_rows: z.boolean(),
+  }),
+  {
+    retry: { max_attempts: 50, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 },
+    timeoutMs: 1_800_000,
+  },
+)
+
+const Told = z.object({ kind: z.enum(["email", "phone"]), value: z.string() })
+
+export function sealed(vault: Vault, jobId: string, { kind, value }: Person) {
+  return vault.seal(JSON.stringify({ kind, value }), jobSealContext(jobId))
+}
+
+export const eraseTraces = defineJob(eraseTracesRef, {
+  summary: "Removes what other areas have of a person who was erased.",
+  inject: {
+    vault: Vault,
+    conversations: ConversationErasure,
+    mails: MailErasure,
+    suppressions: SuppressionsToken,
+    leads: LeadErasureToken,
+    written: LeadRowsToken,
+    datasets: Datasets,
+    files: EventFileErasure,
+  },
+  async run({ payload: { sealed: held, delete_rows }, organization = "", jobId, deps, work, signal }) {
+    const { vault, conversations, mails, suppressions, leads, written, datasets, files } = deps
+    const person = Told.parse(JSON.parse(vault.open(held, jobSealContext(jobId))))
+    if (person.kind === "phone") await conversations(organization, person.value, signal)
+    else {
+      await mails(organization, person.value, signal)
+      await suppressions.forget(work, organization, person.value)
+    }
+    await written.settle(organization)
+    // What they wrote just before the conversation went may have made them a lead again.
+    await leads.forget(work, organization, person)
+    await leads.forgetRows(organization, person, async (staged, rows) => {
+      await files(
+        organization,
+        rows.map(({ row_id }) => row_id),
+      )
+      if (delete_rows) for (const { dataset, row_id } of rows) await removeRow(staged, dataset, row_id)
+    })
+
+    async function removeRow(staged: UnitOfWork, slug: string, rowId: string): Promise<void> {
+      const dataset = await datasets.get(organization, slug)
+      const row = dataset && (await datasets.rows(organization).get(rowId))
+      // A row that several events wrote is named by each of them.
+      const isStaged = staged.writes.some((write) => write.kind === "remove" && write.id === rowId)
+      if (dataset && row?.dataset_id === dataset.id && !isStaged) datasets.remove(staged, organization, dataset, row)
+    }
+  },
+})

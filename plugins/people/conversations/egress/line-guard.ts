@@ -1,0 +1,25 @@
+// Keeps the connections of numbers to the gate: who else calls through them, a pipeline or an agent, only reads.
+import { AppError, type Store } from "#core"
+import type { CallGuard } from "../../../agents/integrations/index.ts"
+import { PhoneNumberCollection } from "../numbers/collections.ts"
+
+type Request = Parameters<CallGuard>[0]["request"]
+
+export function lineGuard(store: Store): CallGuard {
+  return async ({ organization, connection: { id, slug }, request }) => {
+    if (isRead(request)) return undefined
+    const numbers = store.open(PhoneNumberCollection, organization)
+    const named = { $in: [id, slug] }
+    const [chat, sms] = await Promise.all([numbers.first({ "chat_app.integration": named }), numbers.first({ "sms.integration": named })])
+    const number = chat ?? sms
+    if (!number) return undefined
+    const message = `Messages of ${number.number} leave through the integration "${slug}", so that other calls through it only read; send by POST /v1/voice/messages.`
+    return new AppError("failed_precondition", message, { reason: "connection_of_number", retryable: false })
+  }
+}
+
+/** A GET that says it is another method (as Meta's API takes it) is none. */
+function isRead({ method, query = {}, headers = {} }: Request): boolean {
+  const names = [...Object.keys(query), ...Object.keys(headers)].map((name) => name.toLowerCase())
+  return ["GET", "HEAD"].includes(method.toUpperCase()) && !names.some((name) => name === "method" || /^x-(?:http-)?method/.test(name))
+}

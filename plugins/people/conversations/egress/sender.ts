@@ -1,0 +1,223 @@
+// Sends one message, at most once. Neither provider knows a repeat by a key, so that a message is marked before the call;
+// one that is found marked was being sent when a node ended, and whether it arrived is unknown until its status tells.
+import {
+  AppError,
+  type Clock,
+  changesOf,
+  defineJob,
+  type JobQueue,
+  Postponed,
+  type RateLimiter,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type UnitsOfWork,
+} from "#core"
+import type { Integrations } from "../../../agents/integrations/index.ts"
+import type { Announcements } from "../announcements.ts"
+import { type Channel, collections, foldJob, sendJob, settleJob } from "../channels.ts"
+import type { StoredMessage } from "../messages.ts"
+import type { PhoneNumbers } from "../numbers/numbers.ts"
+import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
+import type { OptOuts } from "../opt-out/ledger.ts"
+import type { DeliveryState } from "../receipts.ts"
+import type { ConversationSettings } from "../settings.ts"
+import type { Asked, EgressGate } from "./gate.ts"
+import { meta } from "./providers/meta.ts"
+import { type Outcome, outcomeOfError } from "./providers/outcome.ts"
+import { twilio } from "./providers/twilio.ts"
+
+const providers = { chat_app: meta, sms: twilio } as const
+const callMs = 30_000
+const limitedMs = 1_000
+
+interface Services {
+  readonly store: Store
+  readonly clock: Clock
+  readonly works: UnitsOfWork
+  readonly queue: JobQueue
+  readonly limiter: RateLimiter
+  readonly integrations: Integrations
+  readonly numbers: PhoneNumbers
+  readonly optOuts: OptOuts
+  readonly gate: EgressGate
+  readonly announcements: Announcements
+  readonly settings: ConversationSettings
+}
+
+interface Sending {
+  readonly organization: string
+  readonly channel: Channel
+  readonly message: StoredMessage
+  readonly asked: Asked
+}
+
+export class Sender {
+  readonly #services: Services
+
+  constructor(services: Services) {
+    this.#services = services
+  }
+
+  /** Throws to be called again: Postponed where the message has to wait, any other error where it was not taken. */
+  async send(organization: string, channel: Channel, messageId: string, signal: AbortSignal): Promise<void> {
+    const message = await this.#services.store.open(collections[channel].messages, organization).get(messageId)
+    if (message?.state === "sending")
+      return this.#mark(
+        { organization, channel, message },
+        "unknown",
+        "The service ended while the message was being sent.",
+        message.changed_at,
+      )
+    if (message?.state !== "queued") return
+    const asked = await this.#asked(organization, channel, message)
+    if (!asked) return this.#mark({ organization, channel, message }, "failed", "Its number or its conversation was removed.")
+    const sending = { organization, channel, message, asked }
+    if (await this.#refused(sending, async () => this.#wait(await this.#services.gate.pass(organization, asked)))) return
+    await this.#takeTurn(sending)
+    await this.#change(sending, { state: "sending", error: null }, ["queued"])
+    // An opt-out that was acknowledged meanwhile.
+    if (await this.#refused(sending, () => this.#services.gate.refuseUnwanted(organization, asked))) return
+    const calledAt = timestamp(this.#services.clock.now())
+    await this.#settle(sending, await this.#call(sending, signal), calledAt)
+  }
+
+  /** Stages that nothing more is tried. */
+  async giveUp(work: UnitOfWork, organization: string, channel: Channel, messageId: string): Promise<void> {
+    const error = { code: "gave_up", message: "The provider did not take the message, however often it was tried." }
+    const set = { state: "failed", error, changed_at: timestamp(this.#services.clock.now()) }
+    work.in(collections[channel].messages, organization).update(messageId, { $set: set }, { where: { state: "queued" }, optional: true })
+    const message = await this.#services.store.open(collections[channel].messages, organization).get(messageId)
+    if (message) this.#announce(work, { organization, channel, message }, "failed")
+  }
+
+  async #asked(organization: string, channel: Channel, message: StoredMessage): Promise<Asked | undefined> {
+    const { store, numbers } = this.#services
+    const conversation = await store.open(collections[channel].conversations, organization).get(message.conversation_id)
+    const number = conversation && (await numbers.find(organization, conversation.number))
+    return number && { channel, number, address: conversation.address, template: message.template, id: message.id }
+  }
+
+  #wait(sendAt: number): void {
+    const wait = sendAt - this.#services.clock.now()
+    if (wait > 0) throw new Postponed(wait)
+  }
+
+  async #takeTurn({ organization, asked: { number } }: Sending): Promise<void> {
+    const { limiter, settings } = this.#services
+    const bucket = { id: `conversations ${organization} ${number.number}`, limit: settings.messages_per_minute }
+    if (!(await limiter.consume([bucket])).allowed) throw new Postponed(limitedMs)
+  }
+
+  /** Whether the gate refused, which the message then says. */
+  async #refused(sending: Sending, pass: () => Promise<void>): Promise<boolean> {
+    try {
+      await pass()
+      return false
+    } catch (error) {
+      if (!(error instanceof AppError) || (error.code !== "failed_precondition" && error.code !== "resource_exhausted")) {
+        await this.#change(sending, { state: "queued" }, ["queued", "sending"])
+        throw error
+      }
+      const told = { code: String(error.details.reason ?? error.code), message: error.message }
+      await this.#change(sending, { state: "refused", error: told }, ["queued", "sending"])
+      return true
+    }
+  }
+
+  async #call({ organization, channel, message, asked }: Sending, signal: AbortSignal): Promise<Outcome> {
+    const { request, integration } = providers[channel].request({ message, address: asked.address, number: asked.number })
+    try {
+      const response = await this.#services.integrations.call(organization, integration, request, {
+        signal,
+        timeoutMs: callMs,
+        byKeeper: true,
+        comesAgain: true,
+      })
+      return providers[channel].read(response)
+    } catch (error) {
+      if (error instanceof AppError) return outcomeOfError(error)
+      throw error
+    }
+  }
+
+  async #settle(sending: Sending, outcome: Outcome, calledAt: string): Promise<void> {
+    const { organization, channel, message, asked } = sending
+    const { queue, optOuts } = this.#services
+    switch (outcome.kind) {
+      case "accepted": {
+        const { provider_id } = outcome
+        // Reports may have come before this; a message that was given up as unknown is known again.
+        const set = { state: "accepted", provider_id, error: null, sent_at: calledAt } as const
+        return this.#change(sending, set, ["sending", "unknown"], (work) => {
+          queue.enqueue(work, settleJob, { channel, provider_id, message_id: message.id }, { organization })
+        })
+      }
+      case "failed": {
+        const { code, message: text } = outcome
+        const set = { state: "failed", error: { code, message: text }, sent_at: null } as const
+        return this.#change(sending, set, ["sending", "unknown"], (work) => {
+          if (!isCarrierOptOut(channel, code)) return
+          const evidence = {
+            source: "carrier_error",
+            message_id: message.id,
+            wording: `${code} ${text}`.trim(),
+            recorded_by: null,
+          } as const
+          const entry = { address: asked.address, kind: "opt_out", at: calledAt, identity: message.id, ...evidence } as const
+          optOuts.stage(work, organization, channel, entry)
+        })
+      }
+      case "again":
+        await this.#change(sending, { state: "queued", error: { code: outcome.code, message: outcome.message } }, ["sending"])
+        if (outcome.afterMs !== undefined) throw new Postponed(outcome.afterMs)
+        throw new Error(`the provider did not take the message (${outcome.code})`)
+      case "unknown":
+        return this.#mark(sending, "unknown", outcome.message, calledAt)
+    }
+  }
+
+  #mark(of: Omit<Sending, "asked">, state: "unknown" | "failed", message: string, sentAt: string | null = null): Promise<void> {
+    return this.#change(of, { state, error: { code: state, message }, sent_at: sentAt }, ["queued", "sending"])
+  }
+
+  /** Commits a change of the message while it is in one of these states; `aborted` where another job changed it first. */
+  async #change(
+    { organization, channel, message }: Omit<Sending, "asked">,
+    change: Partial<Pick<StoredMessage, "error" | "sent_at">> & { state: DeliveryState; provider_id?: string },
+    from: DeliveryState[],
+    more: (work: UnitOfWork) => void = () => undefined,
+  ): Promise<void> {
+    const { works, clock, queue } = this.#services
+    const { conversation_id } = message
+    await works.run((work) => {
+      this.#announce(work, { organization, channel, message }, change.state)
+      const set = changesOf({ ...change, changed_at: timestamp(clock.now()) })
+      work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where: { state: { $in: from } } })
+      if (change.sent_at !== undefined) queue.enqueue(work, foldJob, { channel, conversation_id }, { organization })
+      more(work)
+    })
+  }
+
+  /** That it is being sent is told by what comes of it. */
+  #announce(work: UnitOfWork, { organization, channel, message }: Omit<Sending, "asked">, state: DeliveryState): void {
+    if (state === "sending") return
+    const told = { session_id: message.conversation_id, message_id: message.id, state }
+    this.#services.announcements.stage(work, { organization, channel }, "message", told)
+  }
+}
+
+export const SenderToken = token<Sender>("Sender")
+
+export const sendMessage = defineJob(sendJob, {
+  summary: "Sends a message to a person.",
+  // Calls wait for a carrier. The key is the number that sends, so that a silent carrier leaves slots to other numbers.
+  slots: 48,
+  limitsKeys: true,
+  inject: { sender: SenderToken },
+  run: ({ payload: { channel, message_id }, organization = "", deps, signal }) =>
+    deps.sender.send(organization, channel, message_id, signal),
+  exhausted: ({ payload: { channel, message_id }, organization = "", deps, work }) =>
+    deps.sender.giveUp(work, organization, channel, message_id),
+})

@@ -1,0 +1,85 @@
+// Fetches one file of a message with the credentials of the number's connection, within bounds of size and type.
+import { subtle } from "node:crypto"
+import { AppError, type OutgoingResponse } from "#core"
+import type { Integrations } from "../../../agents/integrations/index.ts"
+import { outcomeOf } from "../../../platform/outgoing-http/index.ts"
+import type { Channel } from "../channels.ts"
+import type { Media } from "../messages.ts"
+import type { PhoneNumber } from "../numbers/collections.ts"
+import { fieldsOf, numberOf, textOf } from "../received.ts"
+import { endingOf } from "./media-types.ts"
+
+export interface FetchArgs {
+  readonly organization: string
+  readonly channel: Channel
+  readonly number: PhoneNumber
+  readonly media: Media
+  readonly maxBytes: number
+  readonly integrations: Integrations
+  readonly signal: AbortSignal
+}
+
+export type Fetched =
+  | { readonly bytes: Uint8Array; readonly ending: string; readonly media_type: string }
+  | { readonly state: "refused" | "failed"; readonly problem: string }
+
+/** Where a file is, and what is said of it. */
+interface Place {
+  readonly url: string
+  readonly media_type: string
+  readonly size: number
+  /** Hexadecimal; empty where the provider gives none. */
+  readonly sha256: string
+}
+
+/** Throws where another try may do. */
+export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
+  const { channel, number, media, maxBytes } = args
+  // Meta names a file by an id, Twilio by a URL, in the chat app too.
+  const isOfTwilio = channel === "sms" || /^https?:/i.test(media.source)
+  const integration = isOfTwilio ? number.sms?.integration : number[channel]?.integration
+  if (integration === undefined) return { state: "failed", problem: `${number.number} has no connection for this channel.` }
+  try {
+    const place = isOfTwilio ? { url: media.source, media_type: media.media_type, size: 0, sha256: "" } : await placeOf(args, integration)
+    const ending = endingOf(place.media_type)
+    if (ending === undefined) return { state: "refused", problem: `Files of the type ${place.media_type || "none"} are not taken.` }
+    if (place.size > maxBytes) return { state: "refused", problem: `The file has ${place.size} bytes; ${maxBytes} are taken.` }
+    const file = { method: "GET", path: "/", file: { url: place.url, maxBytes } }
+    const bytes = bytesOf(await args.integrations.call(args.organization, integration, file, { signal: args.signal }))
+    if (place.size > 0 && bytes.length !== place.size)
+      return { state: "failed", problem: `The file has ${bytes.length} bytes, and not the ${place.size} that the provider described.` }
+    if (place.sha256 !== "" && (await sha256(bytes)) !== place.sha256)
+      return { state: "failed", problem: "The file is not the one that the provider described (SHA-256)." }
+    return { bytes, ending, media_type: place.media_type }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.details["retryable"] !== false) throw error
+    const isTooLarge = error.details.reason === "response_too_large"
+    return { state: isTooLarge ? "refused" : "failed", problem: isTooLarge ? `The file has more than ${maxBytes} bytes.` : error.message }
+  }
+}
+
+/** Hexadecimal. Runs outside the main thread: files are large. */
+async function sha256(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)).toString("hex")
+}
+
+/** Meta tells an id, by which the place is asked for; it is good for five minutes. */
+async function placeOf({ organization, number, media, integrations, signal }: FetchArgs, integration: string): Promise<Place> {
+  const query = { phone_number_id: number.chat_app?.phone_number_id ?? "" }
+  const request = { method: "GET", path: `/${encodeURIComponent(media.source)}`, query }
+  const response = await integrations.call(organization, integration, request, { signal })
+  outcomeOf(response)
+  const answer = fieldsOf(response.json)
+  const media_type = textOf(answer["mime_type"], 100) || media.media_type
+  return {
+    url: textOf(answer["url"], 4_000),
+    media_type,
+    size: numberOf(answer["file_size"]) ?? 0,
+    sha256: textOf(answer["sha256"], 64).toLowerCase(),
+  }
+}
+
+function bytesOf(response: OutgoingResponse): Uint8Array {
+  outcomeOf(response)
+  return response.bytes ?? new Uint8Array()
+}

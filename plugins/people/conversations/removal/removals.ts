@@ -1,0 +1,148 @@
+// Removing what was said with a person: by operation, by age, or since the person was erased. The conversation goes at once;
+// a job removes its messages and files, and begins again where a node ended. What providers deliver again is removed again.
+import {
+  type Clock,
+  type Document,
+  defineCollection,
+  type JobQueue,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type UnitsOfWork,
+} from "#core"
+import type { Buckets } from "../../../data/buckets/index.ts"
+import type { Announcements } from "../announcements.ts"
+import { type Channel, channels, collections, purgeJob } from "../channels.ts"
+import type { EarlierAddresses } from "../earlier-addresses.ts"
+import type { OptOuts } from "../opt-out/ledger.ts"
+import { writtenAs } from "../phone.ts"
+import { type AskVeto, vetoOf } from "../vetoes.ts"
+
+/** A conversation that was removed; `id` is its own. */
+interface Removal extends Document {
+  /** Messages of then and before are removed. */
+  until: string
+  expires_at: string
+}
+
+export const RemovalCollection = defineCollection<Removal>()({
+  name: "conversation_removals",
+  scope: "organization",
+  times: ["until", "expires_at"],
+  indexes: [],
+  expires: "expires_at",
+  audit: "none",
+})
+
+/** Providers deliver again for some days. */
+const keptMs = 30 * 86_400_000
+const page = 200
+
+interface Services {
+  readonly store: Store
+  readonly clock: Clock
+  readonly queue: JobQueue
+  readonly works: UnitsOfWork
+  readonly buckets: Buckets
+  readonly optOuts: OptOuts
+  readonly earlierAddresses: EarlierAddresses
+  readonly announcements: Announcements
+  readonly vetoes: readonly AskVeto[]
+}
+
+export class Removals {
+  readonly #services: Services
+
+  constructor(services: Services) {
+    this.#services = services
+  }
+
+  /** Stages that a conversation goes, with its messages of `until` and before. */
+  stage(work: UnitOfWork, organization: string, channel: Channel, conversation_id: string, until: string): void {
+    const expires_at = timestamp(this.#services.clock.now() + keptMs)
+    work.in(collections[channel].conversations, organization).remove(conversation_id, { optional: true })
+    work.in(RemovalCollection, organization).update(conversation_id, { $set: { until, expires_at } }, { upsert: true })
+    this.stagePurge(work, organization, channel, conversation_id, until)
+    const told = { session_id: conversation_id, state: "removed" } as const
+    this.#services.announcements.stage(work, { organization, channel }, "conversation", told)
+  }
+
+  stagePurge(work: UnitOfWork, organization: string, channel: Channel, conversation_id: string, until: string): void {
+    const id = `${conversation_id}:purge:${until}`
+    this.#services.queue.enqueue(work, purgeJob, { channel, conversation_id, until }, { organization, id })
+  }
+
+  async removedUntil(organization: string, conversationId: string): Promise<string | undefined> {
+    return (await this.#services.store.open(RemovalCollection, organization).get(conversationId))?.until
+  }
+
+  /** Removes messages with their files and reports; files first, so that none is left where a node ends. */
+  async purge(organization: string, channel: Channel, conversation_id: string, until: string, signal: AbortSignal): Promise<void> {
+    const { store, works, buckets } = this.#services
+    const { messages, receipts } = collections[channel]
+    for (;;) {
+      signal.throwIfAborted()
+      const filter = { conversation_id, at: { $lte: until } }
+      const found = await store.open(messages, organization).find(filter, { sort: { at: 1 }, limit: page })
+      if (found.length === 0) return
+      const keys = found.flatMap(({ media }) => media.map(({ key }) => key)).filter((key) => key !== "")
+      for (const key of keys) await buckets.open(organization).remove(key)
+      const sent = found.flatMap(({ direction, provider_id }) => (direction === "out" && provider_id !== null ? [provider_id] : []))
+      const reports = sent.length === 0 ? [] : await store.open(receipts, organization).find({ provider_id: { $in: sent } })
+      await works.run((work) => {
+        for (const { id } of found) work.in(messages, organization).remove(id, { optional: true })
+        for (const { id } of reports) work.in(receipts, organization).remove(id, { optional: true })
+      })
+    }
+  }
+
+  /** Every conversation with a number, and what the ledgers have of it. May be run again. */
+  async erase(organization: string, address: string, signal: AbortSignal): Promise<void> {
+    const { store, clock, works, optOuts, earlierAddresses } = this.#services
+    const theirs = { address: writtenAs([address]) }
+    for (const channel of channels) {
+      for (;;) {
+        signal.throwIfAborted()
+        const found = await store.open(collections[channel].conversations, organization).find(theirs, { limit: page })
+        if (found.length === 0) break
+        const until = timestamp(clock.now())
+        await works.run((work) => {
+          for (const { id } of found) this.stage(work, organization, channel, id, until)
+        })
+      }
+      await optOuts.forget(organization, channel, address, works)
+    }
+    while (await works.run((work) => earlierAddresses.stageRemoval(work, organization, address))) signal.throwIfAborted()
+  }
+
+  /** Removes a message to a person who was erased after it had passed the gate, and before it was stored. */
+  async removeLate(organization: string, channel: Channel, messageId: string, ends: { number: string; address: string }): Promise<void> {
+    const { vetoes, works } = this.#services
+    const veto = await vetoOf(vetoes, organization, { channel, ...ends, kind: "text", purpose: "service" })
+    if (!veto?.erased) return
+    await works.run((work) => work.in(collections[channel].messages, organization).remove(messageId, { optional: true }))
+  }
+
+  /** Removes messages from before a time, and conversations that have no others. */
+  async removeOld(organization: string, before: string, signal: AbortSignal): Promise<void> {
+    const { store, works } = this.#services
+    for (const channel of channels) {
+      const old = store.open(collections[channel].conversations, organization).stream({ created_at: { $lt: before } })
+      for await (const { id, activity_at } of old) {
+        signal.throwIfAborted()
+        await works.run((work) => {
+          if (activity_at < before) this.stage(work, organization, channel, id, before)
+          else this.stagePurge(work, organization, channel, id, before)
+        })
+      }
+    }
+  }
+}
+
+export const RemovalsToken = token<Removals>("ConversationRemovals")
+
+/** Removes all that is kept of a number; may be run again. */
+export type ConversationErasure = (organization: string, address: string, signal: AbortSignal) => Promise<void>
+
+export const ConversationErasure = token<ConversationErasure>("ConversationErasure")

@@ -1,0 +1,110 @@
+// Reads the rows of events from the journal, in the order of their events: new rows and changes of keyed rows alike.
+
+import { Counter } from "prom-client"
+import { type Clock, type ClockCorrections, type Logger, type Store, timestamp, token, type UnitsOfWork } from "#core"
+import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, type Metrics } from "#core/engine"
+import { DatasetsCollection } from "../../../data/datasets/index.ts"
+import type { Organizations } from "../../../platform/organizations/index.ts"
+import { mayNamePerson } from "../person-in-row.ts"
+import type { Follower } from "./follower.ts"
+import { HandoverCollection, silentMs } from "./handovers.ts"
+
+const page = 200
+/** Entries of an organization that were committed late, newest first. */
+const maxLate = 10_000
+
+export interface JournalDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly works: UnitsOfWork
+  readonly organizations: Organizations
+  readonly follower: Follower
+  readonly corrections: ClockCorrections
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+export class JournalRows {
+  readonly #deps: JournalDeps
+  readonly #read: Counter
+
+  constructor(deps: JournalDeps) {
+    this.#deps = deps
+    this.#read = new Counter({
+      name: "millrace_lead_rows_read_again_total",
+      help: "Rows of events that were read from the journal again for leads, since no process had handed them over.",
+      registers: [deps.metrics],
+    })
+  }
+
+  /** Makes leads of rows that other processes have not handed over. Processes that have ended are forgotten then. */
+  async ofOthers(process: string, signal: AbortSignal): Promise<void> {
+    const { store, works, clock, log } = this.#deps
+    const others = await store.open(HandoverCollection).find({ id: { $ne: process } })
+    const times = others.map(({ through }) => Date.parse(through))
+    if (times.length === 0) return
+    const rows = await this.since(Math.min(...times), signal)
+    const silent = timestamp(clock.now() - silentMs)
+    const ended = others.filter(({ beat_at }) => beat_at < silent)
+    await works.run((work) => {
+      for (const { id, beat_at } of ended) work.in(HandoverCollection).remove(id, { where: { beat_at }, optional: true })
+    })
+    if (ended.length > 0) log.info({ processes: ended.length, rows }, "read the rows of ended processes again for leads")
+  }
+
+  /** Makes leads of the rows of all events received at that time or later. Returns how many rows it has read. */
+  async since(time: number, signal: AbortSignal): Promise<number> {
+    const { organizations, corrections } = this.#deps
+    // Events that came after the clock was set back have earlier times.
+    const from = Math.min(time, (await corrections.setBackTo(time)) ?? time) - lateMs
+    let rows = 0
+    for await (const { id } of organizations.all()) rows += await this.#ofOrganization(id, from, signal)
+    this.#read.inc(rows)
+    return rows
+  }
+
+  async #ofOrganization(organization: string, from: number, signal: AbortSignal): Promise<number> {
+    const { store } = this.#deps
+    const entries = store.open(EntryCollection, organization)
+    const datasets = await this.#personal(organization)
+    if (datasets.size === 0) return 0
+    let rows = 0
+    let batch: JournalEntry[] = []
+    const follow = async () => {
+      signal.throwIfAborted()
+      rows += await this.#follow(organization, datasets, batch)
+      batch = []
+    }
+    for await (const entry of entries.stream({ received_at: { $gte: timestamp(from) } }, { sort: { received_at: 1 } })) {
+      batch.push(entry)
+      if (batch.length === page) await follow()
+    }
+    await follow()
+    const late = store.open(LateEntryCollection, organization).stream({}, { sort: { id: -1 }, limit: maxLate })
+    for await (const { id } of late) {
+      const entry = await entries.get(id)
+      if (entry) batch.push(entry)
+      if (batch.length === page) await follow()
+    }
+    await follow()
+    return rows
+  }
+
+  async #follow(organization: string, datasets: ReadonlySet<string>, entries: readonly JournalEntry[]): Promise<number> {
+    const refs = entries.flatMap(({ id: execution_id, received_at: at, pipeline_slug: pipeline, rows }) =>
+      rows.filter(({ dataset }) => datasets.has(dataset)).map(({ dataset, row_id }) => ({ dataset, row_id, execution_id, at, pipeline })),
+    )
+    await this.#deps.follower.follow(organization, refs)
+    return refs.length
+  }
+
+  /** Slugs of the datasets that may name a person. */
+  async #personal(organization: string): Promise<Set<string>> {
+    const slugs = new Set<string>()
+    for await (const { slug, columns, class: kind } of this.#deps.store.open(DatasetsCollection, organization).stream({}))
+      if (kind === "table" && mayNamePerson(Object.fromEntries(columns.map(({ name }) => [name, ""])))) slugs.add(slug)
+    return slugs
+  }
+}
+
+export const JournalRowsToken = token<JournalRows>("LeadJournalRows")

@@ -1,0 +1,56 @@
+// Mail to an organization's admins about what began to wait: one for all of a minute.
+import { z } from "zod"
+import { defineJob, derivedUuid, type JobQueue, jobRef, PublicUrl, Store, timestamp, type UnitOfWork } from "#core"
+import { Mailer } from "../../people/email/index.ts"
+import { Organizations } from "../organizations/index.ts"
+import { ApprovalCollection } from "./collections.ts"
+import { ApprovalLinks, apiLink } from "./links.ts"
+
+const minuteMs = 60_000
+/** Shown in one mail; the rest is counted. */
+const maxShown = 20
+
+const noticeRef = jobRef("approvals.notice", z.object({ organization: z.string(), from: z.int() }))
+
+/** Stages the mail of this minute, once however much begins to wait in it. */
+export function stageNotice(work: UnitOfWork, queue: JobQueue, organization: string, now: number): void {
+  const from = now - (now % minuteMs)
+  const id = derivedUuid("approvals", organization, String(from))
+  queue.enqueue(work, noticeRef, { organization, from }, { organization, id, runAt: from + minuteMs })
+}
+
+export const noticeJob = defineJob(noticeRef, {
+  summary: "Tells an organization's admins by mail what waits for them.",
+  inject: { store: Store, organizations: Organizations, mailer: Mailer, links: ApprovalLinks, publicUrl: PublicUrl },
+  async run({ payload: { organization, from }, deps, work, signal, log }) {
+    const { store, organizations, mailer, links, publicUrl } = deps
+    const linkTo = links.at(-1) ?? apiLink(publicUrl)
+    const filter = { state: "pending", created_at: { $gte: timestamp(from), $lt: timestamp(from + minuteMs) } }
+    const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { created_at: 1 }, limit: maxShown + 1 })
+    const to = await organizations.noticeAddresses(organization)
+    if (waiting.length === 0 || to.length === 0) return
+    const many =
+      waiting.length > maxShown
+        ? `More than ${maxShown} things wait`
+        : waiting.length === 1
+          ? "1 thing waits"
+          : `${waiting.length} things wait`
+    const { suppressed } = await mailer.send({
+      organization,
+      category: "notice",
+      to,
+      heading: `${many} for your approval`,
+      intro: `Read and decide with a key of an admin: millrace approvals get ID, millrace approvals decide ID --decision approve. Undecided, they expire.`,
+      fields: waiting
+        .slice(0, maxShown)
+        .map(({ id, what, why, risk }) => ({ label: id, value: `${what} ${why} Risk: ${risk}. ${linkTo(id)}` })),
+      button: { label: "What waits", url: linkTo(waiting.length === 1 ? waiting[0]?.id : undefined) },
+      idempotencyKey: derivedUuid("approvals", organization, String(from), "mail"),
+      at: timestamp(from + minuteMs),
+      signal,
+      work,
+    })
+    if (suppressed.length > 0)
+      log.warn({ organization, suppressed: suppressed.length }, "admins whose mail bounces were not told what waits")
+  },
+})

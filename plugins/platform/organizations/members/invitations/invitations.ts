@@ -1,0 +1,150 @@
+// Invitations of members: one for each address, mailed by a job, with a code that works once. A new code replaces the
+// old one.
+import {
+  AppError,
+  type Caller,
+  type Clock,
+  derivedUuid,
+  type JobQueue,
+  type PublicUrl,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type Vault,
+} from "#core"
+import { jobSealContext, type Role } from "#core/engine"
+import type { Mailer } from "../../../../people/email/index.ts"
+import type { Users } from "../../../identity/index.ts"
+import { countToday } from "../../day-counts.ts"
+import type { Members } from "../members.ts"
+import { drawCode, invitationId } from "./code.ts"
+import { InvitationDaysCollection, InvitedAddressesCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
+import { invitationMail } from "./mail.ts"
+
+export interface InvitationsDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly queue: JobQueue
+  readonly vault: Vault
+  readonly publicUrl: PublicUrl
+  readonly mailer: Pick<Mailer, "writesOutbox">
+  readonly users: Users
+  readonly members: Members
+  /** Mails of one organization in a day. */
+  readonly maxPerDay: number
+}
+
+export interface Sent {
+  readonly invitation: MemberInvitation
+  /** Null if only the mail carries it. */
+  readonly link: string | null
+}
+
+const validMs = 7 * 86_400_000
+
+export const InvitationsToken = token<Invitations>("invitations of members")
+
+export class Invitations {
+  readonly #deps: InvitationsDeps
+
+  constructor(deps: InvitationsDeps) {
+    this.#deps = deps
+  }
+
+  /** Reads an invitation of the organization. Throws `not_found`. */
+  async require(organization: string, id: string): Promise<MemberInvitation> {
+    const found = await this.#deps.store.open(MemberInvitationsCollection, organization).get(id)
+    if (found) return found
+    throw new AppError("not_found", `The organization has no invitation ${id}; it was accepted or revoked, or has expired.`, {
+      reason: "member_invitation_not_found",
+    })
+  }
+
+  find(organization: string, email: string): Promise<MemberInvitation | undefined> {
+    return this.#deps.store.open(MemberInvitationsCollection, organization).get(invitationId(organization, email))
+  }
+
+  /** Stages the invitation of an address, or a new code and role for the one it has. Throws for a member. */
+  async invite(work: UnitOfWork, caller: Caller, email: string, role: Role): Promise<Sent> {
+    const organization = caller.organization.id
+    const user = await this.#deps.users.byEmail(email)
+    if (user && (await this.#deps.members.find(organization, user.id))) {
+      const message = `${email} belongs to a member already; change the role with PATCH /v1/members/${user.id}.`
+      throw new AppError("failed_precondition", message, { reason: "already_member" })
+    }
+    return await this.#send(work, caller, await this.find(organization, email), { email, role })
+  }
+
+  /** Stages a new code, and its mail. */
+  resend(work: UnitOfWork, caller: Caller, invitation: MemberInvitation): Promise<Sent> {
+    return this.#send(work, caller, invitation, invitation)
+  }
+
+  revoke(work: UnitOfWork, organization: string, { id, hash }: MemberInvitation): void {
+    work.in(MemberInvitationsCollection, organization).remove(id, { where: { hash } })
+  }
+
+  /** Stages the end of the open invitations of a departing person. None of them leads back. */
+  async revokeOf(work: UnitOfWork, organization: string, user: string): Promise<void> {
+    const open = this.#deps.store.open(MemberInvitationsCollection, organization).stream({ "invited_by.user_id": user })
+    for await (const { id } of open) work.in(MemberInvitationsCollection, organization).remove(id, { optional: true })
+  }
+
+  async #send(
+    work: UnitOfWork,
+    caller: Caller,
+    before: MemberInvitation | undefined,
+    { email, role }: Pick<MemberInvitation, "email" | "role">,
+  ): Promise<Sent> {
+    const { clock, mailer, publicUrl } = this.#deps
+    const organization = caller.organization.id
+    await this.#countMail(work, organization)
+    const id = invitationId(organization, email)
+    const { code, hash } = drawCode(organization, id)
+    const now = clock.now()
+    const fields = {
+      email,
+      role,
+      hash,
+      shown: mailer.writesOutbox,
+      invited_by: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null },
+      sent_at: timestamp(now),
+      expires_at: timestamp(now + validMs),
+    }
+    const invitation = { id, ...fields, created_at: before?.created_at ?? timestamp(now) }
+    const invitations = work.in(MemberInvitationsCollection, organization)
+    if (before) invitations.update(id, { $set: fields }, { where: { hash: before.hash } })
+    else invitations.insert(invitation)
+    const { expires_at } = invitation
+    const address = { $set: { email, owner_id: organization, expires_at } }
+    work.in(InvitedAddressesCollection).update(id, address, { upsert: true })
+    const link = `${publicUrl()}/console/join#code=${code}`
+    this.#mail(work, organization, invitation, link)
+    return { invitation, link: invitation.shown ? link : null }
+  }
+
+  /** The link leaves this call sealed. The job of an older code sends nothing. */
+  #mail(work: UnitOfWork, organization: string, { id, hash }: MemberInvitation, link: string): void {
+    const { queue, vault } = this.#deps
+    const job = derivedUuid("member invitation mail", id, hash)
+    const sealed = vault.seal(link, jobSealContext(job))
+    queue.enqueue(work, invitationMail, { invitation_id: id, hash, sealed }, { organization, id: job })
+  }
+
+  /** Counts the mail of this day. Throws `resource_exhausted` at the limit. */
+  async #countMail(work: UnitOfWork, organization: string): Promise<void> {
+    const { store, clock, maxPerDay } = this.#deps
+    const retryAfterS = await countToday({
+      now: clock.now(),
+      limit: maxPerDay,
+      idOf: (day) => derivedUuid("member invitations of a day", organization, day),
+      stored: store.open(InvitationDaysCollection, organization),
+      staged: work.in(InvitationDaysCollection, organization),
+    })
+    if (retryAfterS === undefined) return
+    const message = `${maxPerDay} invitations a day are the limit of an organization; try again in ${retryAfterS} s.`
+    const details = { reason: "too_many_invitations", limit: maxPerDay, retry_after_s: retryAfterS } as const
+    throw new AppError("resource_exhausted", message, details, { retryAfterS })
+  }
+}
