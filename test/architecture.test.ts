@@ -14,8 +14,10 @@ const sides = ["storage", "jobs", "pipeline", "surface", "cluster"] as const
 /** Modules of core that a module of it may import beside itself. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
+  process: ["kernel"],
   contract: ["kernel"],
   ...Object.fromEntries(sides.map((side) => [side, ["kernel", "contract"]])),
+  pipeline: ["kernel", "contract", "process"],
   resource: ["kernel", "contract"],
   client: ["kernel", "contract"],
   bootstrap: ["kernel", "contract", ...sides],
