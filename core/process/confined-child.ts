@@ -14,6 +14,8 @@ import { groupBytes, residentBytes } from "./memory.ts"
 import { type OnMessage, Peer } from "./peer.ts"
 
 export interface ChildProgram {
+  /** For messages: "query process". */
+  readonly name: string
   readonly main: URL
   /** Flags of Node. */
   readonly flags?: readonly string[]
@@ -49,7 +51,7 @@ export class ConfinedChild extends Peer {
   #stderr = ""
 
   constructor(program: ChildProgram) {
-    super(program.onMessage)
+    super(program.name, program.onMessage)
     this.#ownGroup = program.ownGroup ?? false
     try {
       this.#child = spawned(program)

@@ -18,8 +18,8 @@ export interface Exit {
 export class PeerLost extends Error {
   readonly exit: Exit
 
-  constructor(exit: Exit) {
-    super(exit.stderr.trim() || "The peer ended without a message.", { cause: exit.cause })
+  constructor(name: string, exit: Exit) {
+    super(`The ${name} ended: ${exit.stderr.trim() || "without a message"}`, { cause: exit.cause })
     this.exit = exit
   }
 }
@@ -31,6 +31,7 @@ export type OnMessage = (message: unknown) => void
 export abstract class Peer {
   readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #ended = Promise.withResolvers<Exit>()
+  readonly #name: string
   readonly #onMessage: OnMessage | undefined
   #last = 0
   #exit: Exit | undefined
@@ -38,7 +39,8 @@ export abstract class Peer {
   #isDraining = false
   #isStarted = false
 
-  constructor(onMessage: OnMessage | undefined) {
+  constructor(name: string, onMessage: OnMessage | undefined) {
+    this.#name = name
     this.#onMessage = onMessage
   }
 
@@ -58,7 +60,7 @@ export abstract class Peer {
 
   /** Sends the request with an `id`, and resolves with the answer of the same `id`. Throws PeerLost. */
   ask<Answer>(request: object): Promise<Answer> {
-    if (this.#exit) return Promise.reject(new PeerLost(this.#exit))
+    if (this.#exit) return Promise.reject(new PeerLost(this.#name, this.#exit))
     const id = ++this.#last
     const answer = Promise.withResolvers<Answer>()
     this.#pending.set(id, answer as PromiseWithResolvers<unknown>)
@@ -77,10 +79,9 @@ export abstract class Peer {
   }
 
   /** Accepts no further request, and ends after the pending ones. */
-  drain(): Promise<Exit> {
+  drain(): void {
     this.#isDraining = true
     if (this.#pending.size === 0) this.kill()
-    return this.ended
   }
 
   async stop(): Promise<void> {
@@ -97,6 +98,7 @@ export abstract class Peer {
   }
 
   protected received(message: unknown): void {
+    if (this.#exit) return
     this.#isStarted = true
     const id = (message as { id?: number } | null)?.id
     const request = id === undefined ? undefined : this.#pending.get(id)
@@ -113,7 +115,7 @@ export abstract class Peer {
     if (this.#exit) return
     this.#exit = { ...exit, killed: this.#killed }
     this.#ended.resolve(this.#exit)
-    for (const { reject } of this.#pending.values()) reject(new PeerLost(this.#exit))
+    for (const { reject } of this.#pending.values()) reject(new PeerLost(this.#name, this.#exit))
     this.#pending.clear()
   }
 }

@@ -15,7 +15,7 @@ describe("confined child", () => {
   })
 
   function startChild(program: Partial<ChildProgram> = {}): ConfinedChild {
-    const child = new ConfinedChild({ main, ...program })
+    const child = new ConfinedChild({ name: "test process", main, ...program })
     children.push(child)
     return child
   }
@@ -127,9 +127,9 @@ describe("confined child", () => {
   it("drains: ends after its pending requests, and accepts no further use", async () => {
     const child = startChild()
     const pending = answerOf(child, "echo", "last")
-    const ended = child.drain()
+    child.drain()
     expect(child.isAlive).to.equal(false)
     expect(await pending).to.equal("last")
-    expect((await ended).killed).to.equal("stop")
+    expect((await child.ended).killed).to.equal("stop")
   })
 })

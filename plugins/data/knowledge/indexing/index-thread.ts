@@ -79,5 +79,5 @@ parentPort?.on("message", (task: IndexTask) => {
   const draft = drafts.get(task.draft) ?? new Draft()
   drafts.set(task.draft, draft)
   const value = done(draft, task)
-  parentPort?.postMessage({ seq: task.seq, value } satisfies IndexAnswer, buffersOf(value))
+  parentPort?.postMessage({ id: task.id, value } satisfies IndexAnswer, buffersOf(value))
 })

@@ -1,8 +1,8 @@
 // The main thread's end of the index thread. The thread starts when it is first needed. One that runs out of memory fails
 // the tasks that it has, and the next draft starts another. Texts and segments pass in pieces, one at a time: a message of
 // a whole segment would hold the main thread.
-import { Worker } from "node:worker_threads"
 import { AppError, token } from "#core"
+import { ConfinedThread, OnDemand } from "#core/engine"
 import type { BuiltSegment } from "./built-segment.ts"
 import { type IndexedItem, type Packed, Segment } from "./segment.ts"
 
@@ -12,8 +12,8 @@ export interface ItemToIndex extends Omit<IndexedItem, "words"> {
   readonly text: string
 }
 
-/** Each task has one answer, with its `seq`. */
-export type IndexTask = { readonly seq: number; readonly draft: number } & Work
+/** Each task has one answer, with its `id`. */
+export type IndexTask = { readonly id: number; readonly draft: number } & Work
 
 type Work =
   | { readonly item: ItemToIndex }
@@ -30,7 +30,7 @@ type Work =
   | { readonly ends: true }
 
 export interface IndexAnswer {
-  readonly seq: number
+  readonly id: number
   readonly value: BuiltSegment | Packed | string | undefined
 }
 
@@ -39,55 +39,26 @@ const memory = { maxOldGenerationSizeMb: 2_048 }
 export const IndexWorkerToken = token<IndexWorker>("KnowledgeIndexWorker")
 
 export class IndexWorker {
-  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
-  #thread: Worker | undefined
-  #last = 0
+  readonly #threads = new OnDemand(
+    () => new ConfinedThread({ main: new URL("./index-thread.ts", import.meta.url), name: "millrace-knowledge", limits: memory }),
+  )
+  #drafts = 0
 
   /** Runs `use` with a new draft in the thread, and drops the draft at its end. */
   async draft<T>(use: (draft: Draft) => Promise<T>): Promise<T> {
-    const thread = this.#started()
-    const number = ++this.#last
-    const ask = (work: Work): Promise<unknown> => {
-      if (thread !== this.#thread) return Promise.reject(new Error("The index thread failed."))
-      const seq = ++this.#last
-      const answer = Promise.withResolvers<unknown>()
-      this.#waiting.set(seq, answer)
-      thread.postMessage({ seq, draft: number, ...work } satisfies IndexTask)
-      return answer.promise
-    }
-    try {
-      return await use(new Draft(ask))
-    } finally {
-      if (thread === this.#thread) thread.postMessage({ seq: 0, draft: number, ends: true } satisfies IndexTask)
-    }
-  }
-
-  async stop(): Promise<void> {
-    const thread = this.#thread
-    this.#fail(new AppError("unavailable", "The service is stopping.", { reason: "stopping" }))
-    await thread?.terminate()
-  }
-
-  #started(): Worker {
-    if (this.#thread) return this.#thread
-    const url = new URL("./index-thread.ts", import.meta.url)
-    const thread = new Worker(url, { name: "millrace-knowledge", resourceLimits: memory, env: {} })
-    thread.unref()
-    thread.on("message", ({ seq, value }: IndexAnswer) => {
-      this.#waiting.get(seq)?.resolve(value)
-      this.#waiting.delete(seq)
+    return this.#threads.use(async (thread) => {
+      const draft = ++this.#drafts
+      const ask = async (work: Work) => (await thread.ask<IndexAnswer>({ draft, ...work })).value
+      try {
+        return await use(new Draft(ask))
+      } finally {
+        thread.send({ id: 0, draft, ends: true } satisfies IndexTask)
+      }
     })
-    thread.on("error", (cause) => {
-      if (thread === this.#thread) this.#fail(new Error("The index thread failed.", { cause }))
-    })
-    this.#thread = thread
-    return thread
   }
 
-  #fail(reason: Error): void {
-    this.#thread = undefined
-    for (const { reject } of this.#waiting.values()) reject(reason)
-    this.#waiting.clear()
+  stop(): Promise<void> {
+    return this.#threads.stop(new AppError("unavailable", "The service is stopping.", { reason: "stopping" }))
   }
 }
 

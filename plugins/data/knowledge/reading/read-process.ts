@@ -97,6 +97,7 @@ class IncomingText {
 function start(type: ReadTask["type"], { memoryMb, deadlineMs }: ReadLimits): ConfinedChild {
   readable ??= readableFolders(new URL("./", main), ["pdfjs-dist", "parse5"])
   return new ConfinedChild({
+    name: "reading process",
     main,
     flags: [
       ...["--no-warnings", "--disable-proto=delete", "--disallow-code-generation-from-strings"],

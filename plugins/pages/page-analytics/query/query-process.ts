@@ -42,6 +42,7 @@ export class QueryProcess {
     this.#limits = limits
     const { threads, memoryMb, codeCache } = limits
     this.#child = new ConfinedChild({
+      name: "query process",
       main: new URL("./query-main.ts", import.meta.url),
       flags,
       parameters: [String(threads), String(memoryMb)],

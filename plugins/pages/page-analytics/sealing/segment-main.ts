@@ -102,5 +102,6 @@ process.on("message", ({ id, task }: SegmentRequest) => {
     process.send?.(reply)
   })
 })
+process.send?.("ready")
 // An ordinary exit would wait for the engine's threads, and so for the statement that they are in.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"))
