@@ -40,4 +40,4 @@ function answer({ source, scope, units, output }: RenderTask): RenderAnswer {
   }
 }
 
-parentPort?.on("message", (task: RenderTask) => parentPort?.postMessage(answer(task)))
+parentPort?.on("message", ({ id, ...task }: RenderTask & { id: number }) => parentPort?.postMessage({ id, ...answer(task) }))
