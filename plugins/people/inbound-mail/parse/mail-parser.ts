@@ -1,21 +1,28 @@
 // Takes messages apart in threads of their own, which are replaced where a message takes too long or too much memory.
 // There are several, since one that waits for slow DNS is not to hold up the others.
-import { Worker } from "node:worker_threads"
-import { allDone, type Clock, throwUncaught, token } from "#core"
+import { AppError, allDone, type Clock, token } from "#core"
+import { ConfinedThread, OnDemand, PeerLost } from "#core/engine"
 import type { DnsAnswer, Lookup } from "../../sending-domains/index.ts"
 import type { Authentication, Origin } from "./authentication.ts"
 import type { MailContent } from "./content.ts"
 
 export type ToThread =
-  | { readonly kind: "parse"; readonly raw: Uint8Array; readonly origin: Origin }
-  | { readonly kind: "attachment"; readonly raw: Uint8Array; readonly index: number }
+  | { readonly id: number; readonly kind: "parse"; readonly raw: Uint8Array; readonly origin: Origin }
+  | { readonly id: number; readonly kind: "attachment"; readonly raw: Uint8Array; readonly index: number }
   | { readonly kind: "answer"; readonly question: number; readonly answer: DnsAnswer }
 
 export type FromThread =
   | { readonly kind: "ask"; readonly question: number; readonly name: string; readonly type: string }
   | { readonly kind: "content"; readonly content: MailContent }
-  | { readonly kind: "attachment"; readonly bytes: Uint8Array | undefined }
-  | { readonly kind: "done"; readonly authentication: Authentication | undefined }
+  | ({ readonly id: number } & (Read | Checked))
+
+interface Read {
+  readonly bytes: Uint8Array | undefined
+}
+
+interface Checked {
+  readonly authentication: Authentication | undefined
+}
 
 export interface ParsedMail {
   readonly content: MailContent
@@ -28,13 +35,6 @@ const parseMs = 20_000
 const checkMs = 20_000
 
 const unchecked: Authentication = { spf: "temperror", dkim: "temperror", dmarc: "temperror", policy: "", signed_by: [], header: "" }
-
-interface Current {
-  readonly thread: Worker
-  content: MailContent | undefined
-  attachment?: Uint8Array | undefined
-  end(authentication: Authentication | undefined): void
-}
 
 /** Threads; the second and those after it are started when those before them are busy. */
 export const maxThreads = 4
@@ -71,9 +71,10 @@ class ParserThread {
   readonly #mta: string
   readonly #lookup: Lookup
   readonly #clock: Clock
-  #thread: Worker | undefined
-  #current: Current | undefined
-  #cancel: () => void = () => undefined
+  readonly #threads: OnDemand<ConfinedThread>
+  /** Of the message in hand. It stays valid if the check of the message fails. */
+  #content: MailContent | undefined
+  #cancelDeadline: () => void = () => undefined
   #turn: Promise<unknown> = Promise.resolve()
   /** Messages that wait for it or are in it. */
   waiting = 0
@@ -82,14 +83,20 @@ class ParserThread {
     this.#mta = mta
     this.#lookup = lookup
     this.#clock = clock
+    this.#threads = new OnDemand(() => this.#start(), clock)
   }
 
   parse(raw: Uint8Array, origin: Omit<Origin, "mta">): Promise<ParsedMail> {
-    return this.#inTurn(() => this.#parse(raw, { ...origin, mta: this.#mta }))
+    return this.#inTurn(async () => {
+      const checked = await this.#ask<Checked>({ kind: "parse", raw, origin: { ...origin, mta: this.#mta } })
+      // Loaded for the first such message: the charsets are large.
+      const content = this.#content ?? (await (await import("./read-content.ts")).headersAlone(raw, "too_complex"))
+      return { content, authentication: checked?.authentication ?? unchecked }
+    })
   }
 
   attachment(raw: Uint8Array, index: number): Promise<Uint8Array | undefined> {
-    return this.#inTurn(async () => (await this.#asked({ kind: "attachment", raw, index })).current.attachment)
+    return this.#inTurn(async () => (await this.#ask<Read>({ kind: "attachment", raw, index }))?.bytes)
   }
 
   /** Callers are served in turn. */
@@ -100,71 +107,46 @@ class ParserThread {
     return done
   }
 
-  async stop(): Promise<void> {
-    await this.#thread?.terminate()
+  stop(): Promise<void> {
+    return this.#threads.stop(new AppError("unavailable", "The service is stopping.", { reason: "stopping" }))
   }
 
-  async #parse(raw: Uint8Array, origin: Origin): Promise<ParsedMail> {
-    const { current, authentication } = await this.#asked({ kind: "parse", raw, origin })
-    // Loaded for the first such message: the charsets are large.
-    const content = current.content ?? (await (await import("./read-content.ts")).headersAlone(raw, "too_complex"))
-    return { content, authentication: authentication ?? unchecked }
-  }
-
-  #asked(message: ToThread): Promise<{ current: Current; authentication: Authentication | undefined }> {
-    const thread = this.#started()
-    return new Promise((resolve) => {
-      const current: Current = { thread, content: undefined, end: (authentication) => resolve({ current, authentication }) }
-      this.#current = current
-      this.#cancel = this.#clock.after(parseMs, () => this.#giveUp(thread))
-      thread.postMessage(message)
+  /** Returns undefined if the message ended the thread. */
+  #ask<Answer>(request: object): Promise<Answer | undefined> {
+    this.#content = undefined
+    return this.#threads.use(async (thread) => {
+      this.#cancelDeadline = thread.deadline(parseMs, "deadline", this.#clock)
+      try {
+        return await thread.ask<Answer>(request)
+      } catch (error) {
+        if (error instanceof PeerLost) return undefined
+        throw error
+      } finally {
+        this.#cancelDeadline()
+      }
     })
   }
 
-  #started(): Worker {
-    if (this.#thread) return this.#thread
-    const thread = new Worker(new URL("./parse-thread.ts", import.meta.url), { name: "millrace-mail", resourceLimits: memory, env: {} })
-    thread.unref()
-    thread.on("error", () => this.#giveUp(thread))
-    thread.on("exit", () => this.#giveUp(thread))
-    thread.on("message", (message: FromThread) => this.#heard(thread, message))
-    this.#thread = thread
+  #start(): ConfinedThread {
+    const main = new URL("./parse-thread.ts", import.meta.url)
+    const onMessage = (message: unknown) => this.#heard(thread, message as FromThread)
+    const thread = new ConfinedThread({ main, name: "millrace-mail", limits: memory, onMessage })
     return thread
   }
 
-  #heard(thread: Worker, message: FromThread): void {
-    const current = this.#current
-    if (!current || current.thread !== thread) return
-    if (message.kind === "ask") this.#answer(thread, message).catch(() => this.#giveUp(thread))
-    else if (message.kind === "done") this.#end(message.authentication)
-    else if (message.kind === "attachment") {
-      current.attachment = message.bytes
-      this.#end(undefined)
-    } else {
-      current.content = message.content
-      this.#cancel()
-      this.#cancel = this.#clock.after(checkMs, () => this.#giveUp(thread))
+  #heard(thread: ConfinedThread, message: FromThread): void {
+    if (!("kind" in message)) return
+    if (message.kind === "ask") this.#answer(thread, message).catch(() => thread.kill())
+    else {
+      this.#content = message.content
+      this.#cancelDeadline()
+      this.#cancelDeadline = thread.deadline(checkMs, "deadline", this.#clock)
     }
   }
 
-  /** The thread goes; what it has told so far stands. */
-  #giveUp(thread: Worker): void {
-    if (this.#thread !== thread) return
-    this.#thread = undefined
-    thread.terminate().catch(throwUncaught)
-    if (this.#current?.thread === thread) this.#end(undefined)
-  }
-
-  #end(authentication: Authentication | undefined): void {
-    const current = this.#current
-    this.#current = undefined
-    this.#cancel()
-    current?.end(authentication)
-  }
-
-  async #answer(thread: Worker, { question, name, type }: FromThread & { kind: "ask" }): Promise<void> {
+  async #answer(thread: ConfinedThread, { question, name, type }: Extract<FromThread, { kind: "ask" }>): Promise<void> {
     const answer = await this.#lookup(name, type as Parameters<Lookup>[1])
-    thread.postMessage({ kind: "answer", question, answer } satisfies ToThread)
+    thread.send({ kind: "answer", question, answer } satisfies ToThread)
   }
 }
 

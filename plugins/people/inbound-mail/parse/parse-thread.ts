@@ -32,13 +32,13 @@ async function take(message: ToThread): Promise<void> {
     return
   }
   if (message.kind === "attachment") {
-    say({ kind: "attachment", bytes: await readAttachment(message.raw, message.index) })
+    say({ id: message.id, bytes: await readAttachment(message.raw, message.index) })
     return
   }
-  const { raw, origin } = message
+  const { id, raw, origin } = message
   const content = await readContent(raw)
   say({ kind: "content", content })
   const authentication = await authenticationOf(raw, origin, ask).catch(() => undefined)
   questions.clear()
-  say({ kind: "done", authentication })
+  say({ id, authentication })
 }
