@@ -203,9 +203,9 @@ describe("panels", () => {
         ["one", 2],
       ])
       expect((await observations(slug)).find(({ kind }) => kind === "panel")?.details).to.deep.include({ method: "structured_rating" })
-      // 4.303 times the rounding's error of three equal ratings would end at 4.72.
+      // The quantile for two degrees of freedom times the rounding's error of three equal ratings would end at 4.72.
       const [first] = body.ranking.ranking
-      expect(first?.interval.high).to.be.closeTo(4 + 4.303 * Math.sqrt(1 / 12 / 3), 1e-6)
+      expect(first?.interval.high).to.be.closeTo(4 + 4.302652729749464 * Math.sqrt(1 / 12 / 3), 1e-6)
     })
 
     it("names the personas beyond the limit of a panel", async () => {

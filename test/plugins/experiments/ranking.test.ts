@@ -1,9 +1,9 @@
 // The ranking mathematics against published results, against the models' own equations, and against a known truth.
 import { expect } from "chai"
 import fc from "fast-check"
-import type { Comparison } from "../../../plugins/pages/experiments/ranking/comparisons.ts"
-import { type Fit, fitRanking } from "../../../plugins/pages/experiments/ranking/fit.ts"
-import type { RankingModel } from "../../../plugins/pages/experiments/ranking/strengths.ts"
+import type { Comparison } from "../../../plugins/pages/experiments/statistics/ranking/comparisons.ts"
+import { type Fit, fitRanking } from "../../../plugins/pages/experiments/statistics/ranking/fit.ts"
+import type { RankingModel } from "../../../plugins/pages/experiments/statistics/ranking/strengths.ts"
 import { randomFrom } from "../../random.ts"
 
 /** Seven teams of the American League's East, 1987, each against each 13 times (Agresti, Categorical Data Analysis, 1990, table 10.10). */

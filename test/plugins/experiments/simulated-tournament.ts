@@ -1,6 +1,6 @@
 // Tournaments among variants of known strengths, judged as the model says, for tests and benchmarks of their rules.
-import type { Comparison } from "../../../plugins/pages/experiments/ranking/comparisons.ts"
-import { fitStrengths } from "../../../plugins/pages/experiments/ranking/fit.ts"
+import type { Comparison } from "../../../plugins/pages/experiments/statistics/ranking/comparisons.ts"
+import { fitStrengths } from "../../../plugins/pages/experiments/statistics/ranking/fit.ts"
 import { choosePairs } from "../../../plugins/pages/experiments/tournament/choose.ts"
 import { standing } from "../../../plugins/pages/experiments/tournament/stop.ts"
 

@@ -1,6 +1,6 @@
 // The rules of tournaments against a known truth: which pair is next, when the leader is named, and what reads the same.
 import { expect } from "chai"
-import { fitStrengths } from "../../../plugins/pages/experiments/ranking/fit.ts"
+import { fitStrengths } from "../../../plugins/pages/experiments/statistics/ranking/fit.ts"
 import { mergesOf, shingleSimilarity } from "../../../plugins/pages/experiments/tournament/clusters.ts"
 import { evidence, standing } from "../../../plugins/pages/experiments/tournament/stop.ts"
 import { randomFrom } from "../../random.ts"

@@ -4,9 +4,9 @@ import { z } from "zod"
 import { CommandProblem } from "#core"
 import { readGiven } from "#core/commands"
 import { fieldProblems } from "#core/engine"
-import type { Comparison } from "../ranking/comparisons.ts"
-import { type Fit, fitRanking } from "../ranking/fit.ts"
-import type { RankingModel } from "../ranking/strengths.ts"
+import type { Comparison } from "../statistics/ranking/comparisons.ts"
+import { type Fit, fitRanking } from "../statistics/ranking/fit.ts"
+import type { RankingModel } from "../statistics/ranking/strengths.ts"
 
 interface FitOptions {
   readonly file: string

@@ -1,6 +1,7 @@
 // How well cheap evidence foretells what visitors do: over experiments that were decided, whether a judge's favourite was the
 // variant that converted best, and how its ranking agrees with that of the conversion rates. Pure.
-import { type Share, shareOf } from "./shares.ts"
+import { kendall, type Pair } from "../statistics/kendall.ts"
+import { type Share, shareOf } from "../statistics/shares.ts"
 
 /** What visitors did in one experiment. */
 export interface LiveOutcome {
@@ -58,30 +59,11 @@ function favouriteOf(scores: ReadonlyMap<string, number>): string | undefined {
   return best.length === 1 && scores.size > 1 ? best[0]?.[0] : undefined
 }
 
-type Pair = readonly [one: number, other: number]
-
 function pairsOf(scores: ReadonlyMap<string, number>, rates: ReadonlyMap<string, number>): Pair[] {
   return [...scores].flatMap(([key, score]): Pair[] => {
     const rate = rates.get(key)
     return rate === undefined ? [] : [[score, rate]]
   })
-}
-
-/** Tau-b (Kendall 1945); undefined where one side has no order at all. */
-export function kendall(pairs: readonly Pair[]): number | undefined {
-  let [agreeing, opposed, tiedInOne, tiedInOther, all] = [0, 0, 0, 0, 0]
-  for (const [place, [a, x]] of pairs.entries()) {
-    for (const [b, y] of pairs.slice(place + 1)) {
-      all++
-      const direction = Math.sign(a - b) * Math.sign(x - y)
-      if (direction > 0) agreeing++
-      if (direction < 0) opposed++
-      if (a === b) tiedInOne++
-      if (x === y) tiedInOther++
-    }
-  }
-  const scale = Math.sqrt((all - tiedInOne) * (all - tiedInOther))
-  return scale > 0 ? (agreeing - opposed) / scale : undefined
 }
 
 /** From 0..1 to -1..1. */

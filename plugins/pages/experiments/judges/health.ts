@@ -1,7 +1,7 @@
 // How a judge judges, apart from what it judges: what the seats, the length of a page and chance do to its verdicts. Read from the
 // ledger's comparisons; answers that were kept from an earlier run say nothing new, and are left out. Pure.
 import type { StoredObservation } from "../collections.ts"
-import { type Cluster, type Share, shareOf } from "./shares.ts"
+import { type Cluster, type Share, shareOf } from "../statistics/shares.ts"
 
 export interface JudgeHealth {
   /** Pairs of pages of an experiment that it was shown. */

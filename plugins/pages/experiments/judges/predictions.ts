@@ -1,8 +1,8 @@
 // What each judge, persona and panel said of an experiment, as scores of its variants. Pure.
 import { type CountedObservation, newest } from "../ledger-reading.ts"
 import { isPanelCheck } from "../panel/ranking.ts"
-import type { Comparison } from "../ranking/comparisons.ts"
-import { fitStrengths } from "../ranking/fit.ts"
+import type { Comparison } from "../statistics/ranking/comparisons.ts"
+import { fitStrengths } from "../statistics/ranking/fit.ts"
 
 /** Scores of variants by judge, from what counts of one experiment's ledger. Panels and personas as well as models that compare. */
 export function predictionsOf(observations: readonly CountedObservation[]): Map<string, Map<string, number>> {

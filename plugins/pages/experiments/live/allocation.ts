@@ -2,8 +2,8 @@
 // floor. What is known before any visitor may come from a tournament, and counts as a few conversions do. Rates are taken as if
 // the weights had never changed, so that a variant does not look better for having had more visitors on a better day. Pure.
 import type { AllocationRule } from "../collections.ts"
+import { type BetaDistribution, chancesOfBest } from "../statistics/best.ts"
 import type { LiveCounts } from "./counts.ts"
-import { type BetaDistribution, chancesOfBest } from "./statistics/best.ts"
 import type { WeightSegment } from "./weight-segments.ts"
 
 /** What a tournament is worth, in conversions of each variant. */

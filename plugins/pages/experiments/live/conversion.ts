@@ -1,9 +1,10 @@
 // Conversion of each variant and its difference to the control, now and day after day. Pure.
+
+import { differenceInterval, factorToDecision, ratioInterval, weightedRates } from "../statistics/contrast.ts"
+import { rateInterval } from "../statistics/rate.ts"
 import { type Cell, cellsByDay, Pair } from "./counts.ts"
 import { finite } from "./guardrails.ts"
 import type { LiveEvidence } from "./resource.ts"
-import { differenceInterval, factorToDecision, ratioInterval, weightedRates } from "./statistics/contrast.ts"
-import { rateInterval } from "./statistics/rate.ts"
 import type { WeightSegment } from "./weight-segments.ts"
 
 type Point = LiveEvidence["series"][number]

@@ -1,12 +1,12 @@
 // Whether a variant harms what it must not: web vitals at their 75th percentile and events of friction, each against the first
 // variant with an interval that holds at all times. Pure.
 import type { Guardrail } from "../collections.ts"
+import { ratioInterval, weightedRates } from "../statistics/contrast.ts"
+import { type QuantileEstimate, quantileInterval } from "../statistics/quantile.ts"
+import { rateInterval } from "../statistics/rate.ts"
 import { vitalMetrics } from "./counting-query.ts"
 import { type Cell, type CountedEvent, cellsByDay, Pair, type VitalBin } from "./counts.ts"
 import type { LiveEvidence } from "./resource.ts"
-import { ratioInterval, weightedRates } from "./statistics/contrast.ts"
-import { type QuantileEstimate, quantileInterval } from "./statistics/quantile.ts"
-import { rateInterval } from "./statistics/rate.ts"
 import type { WeightSegment } from "./weight-segments.ts"
 
 type Guarded = LiveEvidence["guardrails"][number]["variants"][number]

@@ -2,9 +2,9 @@
 // test of a fixed size. Pure.
 import { z } from "zod"
 import type { ExperimentPlan, StoredExperiment } from "../collections.ts"
+import { fixedHorizonVisitors } from "../statistics/fixed-horizon.ts"
 import { type CountedVisitors, dayMs, sumOf } from "./counts.ts"
 import type { StoppingReport } from "./resource.ts"
-import { fixedHorizonVisitors } from "./statistics/fixed-horizon.ts"
 
 export const Plan = z.strictObject({
   alpha: z.number().min(0.001).max(0.2).default(0.05).describe("Chance that any verdict on the goal is wrong, over the whole experiment."),

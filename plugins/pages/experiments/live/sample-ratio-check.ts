@@ -1,6 +1,7 @@
 // The sample ratio of an experiment, day after day: what is the strongest evidence against its weights so far. Pure.
+
+import { ratioEvidence } from "../statistics/sample-ratio.ts"
 import { type Cell, cellsByDay } from "./counts.ts"
-import { ratioEvidence } from "./statistics/sample-ratio.ts"
 import type { WeightSegment } from "./weight-segments.ts"
 
 export interface RatioDay {

@@ -2,7 +2,7 @@
 // "certainly", and the likeness to each becomes the distribution over five points (method of arXiv 2510.08338, semantic
 // similarity rating). Two sets of statements are averaged, so that no single wording decides.
 
-import { cosine } from "../cosine.ts"
+import { cosine } from "../statistics/cosine.ts"
 
 export const points = [1, 2, 3, 4, 5] as const
 

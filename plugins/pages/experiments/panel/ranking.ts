@@ -1,7 +1,7 @@
 // What a panel's cells say together: variants ranked by how likely the personas would act, those to drop, and each persona's
 // part. Personas are the sample: their draws are averaged first, and intervals are over personas. Pure.
 import type { StoredObservation } from "../collections.ts"
-import { studentT } from "../student-t.ts"
+import { studentT } from "../statistics/distributions.ts"
 
 const [lowestPoint, highestPoint] = [1, 5]
 

@@ -2,7 +2,7 @@
 
 import { comparisonOf } from "../judges/predictions.ts"
 import { type CountedObservation, newest } from "../ledger-reading.ts"
-import { fitStrengths } from "../ranking/fit.ts"
+import { fitStrengths } from "../statistics/ranking/fit.ts"
 import type { Merge } from "../tournament/clusters.ts"
 import { type Round, roundOf, type Seat, tournamentResult } from "../tournament/result.ts"
 import { textsFrom } from "./panel-section.ts"

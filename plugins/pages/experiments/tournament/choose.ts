@@ -1,5 +1,5 @@
 // Which pair to judge next: the one whose verdict is expected to reduce the ranking's uncertainty most. Pure.
-import { type FittedStrengths, standardErrorOfDifference } from "../ranking/fit.ts"
+import { type FittedStrengths, standardErrorOfDifference } from "../statistics/ranking/fit.ts"
 import type { Standing } from "./stop.ts"
 
 export interface ChosenPair {

@@ -1,7 +1,9 @@
 // Variants that read the same are judged once: comparing a page with its copy decides nothing.
 import { AppError } from "#core"
+
 import type { Models } from "../../../agents/models/index.ts"
-import { cosine } from "../cosine.ts"
+import { cosine } from "../statistics/cosine.ts"
+
 import type { VariantView } from "../variant-views.ts"
 
 export interface Merge {

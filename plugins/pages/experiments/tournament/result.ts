@@ -1,6 +1,6 @@
 // What a tournament answers: the comparisons, the ranking with its intervals, and how sure it is. Pure.
 import type { StoredObservation } from "../collections.ts"
-import { type FittedStrengths, scoreOf, standardError } from "../ranking/fit.ts"
+import { type FittedStrengths, scoreOf, standardError } from "../statistics/ranking/fit.ts"
 import type { Merge } from "./clusters.ts"
 import { boundary, type Judged, type StopRule, standing } from "./stop.ts"
 

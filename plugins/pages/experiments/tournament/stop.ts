@@ -2,7 +2,7 @@
 // once. A lead is proven by the direct comparisons of the leader with each rival: a bet against "it wins at most every other
 // time", mixed over all stakes, is an e-process, exact for any judge and any choice of pairs (Waudby-Smith and Ramdas, arXiv
 // 2010.09686). Equality is judged by an asymptotic confidence sequence of the fitted strengths (arXiv 2103.06476). Pure.
-import { type FittedStrengths, standardErrorOfDifference } from "../ranking/fit.ts"
+import { type FittedStrengths, standardErrorOfDifference } from "../statistics/ranking/fit.ts"
 
 export interface StopRule {
   /** Chance of naming a leader wrongly, over the whole tournament. */

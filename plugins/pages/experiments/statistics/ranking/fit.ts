@@ -1,6 +1,6 @@
 // A ranking of what was compared in pairs: strengths with their standard errors, expected win rates and ranks.
+import { inverse, Matrix } from "ml-matrix"
 import { type Comparison, type Comparisons, sumByPair } from "./comparisons.ts"
-import { add, at, inverse, type Matrix, product, zeros } from "./matrix.ts"
 import { type Fitting, type RankingModel, type Strengths, strengthsOf } from "./strengths.ts"
 
 export interface Ranked {
@@ -58,12 +58,12 @@ export function fitStrengths(given: readonly Comparison[], model: RankingModel, 
 }
 
 export function standardError({ covariance }: FittedStrengths, place: number): number {
-  return Math.sqrt(Math.max(0, at(covariance, place, place)))
+  return Math.sqrt(Math.max(0, covariance.get(place, place)))
 }
 
 /** Of the difference of two strengths. */
 export function standardErrorOfDifference({ covariance }: FittedStrengths, one: number, other: number): number {
-  return Math.sqrt(Math.max(0, at(covariance, one, one) + at(covariance, other, other) - 2 * at(covariance, one, other)))
+  return Math.sqrt(Math.max(0, covariance.get(one, one) + covariance.get(other, other) - 2 * covariance.get(one, other)))
 }
 
 export function scoreOf(place: number, { strengths, tieParameter }: Strengths): number {
@@ -86,11 +86,11 @@ function chancesOf(difference: number, v: number): { readonly win: number; reado
  * squared scores of the single comparisons. The models are exponential families in half-wins and ties, so that the information
  * is the covariance of these. Davidson's tie parameter is one more parameter, by its logarithm.
  */
-function covarianceOf({ keys, pairs }: Comparisons, { strengths, tieParameter: v, regularised, centre }: Strengths): Float64Array[] {
+function covarianceOf({ keys, pairs }: Comparisons, { strengths, tieParameter: v, regularised, centre }: Strengths): Matrix {
   const size = keys.length + (v > 0 ? 1 : 0)
   const ofTies = keys.length
-  const information = zeros(size)
-  const scores = zeros(size)
+  const information = Matrix.zeros(size, size)
+  const scores = Matrix.zeros(size, size)
   for (const { first, second, firstWins, secondWins, ties } of pairs) {
     const { win, tie } = chancesOf((strengths[first] ?? 0) - (strengths[second] ?? 0), v)
     const mean = win + tie / 2
@@ -115,16 +115,10 @@ function covarianceOf({ keys, pairs }: Comparisons, { strengths, tieParameter: v
   // call their strength certain.
   const decided = new Set(pairs.flatMap(({ first, second, firstWins, secondWins }) => (firstWins + secondWins > 0 ? [first, second] : [])))
   const isRobust = !regularised && decided.size === keys.length
-  return centred(isRobust ? product(product(inverted, scores), inverted) : inverted, keys.length)
-}
-
-/** Of strengths less the mean of all. */
-function centred(covariance: Matrix, keys: number): Float64Array[] {
-  const means = covariance.slice(0, keys).map((row) => row.slice(0, keys).reduce((sum, one) => sum + one, 0) / keys)
-  const ofMean = means.reduce((sum, one) => sum + one, 0) / keys
-  return means.map((rowMean, row) =>
-    Float64Array.from(means, (columnMean, column) => at(covariance, row, column) - rowMean - columnMean + ofMean),
-  )
+  const covariance = isRobust ? inverted.mmul(scores).mmul(inverted) : inverted
+  // Of strengths less the mean of all.
+  const last = keys.length - 1
+  return covariance.subMatrix(0, last, 0, last).center("row").center("column")
 }
 
 function addPair(matrix: Matrix, first: number, second: number, value: number): void {
@@ -139,4 +133,8 @@ function addWithTies(matrix: Matrix, first: number, second: number, ofTies: numb
   add(matrix, ofTies, first, value)
   add(matrix, second, ofTies, -value)
   add(matrix, ofTies, second, -value)
+}
+
+function add(matrix: Matrix, row: number, column: number, value: number): void {
+  matrix.set(row, column, matrix.get(row, column) + value)
 }

@@ -1,6 +1,6 @@
 // How likely each of several rates is the greatest, given a Beta distribution of each; by numeric integration, and so the same
 // each time. Pure.
-import { logBeta } from "./log-gamma.ts"
+import { logBeta } from "./distributions.ts"
 
 export interface BetaDistribution {
   readonly a: number

@@ -3,7 +3,7 @@
 // weights are kept: over Dirichlet priors around the weights (Lindon and Malek, "Anytime-valid inference for multinomial
 // count data", arXiv 2011.03567), beginning again with each time of constant weights; and over tilts of one variant that go through all
 // of these times. By Ville's inequality it reaches 1/alpha with probability alpha at most. Pure.
-import { logGamma, logSumExp } from "./log-gamma.ts"
+import { logGamma, logSumExp } from "./distributions.ts"
 
 /** Visitors by variant in a time of constant weights, and the shares that were wanted; these add up to 1. */
 export interface RatioSegment {

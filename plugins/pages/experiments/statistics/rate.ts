@@ -1,7 +1,7 @@
 // A confidence sequence for a rate: valid at all times at once, so that looking every day does not lie. Against each rate the
 // evidence is a Beta mixture of likelihood ratios, a martingale where that is the rate (Robbins 1970; Howard, Ramdas,
 // McAuliffe and Sekhon, arXiv 1810.08240, "conjugate mixtures"); exact, from the first observation. Pure.
-import { logBeta } from "./log-gamma.ts"
+import { logBeta } from "./distributions.ts"
 
 export interface Interval {
   readonly low: number

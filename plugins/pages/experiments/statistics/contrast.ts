@@ -3,7 +3,7 @@
 // weights, as long as they were settled before the visitor came. Against each hypothesis one bets on it with all stakes at
 // once: the capital is a martingale where it is true, exact for any sample size (Waudby-Smith and Ramdas, arXiv 2010.09686;
 // for changing weights Waudby-Smith, Wu, Ramdas, Karampatziakis and Mineiro, arXiv 2210.10768). Pure.
-import { logSumExp } from "./log-gamma.ts"
+import { logSumExp } from "./distributions.ts"
 import { edge, type Interval, type Successes } from "./rate.ts"
 
 /** Visitors of the two for whom the same chance and the same expectation held. */

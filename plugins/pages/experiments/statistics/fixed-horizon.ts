@@ -1,5 +1,6 @@
 // What a test with one look at its end takes: the plan that a stop is compared with. The usual normal approximation for two
 // rates, with the level shared among the comparisons with the control. Pure.
+import { normalQuantile } from "./distributions.ts"
 
 export interface FixedHorizonPlan {
   readonly baselineRate: number
@@ -20,25 +21,4 @@ export function fixedHorizonVisitors({ baselineRate, relativeEffect, alpha, powe
   const z = normalQuantile(1 - alpha / (2 * others.length)) + normalQuantile(power)
   const variance = (baselineRate * (1 - baselineRate)) / control + (changed * (1 - changed)) / least
   return Math.ceil((z * z * variance) / (changed - baselineRate) ** 2)
-}
-
-/** Of the standard normal distribution, by bisection of its distribution function. */
-export function normalQuantile(level: number): number {
-  let [low, high] = [-10, 10]
-  for (let halving = 0; halving < 60; halving++) {
-    const middle = (low + high) / 2
-    if (normalBelow(middle) < level) low = middle
-    else high = middle
-  }
-  return (low + high) / 2
-}
-
-/** Marsaglia's series; exact to the last digits within ten standard deviations. */
-function normalBelow(x: number): number {
-  let [sum, term] = [x, x]
-  for (let place = 3; Math.abs(term) > 1e-17 * Math.abs(sum) && place < 400; place += 2) {
-    term *= (x * x) / place
-    sum += term
-  }
-  return 0.5 + (sum * Math.exp(-0.5 * x * x)) / Math.sqrt(2 * Math.PI)
 }

@@ -1,6 +1,6 @@
 // Shares with their intervals, where what was counted comes in clusters: rounds of one pair of pages resemble each other, and
 // say less than as many of different pairs. Pure.
-import { studentT } from "../student-t.ts"
+import { studentT } from "./distributions.ts"
 
 /** What was counted of one cluster. */
 export interface Cluster {

@@ -1,0 +1,28 @@
+// Logarithms of the gamma and beta functions and of sums, and quantiles of distributions. Probabilities of many observations
+// are too small for numbers, so code adds their logarithms.
+/// <reference path="./jstat.d.ts" />
+import jstat from "jstat"
+
+const { gammaln, betaln, normal, studentt } = jstat.jStat
+
+export { betaln as logBeta, gammaln as logGamma }
+
+/** Quantile of the standard normal distribution. */
+export function normalQuantile(level: number): number {
+  return normal.inv(level, 0, 1)
+}
+
+/** Quantile of Student's t distribution for a two-sided 95 % interval. Counts fewer than one degree of freedom as one. */
+export function studentT(degrees: number): number {
+  return studentt.inv(0.975, Math.max(degrees, 1))
+}
+
+/** The logarithm of the sum of exponentials; -Infinity without values. */
+export function logSumExp(values: ArrayLike<number>): number {
+  let max = Number.NEGATIVE_INFINITY
+  for (let place = 0; place < values.length; place++) max = Math.max(max, values[place] as number)
+  if (!Number.isFinite(max)) return max
+  let sum = 0
+  for (let place = 0; place < values.length; place++) sum += Math.exp((values[place] as number) - max)
+  return max + Math.log(sum)
+}
