@@ -151,16 +151,16 @@ export type Operations = {
   "experiments.start": typeof import("../plugins/pages/experiments/operations/experiments.ts").startExperiment
   "experiments.start_panel": typeof import("../plugins/pages/experiments/operations/panel.ts").startPanel
   "experiments.update": typeof import("../plugins/pages/experiments/operations/experiments.ts").updateExperiment
-  "heartbeats.create": typeof import("../plugins/agents/heartbeats/operations/heartbeats.ts").createHeartbeat
-  "heartbeats.delete": typeof import("../plugins/agents/heartbeats/operations/heartbeats.ts").deleteHeartbeat
-  "heartbeats.get": typeof import("../plugins/agents/heartbeats/operations/heartbeats.ts").getHeartbeat
+  "heartbeats.create": (typeof import("../plugins/agents/heartbeats/heartbeat.ts").HeartbeatResource)["create"]
+  "heartbeats.delete": (typeof import("../plugins/agents/heartbeats/heartbeat.ts").HeartbeatResource)["delete"]
+  "heartbeats.get": (typeof import("../plugins/agents/heartbeats/heartbeat.ts").HeartbeatResource)["get"]
   "heartbeats.get_run": typeof import("../plugins/agents/heartbeats/operations/running.ts").getHeartbeatRun
-  "heartbeats.list": typeof import("../plugins/agents/heartbeats/operations/heartbeats.ts").listHeartbeats
+  "heartbeats.list": (typeof import("../plugins/agents/heartbeats/heartbeat.ts").HeartbeatResource)["list"]
   "heartbeats.list_runs": typeof import("../plugins/agents/heartbeats/operations/running.ts").listHeartbeatRuns
   "heartbeats.pause": typeof import("../plugins/agents/heartbeats/operations/running.ts").pauseHeartbeat
   "heartbeats.resume": typeof import("../plugins/agents/heartbeats/operations/running.ts").resumeHeartbeat
   "heartbeats.run": typeof import("../plugins/agents/heartbeats/operations/running.ts").runHeartbeatNow
-  "heartbeats.update": typeof import("../plugins/agents/heartbeats/operations/heartbeats.ts").updateHeartbeat
+  "heartbeats.update": (typeof import("../plugins/agents/heartbeats/heartbeat.ts").HeartbeatResource)["update"]
   "integration_apps.create": typeof import("../plugins/agents/integrations/operations/own-apps.ts").createApp
   "integration_apps.delete": typeof import("../plugins/agents/integrations/operations/own-apps.ts").deleteApp
   "integration_apps.get": typeof import("../plugins/agents/integrations/operations/own-apps.ts").getApp

@@ -5,7 +5,7 @@ import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { Caller } from "./caller.ts"
 import type { CollectionSpec, Document } from "./collection.ts"
 import type { AnyOperation, HandleArgs, Operation } from "./operation.ts"
-import { type PageRequest, Pager, pageInput } from "./pagination.ts"
+import { type PageRequest, Pager, pageInput, wholeListInput, wholeListPage } from "./pagination.ts"
 import { type Filter, type Sort, Store } from "./store.ts"
 
 const reading = { store: Store, pager: Pager }
@@ -44,6 +44,8 @@ export interface List<
   where?(given: Given<F>, args: ListArgs<R>): Filter | Promise<Filter>
   /** Set if a filter names an item, and `where` throws `not_found` for it. */
   readonly isOfItem?: true
+  /** REST callers receive the whole list. A given `limit` makes pages. */
+  readonly isWhole?: true
   /** Newest first unless given. */
   readonly sort?: Sort | ((given: Given<F>) => Sort)
   /** The output's field that holds the list, with what is shown of each document. */
@@ -76,6 +78,7 @@ export function defineList<
     view,
     beside,
     isOfItem,
+    isWhole,
     ...described
   } = list
   const [[field, shown]] = Object.entries(items) as [[K, V]]
@@ -86,7 +89,7 @@ export function defineList<
     ...described,
     http: { method: "GET", path },
     hints: { readOnly: true, destructive: false, idempotent: true },
-    input: z.strictObject({ ...input, ...pageInput }),
+    input: z.strictObject({ ...input, ...(isWhole ? wholeListInput : pageInput) }),
     output: z.object({ [field]: z.array(shown), ...beside?.fields, next_cursor: z.string() }),
     // What a path names may not be there.
     errors: ["invalid_argument", ...(path.includes("{") || isOfItem ? (["not_found"] as const) : [])],
@@ -103,7 +106,7 @@ export function defineList<
         cursorScope: JSON.stringify([list.name, filter]),
         filter,
         sort: typeof sort === "function" ? sort(given) : sort,
-        request: { limit, cursor },
+        request: isWhole ? wholeListPage({ limit, cursor }, caller.surface) : { limit, cursor },
       })
       const more = await beside?.read(given, args)
       return { [field]: page.items.map((document) => view(document, args)), ...more, next_cursor: page.next_cursor }

@@ -7,7 +7,7 @@ import { type AnyOperation, defineOperation } from "../contract/operation.ts"
 import { omitReadOnly, readOnlyInput } from "../contract/read-only.ts"
 import { rememberSealed } from "../contract/resource-history.ts"
 import { requireRevision } from "../contract/revision.ts"
-import { Store } from "../contract/store.ts"
+import { type Filter, Store } from "../contract/store.ts"
 import { Clock } from "../kernel/clock.ts"
 import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
@@ -17,16 +17,23 @@ import { Items } from "./items.ts"
 import { pathField } from "./keys.ts"
 import { shownShape } from "./shown.ts"
 import type { AnyResourceSpec, Fields, HookArgs, Item, Shape, Verb } from "./spec.ts"
-import { examplesOf, operationName, reasonOf, summaryOf } from "./texts.ts"
+import { examplesOf, type Named, operationName, reasonOf, summaryOf } from "./texts.ts"
 
 type Args = HookArgs<Record<never, never>>
 type Call = Pick<Args, "caller" | "deps" | "work"> & { readonly input: Fields }
 
+/** Hints of operations with a handler here. */
+const usualHints = {
+  create: { readOnly: false, destructive: false, idempotent: false },
+  get: { readOnly: true, destructive: false, idempotent: true },
+  update: { readOnly: false, destructive: true, idempotent: true },
+  delete: { readOnly: false, destructive: true, idempotent: true },
+}
 const readOnly = ["id", "revision", "created_at", "updated_at"]
 
 export class ResourceBuilder {
   readonly #spec: AnyResourceSpec
-  readonly #named: { readonly name: string; readonly plural: string; readonly word: string; readonly area: string | undefined }
+  readonly #named: Named
   readonly collection: CollectionSpec<Item, "organization">
   readonly items: Items<Item>
   readonly former: FormerSlugs | undefined
@@ -39,10 +46,10 @@ export class ResourceBuilder {
 
   constructor(spec: AnyResourceSpec) {
     const { name, key, within } = spec
-    const { plural, word = name.replaceAll("_", " "), area } = spec
+    const { plural, word = name.replaceAll("_", " "), area, verbs } = spec
     this.#spec = spec
     rememberSealed(spec.name, spec.collection)
-    this.#named = { name, plural, word, area }
+    this.#named = { name, plural, word, area, verbs }
     this.collection = collectionOf(spec)
     this.former = key.former && new FormerSlugs(key.former)
     this.items = new Items({ name, word, path: spec.path, key, within, collection: this.collection, former: this.former })
@@ -68,11 +75,12 @@ export class ResourceBuilder {
 
   get storedFields(): readonly string[] {
     const { within, hidden = [] } = this.#spec
-    return [...Object.keys(this.answer.shape), "organization_id", ...hidden, ...(within ? [within.column] : [])]
+    return [...new Set([...Object.keys(this.answer.shape), "organization_id", ...hidden, ...(within ? [within.column] : [])])]
   }
 
   show(item: Fields): Fields {
-    return Object.fromEntries(Object.keys(this.answer.shape).map((field) => [field, item[field]]))
+    const shown = { ...item, ...this.#spec.present?.(item as Item) }
+    return Object.fromEntries(Object.keys(this.answer.shape).map((field) => [field, shown[field]]))
   }
 
   create(): AnyOperation {
@@ -89,7 +97,6 @@ export class ResourceBuilder {
     return declared({
       ...this.#handled("create", usual),
       http: { method: "POST", path },
-      hints: { readOnly: false, destructive: false, idempotent: false },
       input: z.strictObject({ ...this.#ofContainer, ...Object.fromEntries(writable), ...key.input }),
       output: this.#wrapped(once ? z.object({ ...this.answer.shape, ...once.fields }) : this.answer),
       ...(once ? { secretOutput: Object.keys(once.fields) } : {}),
@@ -102,18 +109,36 @@ export class ResourceBuilder {
   }
 
   list(): AnyOperation {
-    const { path, columns, within, inject } = this.#spec
+    const { path, columns, within, inject, list: { filters, sort, isWhole } = {} } = this.#spec
     const ofContainer = within && {
-      input: this.#ofContainer,
       inject,
-      where: async (given: Fields, { organization, deps }: Pick<Args, "organization" | "deps">) => ({
-        [within.column]: (await containerOf(this.#spec, deps, organization, given[within.field])).id,
+      where: async ({ [within.field]: ref, ...given }: Fields, { organization, deps }: Pick<Args, "organization" | "deps">) => ({
+        ...given,
+        [within.column]: (await containerOf(this.#spec, deps, organization, ref)).id,
       }),
     }
     const { collection } = this
+    const total = isWhole && {
+      inject: { store: Store },
+      beside: {
+        fields: { total: z.int().describe("Items in all pages.") },
+        read: async (given: Fields, { organization, deps: { store } }: Pick<Args, "organization" | "deps">) => ({
+          total: await store.open(collection, organization).count(given as Filter),
+        }),
+      },
+    }
     return defineList({
       ...this.#about("list"),
-      ...{ path, columns, collection, ...ofContainer },
+      ...{
+        path,
+        columns,
+        collection,
+        isWhole,
+        input: { ...this.#ofContainer, ...filters },
+        ...(sort && { sort }),
+        ...ofContainer,
+        ...total,
+      },
       items: { [this.#named.plural]: this.answer },
       view: (item: Item) => this.show(item) as never,
     } as never) as AnyOperation
@@ -123,7 +148,6 @@ export class ResourceBuilder {
     return declared({
       ...this.#handled("get", ["not_found"]),
       http: { method: "GET", path: this.#onePath },
-      hints: { readOnly: true, destructive: false, idempotent: true },
       input: z.strictObject(this.#one),
       output: this.answer,
       handle: async (call: Call) => this.show(await this.#required(call, await this.#args(call))),
@@ -132,11 +156,13 @@ export class ResourceBuilder {
 
   update(): AnyOperation {
     const { key } = this.#spec
-    const fields = Object.entries(this.#spec.fields as Shape).map(([field, schema]) => [field, schema.optional()])
+    const fixed = this.#readOnly
+    const fields = Object.entries(this.#spec.fields as Shape).flatMap(([field, schema]) =>
+      fixed.includes(field) ? [] : [[field, schema.optional()]],
+    )
     return declared({
       ...this.#handled("update", ["invalid_argument", "not_found", "aborted"]),
       http: { method: this.#spec.verbs?.update?.method ?? "PATCH", path: this.#onePath },
-      hints: { readOnly: false, destructive: true, idempotent: true },
       input: z.strictObject({
         ...this.#one,
         ...Object.fromEntries(fields),
@@ -144,7 +170,7 @@ export class ResourceBuilder {
           [key.former.rename]: Slug.optional().describe(`The slug, or a free one: the ${this.#named.word} is renamed.`),
         }),
         expected_revision: z.int().min(1).optional().describe("Revision that was read; another one refuses the change."),
-        ...readOnlyInput(this.#readOnly),
+        ...readOnlyInput(fixed),
       }),
       output: this.#wrapped(this.answer),
       handle: async (call: Call) => this.#change(call, await this.#args(call)),
@@ -168,7 +194,6 @@ export class ResourceBuilder {
     return declared({
       ...this.#handled("delete", ["not_found", "aborted"]),
       http: { method: "DELETE", path: this.#onePath },
-      hints: { readOnly: false, destructive: true, idempotent: true },
       input: z.strictObject(this.#one),
       output: z.object({ id: Uuid, deleted: z.literal(true) }),
       handle: async (call: Call) => this.#deleteOne(call, await this.#args(call)),
@@ -184,7 +209,7 @@ export class ResourceBuilder {
   /** Parts of every operation. */
   #about(verb: Verb) {
     const { access, verbs } = this.#spec
-    const { method: _method, isRepeated: _repeated, errors: _errors, ...given } = verbs?.[verb] ?? {}
+    const { method: _method, isRepeated: _repeated, errors: _errors, hints: _hints, ...given } = verbs?.[verb] ?? {}
     const rights = verb === "list" || verb === "get" ? access.read : access.write
     return {
       name: operationName(this.#named, verb),
@@ -196,11 +221,12 @@ export class ResourceBuilder {
   }
 
   /** Parts of every operation with a handler here. */
-  #handled(verb: Verb, usual: readonly ErrorCode[]) {
+  #handled(verb: Exclude<Verb, "list">, usual: readonly ErrorCode[]) {
     const { verbs, inject } = this.#spec
-    const { isRepeated = verb === "create" || verb === "delete", errors = [] } = verbs?.[verb] ?? {}
+    const { isRepeated = verb === "create" || verb === "delete", errors = [], hints } = verbs?.[verb] ?? {}
     return {
       ...this.#about(verb),
+      hints: { ...usualHints[verb], ...hints },
       errors: [...new Set([...usual, ...errors])],
       inject: { ...inject, store: Store, clock: Clock, ids: Ids },
       ...(isRepeated && { onConflict: async ({ error }: { readonly error: AppError }) => error }),
@@ -223,7 +249,8 @@ export class ResourceBuilder {
   }
 
   get #readOnly(): string[] {
-    return [...readOnly.filter((field) => field !== this.#spec.key.field), ...Object.keys(this.#spec.shown ?? {})]
+    const { key, shown, fixed = [] } = this.#spec
+    return [...readOnly.filter((field) => field !== key.field), ...Object.keys(shown ?? {}), ...fixed]
   }
 
   #wrap(value: Fields): Fields {

@@ -53,9 +53,10 @@ export class ItemChanges {
 
   /** Stages a change of an item. */
   async update(args: Args, before: Item, change: Fields): Promise<Item> {
-    const { check, updated } = this.#parts.spec
+    const { check, alongside, updated } = this.#parts.spec
     await check?.({ ...before, ...change }, { ...args, before, change })
-    const item = stageRevision(args.work.in(this.#parts.collection, args.organization), before, change as never, args.deps.clock.now())
+    const changed = { ...change, ...(await alongside?.(change, before, args)) }
+    const item = stageRevision(args.work.in(this.#parts.collection, args.organization), before, changed as never, args.deps.clock.now())
     stageVersion(args, this.#parts.spec, item, before)
     await updated?.(item, before, args)
     return item
@@ -91,7 +92,8 @@ export class ItemChanges {
       throw slugTaken(`Another ${word} has the ${field} "${key}" now; rename or delete it.`, field)
     await spec.check?.(before, { ...args, before: undefined, change: before })
     work.in(TrashCollection, organization).remove(id)
-    return this.#insert(args, { ...before, revision: before.revision + 1, updated_at: timestamp(deps.clock.now()) })
+    const restored = await spec.restored?.(before, args)
+    return this.#insert(args, { ...before, ...restored, revision: before.revision + 1, updated_at: timestamp(deps.clock.now()) })
   }
 
   /** Stages the fields of an earlier version. */

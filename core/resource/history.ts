@@ -11,9 +11,9 @@ const versionDays = 365
 type Args = HookArgs<Record<never, never>>
 
 /** Stages the version of a new revision. */
-export function stageVersion(args: Args, { name, fields }: AnyResourceSpec, item: Item, before?: Item): void {
+export function stageVersion(args: Args, { name, fields, fixed }: AnyResourceSpec, item: Item, before?: Item): void {
   const now = args.deps.clock.now()
-  const names = Object.keys(fields)
+  const names = Object.keys(fields).filter((field) => !fixed?.includes(field))
   const changed = names.filter((field) => item[field] !== before?.[field])
   args.work.in(VersionCollection, args.organization).insert({
     id: args.deps.ids.uuid(),

@@ -9,10 +9,10 @@ import type { DeclaredResource } from "../contract/resource.ts"
 import type { TokenRecord } from "../kernel/di.ts"
 import { ResourceBuilder } from "./build.ts"
 import type { Items } from "./items.ts"
-import type { AnyResourceSpec, Defaults, HookArgs, ReadOnlyField, ResourceSpec, Shape, Stored, Values } from "./spec.ts"
+import type { AnyResourceSpec, Defaults, HookArgs, ReadOnlyField, ResourceSpec, Service, Shape, Stored } from "./spec.ts"
 
 type CreateShape<F extends Shape, D> = { [P in keyof F]: P extends keyof D ? z.ZodDefault<F[P]> : F[P] }
-type UpdateShape<F extends Shape> = { [P in keyof F]: z.ZodOptional<F[P]> }
+type UpdateShape<F extends Shape, X extends string> = { [P in keyof F]: P extends X ? z.ZodOptional<z.ZodType> : z.ZodOptional<F[P]> }
 type Path<K extends string> = Record<K, z.ZodType<string, string>>
 type ReadOnly<S extends Shape> = { [P in keyof S | ReadOnlyField]: z.ZodOptional<z.ZodType> }
 type AnswerShape<K extends string, F extends Shape, S extends Shape> = { [P in keyof F]: z.ZodType<z.output<F[P]>> } & S & {
@@ -39,6 +39,8 @@ export interface Resource<
   P extends string = never,
   L extends string = string,
   R extends TokenRecord = TokenRecord,
+  X extends string = never,
+  Q extends Shape = Record<never, never>,
 > extends DeclaredResource {
   readonly collection: CollectionSpec<Stored<K, F, S, H>, "organization">
   readonly items: Items<Stored<K, F, S, H>>
@@ -52,7 +54,7 @@ export interface Resource<
   readonly ref: z.ZodType<string, string>
   readonly changes: DeclaredResource["changes"] & {
     /** Stages a new item as the creation does. `kept` has fields of the service. */
-    add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D> & I>>, kept?: Partial<Values<S> & H>): Promise<Stored<K, F, S, H>>
+    add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D> & I>>, kept?: Partial<Service<S, H>>): Promise<Stored<K, F, S, H>>
     /** Stages a deletion. `deletedWith` is the id of the deleted container; its restoration restores both. */
     remove(args: HookArgs<TokenRecord>, item: Stored<K, F, S, H>, deletedWith?: string): Promise<void>
   }
@@ -60,12 +62,12 @@ export interface Resource<
   show(item: Stored<K, F, S, H>): z.input<Answer<K, F, S>>
   readonly create: Operation<Strict<Path<P> & CreateShape<F, D> & I>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
   readonly list: Operation<
-    Strict<Path<P> & typeof pageInput>,
+    Strict<Path<P> & Q & typeof pageInput>,
     z.ZodObject<Record<L, z.ZodArray<Answer<K, F, S>>> & { next_cursor: z.ZodString }>
   >
   readonly get: Operation<Strict<Path<P | K>>, Answer<K, F, S>>
   readonly update: Operation<
-    Strict<Path<P | K> & UpdateShape<F> & ReadOnly<S> & { expected_revision: z.ZodOptional<z.ZodInt> }>,
+    Strict<Path<P | K> & UpdateShape<F, X> & ReadOnly<S> & { expected_revision: z.ZodOptional<z.ZodInt> }>,
     Wrapped<W, Answer<K, F, S>>
   >
   readonly delete: Operation<Strict<Path<P | K>>, z.ZodObject<{ id: typeof Uuid; deleted: z.ZodLiteral<true> }>>
@@ -86,9 +88,11 @@ export function defineResource<H extends object = object>() {
     const C extends string = never,
     R extends TokenRecord = Record<never, never>,
     const L extends string = string,
+    const X extends string = never,
+    Q extends Shape = Record<never, never>,
   >(
-    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L>,
-  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R> => {
+    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L, X, Q>,
+  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R, X, Q> => {
     const built = new ResourceBuilder(spec as unknown as AnyResourceSpec)
     const { collection, items, reasons, answer, identity, storedFields, former, ref, changes } = built
     const operations = { create: built.create(), list: built.list(), get: built.get(), update: built.update(), delete: built.delete() }

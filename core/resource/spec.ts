@@ -2,8 +2,8 @@
 import type { z } from "zod"
 import type { Caller } from "../contract/caller.ts"
 import type { CollectionSpec, Document } from "../contract/collection.ts"
-import type { Access, Operation } from "../contract/operation.ts"
-import type { Store } from "../contract/store.ts"
+import type { Access, Hints, Operation } from "../contract/operation.ts"
+import type { Sort, Store } from "../contract/store.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import type { Clock } from "../kernel/clock.ts"
 import type { Deps, Token, TokenRecord } from "../kernel/di.ts"
@@ -56,9 +56,11 @@ export interface Kept extends Document {
 
 export type Stored<K extends string, F extends Shape, S extends Shape, H extends object> = Kept &
   Values<F> &
-  Values<S> &
-  H &
+  Service<S, H> &
   (K extends "id" ? unknown : Record<K, string>)
+
+/** Fields that the service writes. A field of `H` replaces the shown field in the document. */
+export type Service<S extends Shape, H extends object> = Omit<Values<S>, keyof H> & H
 
 /** Tokens of every operation of a resource. */
 export interface OwnTokens extends TokenRecord {
@@ -89,6 +91,9 @@ export type Verb = "create" | "list" | "get" | "update" | "delete"
 
 /** Unusual parts of one operation. */
 export interface VerbSpec {
+  /** Another name of the operation, such as `phone_numbers.register`. */
+  readonly name?: string
+  readonly hints?: Partial<Hints>
   readonly summary?: string
   readonly description?: string
   /** Codes beside the usual ones. */
@@ -118,6 +123,8 @@ export interface ResourceSpec<
   C extends string,
   R extends TokenRecord,
   L extends string,
+  X extends string,
+  Q extends Shape,
 > {
   /** Singular in snake case, such as `persona`. Reasons and examples begin with it. */
   readonly name: N
@@ -143,13 +150,25 @@ export interface ResourceSpec<
   readonly fields: F
   /** Defaults of a creation. */
   readonly defaults: D
+  /** Writable fields of the creation alone. Further operations may change them. */
+  readonly fixed?: readonly X[]
   /** Read-only fields. The service writes them. */
   readonly shown?: S
+  /** Values in answers of `shown` fields that documents store in another form. */
+  present?(item: Stored<K, F, S, H>): Partial<Values<S>>
   /** Names of hidden fields. No answer shows them. */
   readonly hidden?: readonly (keyof H & string)[]
   /** Answers of create and update hold the item under this name. */
   readonly wrapped?: W
   readonly columns: readonly string[]
+  readonly list?: {
+    /** Conditions of a caller. An empty condition is ignored. */
+    readonly filters?: Q
+    /** Newest first unless given. */
+    readonly sort?: Sort
+    /** REST callers receive the whole list, and each page has `total`. */
+    readonly isWhole?: true
+  }
   /** The first creates the item of all other examples. */
   readonly examples: readonly Example[]
   /** A change of this item, for the example of an update. */
@@ -159,7 +178,15 @@ export interface ResourceSpec<
   /** Refuses contradictory fields. Gets all fields of a new, changed or restored item. */
   check?(fields: Values<F>, args: CheckArgs<R, Stored<K, F, S, H>, F>): Promise<void> | void
   /** Values of `shown` and of hidden fields for a new item. */
-  start?(fields: Values<F> & { readonly id: string }, args: HookArgs<R>): Promise<Values<S> & H> | (Values<S> & H)
+  start?(fields: Values<F> & { readonly id: string }, args: HookArgs<R>): Promise<Service<S, H>> | Service<S, H>
+  /** Fields of the service that change with the given fields. */
+  alongside?(
+    change: Partial<Values<F>>,
+    before: Stored<K, F, S, H>,
+    args: HookArgs<R>,
+  ): Promise<Partial<Service<S, H>>> | Partial<Service<S, H>>
+  /** Fields of the service that a restoration from the trash replaces. */
+  restored?(item: Stored<K, F, S, H>, args: HookArgs<R>): Promise<Partial<Service<S, H>>> | Partial<Service<S, H>>
   /** Fields of the creation's answer alone, for example a secret. */
   readonly once?: { readonly fields: A; read(item: Stored<K, F, S, H>, deps: Deps<R & OwnTokens>): Values<A> }
   /** Stages consequences of a creation, a change or a deletion. */
@@ -169,7 +196,7 @@ export interface ResourceSpec<
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the builder knows fields by their names alone.
-export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any>
+export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any, any, any>
 
 /** Read-only fields of every document. */
 export type ReadOnlyField = "id" | "revision" | "created_at" | "updated_at"

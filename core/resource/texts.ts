@@ -1,16 +1,19 @@
 // Names, summaries and examples of a resource's operations, made from its declaration.
 import { type OperationExample, resultOf } from "../contract/example.ts"
-import type { Example, Key, Shape, Verb, Within } from "./spec.ts"
+import type { AnyResourceSpec, Example, Key, Shape, Verb, Within } from "./spec.ts"
 
-interface Named {
+export interface Named {
   readonly name: string
   readonly plural: string
   readonly word: string
   readonly area?: string | undefined
+  readonly verbs?: AnyResourceSpec["verbs"] | undefined
 }
 
 /** `personas.create`, or `evals.create_suite` in an area with several resources. */
-export function operationName({ name, plural, area }: Named, verb: Verb): string {
+export function operationName({ name, plural, area, verbs }: Named, verb: Verb): string {
+  const given = verbs?.[verb]?.name
+  if (given !== undefined) return given
   return area === undefined ? `${plural}.${verb}` : `${area}.${verb}_${verb === "list" ? plural : name}`
 }
 

@@ -22,6 +22,11 @@ const checks: readonly (readonly [file: string, find: string, operation: string]
     "evals.update_case",
   ],
   [
+    "core/resource/build.ts",
+    "requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)",
+    "heartbeats.update",
+  ],
+  [
     "plugins/agents/heartbeats/operations/heartbeats.ts",
     'requireRevision("heartbeat", stored.revision, expected_revision)',
     "heartbeats.update",

@@ -1,83 +1,17 @@
-// Heartbeats, and the record of their runs.
+// Kinds and states of heartbeats, and the record of their runs.
 import { z } from "zod"
 import { type Document, defineCollection, type Json, jobRef, type LogLine } from "#core"
-import type { Author } from "../../platform/organizations/index.ts"
-import type { HeartbeatTimes } from "./next-run.ts"
 
 export const heartbeatKinds = ["script", "instructions"] as const
-export type HeartbeatKind = (typeof heartbeatKinds)[number]
 
 export const heartbeatStates = ["active", "paused"] as const
-export type HeartbeatState = (typeof heartbeatStates)[number]
 
 export const runStates = ["queued", "running", "succeeded", "failed", "interrupted"] as const
 export type RunState = (typeof runStates)[number]
 
-/** What a principal of a heartbeat may be. */
+/** Roles of a heartbeat's principal. */
 export const heartbeatRoles = ["guest", "member", "admin"] as const
 export type HeartbeatRole = (typeof heartbeatRoles)[number]
-
-/** Rows that a script is given. */
-export interface DeclaredDataset {
-  slug: string
-  filter: string
-  limit: number
-}
-
-export interface StoredHeartbeat extends Document, HeartbeatTimes {
-  name: string
-  description: string
-  kind: HeartbeatKind
-  state: HeartbeatState
-  /** Why the service paused it; empty where a caller did. */
-  paused_reason: string
-  active_days: number[]
-  /** Null while it is paused. */
-  next_run_at: string | null
-  /** The local time for which the next run was meant, if clocks skip that time on its day: milliseconds as if the zone were UTC. */
-  next_wall?: number | null
-  /** The job that makes the next run; any other that comes due is stale. */
-  beat_id: string | null
-
-  script_js: string
-  datasets: DeclaredDataset[]
-  /** Pipeline that gets what the script returns; empty: it is kept as the result alone. */
-  pipeline_slug: string
-
-  instructions: string
-  /** Name of a configured model; empty: the one for agents. */
-  model: string
-  role: HeartbeatRole
-  /** Operations that the model may call. */
-  tools: string[]
-  max_steps: number
-  budget_millicents: number
-
-  /** The last caller who decided what it does. It does nothing that this author may not. Absent in older heartbeats. */
-  made_by?: Author | null
-  /** Everybody who decided some of what it does. */
-  authors?: Author[]
-  /** The run that has not ended; one at a time. */
-  current_run_id: string | null
-  latest_run_id: string | null
-  latest_status: RunState | ""
-  latest_reason: string
-  latest_run_at: string | null
-  /** Failed runs since the last that succeeded. */
-  failures: number
-  /** What the last run that succeeded made, for the next one. */
-  previous: Json
-  revision: number
-  created_at: string
-  updated_at: string
-}
-
-export const HeartbeatCollection = defineCollection<StoredHeartbeat>()({
-  name: "heartbeats",
-  scope: "organization",
-  times: ["next_run_at", "latest_run_at", "created_at", "updated_at"],
-  indexes: [{ fields: ["state", "id"] }, { fields: ["kind", "id"] }, { fields: ["state", "kind", "id"] }],
-})
 
 /** A call of a tool. */
 export interface RunStep {

@@ -4,7 +4,7 @@ import { AppError, type Caller, roleAtLeast, type Scripts } from "#core"
 import type { FieldProblem, OperationTools, PipelineSource } from "#core/engine"
 import type { Datasets } from "../../data/datasets/index.ts"
 import type { Models } from "../models/index.ts"
-import type { HeartbeatFields } from "./heartbeats.ts"
+import type { HeartbeatFields } from "./heartbeat.ts"
 
 export interface FittingDeps {
   readonly scripts: Scripts
@@ -88,4 +88,12 @@ function refuse(fields: FieldProblem[]): void {
 
 function problem(path: string, message: string): FieldProblem {
   return { path, message }
+}
+
+/** Throws `resource_exhausted` if the organization has its most heartbeats. */
+export async function requireRoom(count: (limit: number) => Promise<number>, most: number): Promise<void> {
+  if ((await count(most)) < most) return
+  throw new AppError("resource_exhausted", `The organization has ${most} heartbeats, as many as it may; delete some.`, {
+    reason: "too_many_heartbeats",
+  })
 }

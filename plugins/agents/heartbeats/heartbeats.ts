@@ -1,21 +1,22 @@
-// The service behind heartbeats: making, changing, pausing and resuming them, and the chain of beats that makes their runs.
+// Pauses and resumes heartbeats, and starts their runs by a chain of beats.
 // An active heartbeat has one beat, a job due at its next run; whichever node commits it makes the run and the next beat.
 import {
   AppError,
   type Changes,
   type Clock,
   type Ids,
-  isUuid,
   type JobQueue,
   maxSkewMs,
-  type Scripts,
   type Store,
   stageRevision,
   timestamp,
   token,
   type UnitOfWork,
 } from "#core"
-import { beatRef, HeartbeatCollection, RunCollection, runRef, type StoredHeartbeat, type StoredRun } from "./collections.ts"
+import { beatAt } from "./beats.ts"
+import { RunCollection, runRef, type StoredRun } from "./collections.ts"
+import { HeartbeatResource, type StoredHeartbeat } from "./heartbeat.ts"
+import type { Maker } from "./makers.ts"
 import { earlierRun, firstActive, nextRun, nextRunAfter } from "./next-run.ts"
 import type { HeartbeatSettings } from "./settings.ts"
 
@@ -24,37 +25,11 @@ export interface HeartbeatsDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly queue: JobQueue
-  readonly scripts: Scripts
   readonly settings: HeartbeatSettings
 }
 
-export type HeartbeatFields = Pick<
-  StoredHeartbeat,
-  | "name"
-  | "description"
-  | "kind"
-  | "interval_minutes"
-  | "active_days"
-  | "active_window_start"
-  | "active_window_end"
-  | "timezone"
-  | "script_js"
-  | "datasets"
-  | "pipeline_slug"
-  | "instructions"
-  | "model"
-  | "role"
-  | "tools"
-  | "max_steps"
-  | "budget_millicents"
->
-
-type Made = Pick<StoredHeartbeat, "made_by" | "authors">
-
 const dayMs = 86_400_000
 const maxPutOffMs = 3_600_000
-const whenFields = ["interval_minutes", "active_days", "active_window_start", "active_window_end", "timezone"] as const
-
 export const HeartbeatsToken = token<Heartbeats>("Heartbeats")
 
 export class Heartbeats {
@@ -65,45 +40,12 @@ export class Heartbeats {
   }
 
   async find(organization: string, id: string): Promise<StoredHeartbeat | undefined> {
-    return isUuid(id) ? this.#deps.store.open(HeartbeatCollection, organization).get(id) : undefined
+    return HeartbeatResource.items.find(this.#deps.store, organization, id)
   }
 
   /** As `find`; throws `not_found`. */
   async require(organization: string, id: string): Promise<StoredHeartbeat> {
-    const found = await this.find(organization, id)
-    if (found) return found
-    throw new AppError("not_found", `The organization has no heartbeat "${id}"; GET /v1/heartbeats lists them.`, {
-      reason: "heartbeat_not_found",
-    })
-  }
-
-  /** Stages a heartbeat; its first run is an interval from now. Throws `resource_exhausted` where there are as many as may be. */
-  async create(work: UnitOfWork, organization: string, fields: HeartbeatFields & Made, isPaused: boolean): Promise<StoredHeartbeat> {
-    const { clock, ids, store, settings } = this.#deps
-    const most = settings.max_per_organization
-    if ((await store.open(HeartbeatCollection, organization).count({}, { limit: most })) >= most)
-      throw new AppError("resource_exhausted", `The organization has ${most} heartbeats, as many as it may; delete some.`, {
-        reason: "too_many_heartbeats",
-      })
-    const at = timestamp(clock.now())
-    const none = { current_run_id: null, latest_run_id: null, latest_status: "", latest_reason: "", latest_run_at: null } as const
-    const id = ids.uuid()
-    const beat = isPaused ? { next_run_at: null, beat_id: null } : this.#beatAt(work, organization, id, nextRun(fields, clock.now()))
-    const heartbeat: StoredHeartbeat = {
-      ...{ ...fields, ...none, ...beat, id, state: isPaused ? "paused" : "active", paused_reason: "" },
-      ...{ failures: 0, previous: null, revision: 1, created_at: at, updated_at: at },
-    }
-    work.in(HeartbeatCollection, organization).insert(heartbeat)
-    return heartbeat
-  }
-
-  /** Stages a change made for the heartbeat as read; one made meanwhile has the commit `aborted`. New times count from now. */
-  update(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, change: Partial<HeartbeatFields> & Made): StoredHeartbeat {
-    const isTimed = whenFields.some((field) => change[field] !== undefined) && heartbeat.state === "active"
-    const changed = { ...heartbeat, ...change }
-    const beat = isTimed ? this.#beatAt(work, organization, heartbeat.id, nextRun(changed, this.#deps.clock.now())) : {}
-    if (change.script_js !== undefined) this.#forget(work, heartbeat.id)
-    return this.#changed(work, organization, heartbeat, { ...change, ...beat })
+    return HeartbeatResource.items.require(this.#deps.store, organization, id)
   }
 
   /** Stages a pause. A run in progress finishes. `paused_reason` is empty if a caller pauses it. */
@@ -113,16 +55,10 @@ export class Heartbeats {
   }
 
   /** Stages that it runs again, an interval from now, its failures forgotten. */
-  resume(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, made: Made): StoredHeartbeat {
+  resume(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, made: Maker): StoredHeartbeat {
     if (heartbeat.state === "active") return heartbeat
-    const beat = this.#beatAt(work, organization, heartbeat.id, nextRun(heartbeat, this.#deps.clock.now()))
+    const beat = beatAt(work, organization, this.#deps, heartbeat.id, nextRun(heartbeat, this.#deps.clock.now()))
     return this.#changed(work, organization, heartbeat, { state: "active", paused_reason: "", failures: 0, ...made, ...beat })
-  }
-
-  /** Stages that it goes; records of its runs go when they expire. */
-  remove(work: UnitOfWork, organization: string, { id, revision }: StoredHeartbeat): void {
-    work.in(HeartbeatCollection, organization).remove(id, { where: { revision } })
-    this.#forget(work, id)
   }
 
   /** Stages a run now, beside the schedule. Throws `failed_precondition` while another has not ended. */
@@ -135,7 +71,7 @@ export class Heartbeats {
       })
     const run = this.#run(work, organization, heartbeat, "manual", this.#deps.clock.now())
     const update = { $set: begins(run) }
-    work.in(HeartbeatCollection, organization).update(heartbeat.id, update, { where: { current_run_id: null } })
+    work.in(HeartbeatResource.collection, organization).update(heartbeat.id, update, { where: { current_run_id: null } })
     return run
   }
 
@@ -149,16 +85,16 @@ export class Heartbeats {
     const runs = active <= now && heartbeat.current_run_id === null
     const next = active > now ? { at: active, wall: undefined } : nextRunAfter(heartbeat, { at: due, wall: wallOf(heartbeat) }, now)
     const run = runs ? begins(this.#run(work, organization, heartbeat, "schedule", due)) : {}
-    const update = { $set: { ...run, ...this.#beatAt(work, organization, id, next) } }
+    const update = { $set: { ...run, ...beatAt(work, organization, this.#deps, id, next) } }
     const where = { beat_id: jobId, current_run_id: heartbeat.current_run_id }
-    work.in(HeartbeatCollection, organization).update(id, update, { where })
+    work.in(HeartbeatResource.collection, organization).update(id, update, { where })
   }
 
   /** A beat not before `earliest` in place of the one that there is; what to store of it. */
   putOff(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, earliest: number): Changes {
     const { beat_id, next_run_at } = heartbeat
     if (beat_id === null || next_run_at === null || Date.parse(next_run_at) >= earliest) return {}
-    return this.#beatAt(work, organization, heartbeat.id, { at: firstActive(heartbeat, earliest), wall: undefined })
+    return beatAt(work, organization, this.#deps, heartbeat.id, { at: firstActive(heartbeat, earliest), wall: undefined })
   }
 
   /** Stages an earlier run if a clock that was ahead has set the next one too late. Returns true if it did. */
@@ -168,20 +104,9 @@ export class Heartbeats {
     // Failures put a run off by no more than an hour.
     const latest = firstActive(heartbeat, nextRun(heartbeat, now + maxSkewMs).at + maxPutOffMs)
     if (state !== "active" || !(at > latest)) return false
-    const beat = this.#beatAt(work, organization, id, earlierRun(heartbeat, { at, wall: wallOf(heartbeat) }, now))
-    work.in(HeartbeatCollection, organization).update(id, { $set: beat }, { where: { beat_id }, optional: true })
+    const beat = beatAt(work, organization, this.#deps, id, earlierRun(heartbeat, { at, wall: wallOf(heartbeat) }, now))
+    work.in(HeartbeatResource.collection, organization).update(id, { $set: beat }, { where: { beat_id }, optional: true })
     return true
-  }
-
-  #beatAt(
-    work: UnitOfWork,
-    organization: string,
-    heartbeat_id: string,
-    { at, wall = null }: { at: number; wall: number | null | undefined },
-  ) {
-    const { queue, ids } = this.#deps
-    const beat_id = queue.enqueue(work, beatRef, { heartbeat_id }, { organization, id: ids.uuid(), runAt: at })
-    return { next_run_at: timestamp(at), next_wall: wall, beat_id }
   }
 
   #run(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, cause: StoredRun["cause"], due: number): StoredRun {
@@ -202,11 +127,7 @@ export class Heartbeats {
   }
 
   #changed(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, change: Partial<StoredHeartbeat>): StoredHeartbeat {
-    return stageRevision(work.in(HeartbeatCollection, organization), heartbeat, change, this.#deps.clock.now())
-  }
-
-  #forget(work: UnitOfWork, id: string): void {
-    work.afterCommit(() => this.#deps.scripts.forget(id))
+    return stageRevision(work.in(HeartbeatResource.collection, organization), heartbeat, change, this.#deps.clock.now())
   }
 }
 

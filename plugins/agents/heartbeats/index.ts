@@ -5,17 +5,17 @@ import { Datasets } from "../../data/datasets/index.ts"
 import { ApiKeys, Departures, Organizations, Principals } from "../../platform/organizations/index.ts"
 import { Models } from "../models/index.ts"
 import { heartbeatsChannel } from "./channel.ts"
-import { HeartbeatCollection, RunCollection } from "./collections.ts"
+import { RunCollection } from "./collections.ts"
 import { correctHeartbeats } from "./corrections.ts"
 import { pauseHeartbeatsOf } from "./departure.ts"
+import { HeartbeatResource } from "./heartbeat.ts"
 import { Heartbeats, HeartbeatsToken } from "./heartbeats.ts"
 import { beat, runHeartbeat } from "./jobs.ts"
 import { heartbeatPrincipals } from "./makers.ts"
-import { createHeartbeat, deleteHeartbeat, getHeartbeat, listHeartbeats, updateHeartbeat } from "./operations/heartbeats.ts"
 import { getHeartbeatRun, listHeartbeatRuns, pauseHeartbeat, resumeHeartbeat, runHeartbeatNow } from "./operations/running.ts"
 import { reasons } from "./reasons.ts"
 import { Runs, RunsToken } from "./runs/runs.ts"
-import { HeartbeatSettings } from "./settings.ts"
+import { HeartbeatLimit, HeartbeatSettings } from "./settings.ts"
 
 export default definePlugin({
   id: "heartbeats",
@@ -30,13 +30,14 @@ export default definePlugin({
     [Departures, injected({ store: Store, heartbeats: HeartbeatsToken }, pauseHeartbeatsOf)],
   ],
   register(registrar, settings) {
-    registrar.collections(HeartbeatCollection, RunCollection)
+    registrar.resources(HeartbeatResource)
+    registrar.collections(RunCollection)
     registrar.channels(heartbeatsChannel)
-    registrar.operations(createHeartbeat, listHeartbeats, getHeartbeat, updateHeartbeat, deleteHeartbeat)
     registrar.operations(pauseHeartbeat, resumeHeartbeat, runHeartbeatNow, listHeartbeatRuns, getHeartbeatRun)
     registrar.jobs(beat, { ...runHeartbeat, slots: settings.slots })
+    registrar.provide(HeartbeatLimit, { create: () => settings.max_per_organization })
     registrar.provide(HeartbeatsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, scripts: Scripts },
+      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue },
       create: (deps) => new Heartbeats({ ...deps, settings }),
     })
     registrar.run("clock corrections of heartbeats", {

@@ -2,7 +2,8 @@
 import { AppError, type Caller, roleAtLeast } from "#core"
 import type { OperationTools } from "#core/engine"
 import type { ApiKeys, Author, FindPrincipal } from "../../platform/organizations/index.ts"
-import type { HeartbeatRole, StoredHeartbeat } from "./collections.ts"
+import type { HeartbeatRole } from "./collections.ts"
+import type { StoredHeartbeat } from "./heartbeat.ts"
 import type { Heartbeats } from "./heartbeats.ts"
 
 const maxAuthors = 100
@@ -20,10 +21,14 @@ const acting = [
   "budget_millicents",
 ] as const
 
-type Made = Pick<StoredHeartbeat, "made_by" | "authors">
+/** The authors of a heartbeat. */
+export interface Maker {
+  readonly made_by?: Author | null
+  readonly authors?: Author[]
+}
 
 /** Returns the fields of a heartbeat for which the caller answers from now on. A session counts as the key that signed in. */
-export async function madeBy(keys: ApiKeys, caller: Caller, { authors = [] }: Made = {}): Promise<Made> {
+export async function madeBy(keys: ApiKeys, caller: Caller, { authors = [] }: Maker = {}): Promise<Maker> {
   // A person outlives the session.
   const person = caller.signIn && caller.user?.id
   const credential_id = person ?? (await keys.keyBehind(caller.organization.id, caller.credential.id))
@@ -34,7 +39,7 @@ export async function madeBy(keys: ApiKeys, caller: Caller, { authors = [] }: Ma
   return { made_by: maker, authors: [...others, maker].slice(-maxAuthors) }
 }
 
-export function changesActing(change: Partial<StoredHeartbeat>): boolean {
+export function changesActing(change: Readonly<Record<string, unknown>>): boolean {
   return acting.some((field) => change[field] !== undefined)
 }
 

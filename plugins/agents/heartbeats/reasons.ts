@@ -1,9 +1,10 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { HeartbeatResource } from "./heartbeat.ts"
 
 export const reasons = defineReasons({
-  heartbeat_not_found: { code: "not_found", summary: "The organization has no such heartbeat.", remedy: "List the heartbeats." },
+  ...HeartbeatResource.reasons,
   heartbeat_run_not_found: { code: "not_found", summary: "The heartbeat has no such run, or its record has expired." },
   heartbeat_running: {
     code: "failed_precondition",

@@ -1,5 +1,6 @@
 // What an operator sets of heartbeats.
 import { z } from "zod"
+import { token } from "#core"
 
 export const HeartbeatSettings = z.strictObject({
   runs_days: z.int().min(1).max(3_650).default(30).describe("Days that the record of a run is kept."),
@@ -15,3 +16,6 @@ export const HeartbeatSettings = z.strictObject({
 })
 
 export type HeartbeatSettings = z.output<typeof HeartbeatSettings>
+
+/** Heartbeats that an organization may have. */
+export const HeartbeatLimit = token<number>("heartbeat limit")

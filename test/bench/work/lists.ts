@@ -5,7 +5,8 @@ import { type Document, Ids, Store, timestamp } from "#core"
 import { StagedWork } from "#core/engine"
 import type { TestHost } from "#core/testing"
 import type { CollectionSpec } from "../../../core/contract/collection.ts"
-import { HeartbeatCollection, RunCollection } from "../../../plugins/agents/heartbeats/collections.ts"
+import { RunCollection } from "../../../plugins/agents/heartbeats/collections.ts"
+import { HeartbeatResource } from "../../../plugins/agents/heartbeats/heartbeat.ts"
 import { Agents } from "../../../plugins/agents/threads/agents/agents.ts"
 import { AgentRunCollection, MessageCollection, RunStepCollection, ThreadCollection } from "../../../plugins/agents/threads/collections.ts"
 import {
@@ -116,7 +117,7 @@ async function fill(host: TestHost, note: (what: string) => void): Promise<Known
   const beat = { description: "", interval_minutes: 60, active_days: [1], active_window_start: "", active_window_end: "", timezone: "UTC" }
   const does = { paused_reason: "", next_run_at: null, beat_id: null, script_js: "", datasets: [], pipeline_slug: "", instructions: "" }
   const may = { model: "", role: "guest", tools: [], max_steps: 8, budget_millicents: 10_000, current_run_id: null, latest_run_id: null }
-  await insert(HeartbeatCollection, maxHeartbeats, (n) => ({
+  await insert(HeartbeatResource.collection, maxHeartbeats, (n) => ({
     ...{ name: `Heartbeat ${n}`, kind: of(["script", "instructions"], n), state: of(["active", "paused", "paused"], n), ...times },
     ...{ ...beat, ...does, ...may, latest_status: "", latest_reason: "", latest_run_at: null, failures: 0, previous: null },
   }))

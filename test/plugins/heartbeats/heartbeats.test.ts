@@ -241,6 +241,28 @@ describe("heartbeats", () => {
     await host.api("DELETE", `/v1/heartbeats/${made.id}`)
   })
 
+  it("runs again after a restoration from the trash, and keeps its kind and state in a restored version", async () => {
+    const { host } = bench
+    const made = await bench.made({ name: "Restored" })
+    const paused = await bench.made({ name: "Paused", state: "paused" })
+    for (const { id } of [made, paused]) {
+      await host.api("DELETE", `/v1/heartbeats/${id}`)
+      expect((await host.api("POST", `/v1/trash/${id}/restore`)).status).to.equal(200)
+    }
+    expect(await bench.read(paused.id)).to.include({ state: "paused", next_run_at: "", revision: 2 })
+    await host.clock.move(60 * minuteMs)
+    expect(await bench.ended(made.id, 1)).to.include({ cause: "schedule", status: "succeeded" })
+
+    await host.api("PATCH", `/v1/heartbeats/${made.id}`, { interval_minutes: 10 })
+    await host.api("POST", `/v1/heartbeats/${made.id}/pause`)
+    const path = `/v1/versions?resource=heartbeat&item_id=${made.id}`
+    const { versions } = (await host.api<{ versions: { id: string; fields: object }[] }>("GET", path)).body
+    expect(versions[0]?.fields).to.include({ interval_minutes: 10 }).and.not.have.any.keys("kind", "state")
+    expect((await host.api("POST", `/v1/versions/${versions[1]?.id}/restore`)).status).to.equal(200)
+    expect(await bench.read(made.id)).to.include({ interval_minutes: 60, state: "paused", next_run_at: "" })
+    await host.api("DELETE", `/v1/heartbeats/${made.id}`)
+  })
+
   it("puts a failing one off longer and longer, pauses it after five failures and says so", async () => {
     const { host } = bench
     const { id } = await bench.made({

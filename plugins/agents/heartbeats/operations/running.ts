@@ -1,18 +1,49 @@
-// Pausing and resuming heartbeats, running one now, and what became of runs.
+// Pausing and resuming heartbeats, running one now, and the results of runs.
 import { z } from "zod"
-import { AppError, defineList, defineOperation, resultOf, Store, Uuid } from "#core"
+import { AnyJson, AppError, defineList, defineOperation, LogLines, resultOf, Store, Timestamp, Uuid } from "#core"
 import { OperationTools } from "#core/engine"
 import { ApiKeys } from "../../../platform/organizations/index.ts"
-import { RunCollection, runStates } from "../collections.ts"
+import { RunCollection, runStates, type StoredRun } from "../collections.ts"
+import { HeartbeatResource } from "../heartbeat.ts"
 import { HeartbeatsToken } from "../heartbeats.ts"
 import { madeBy, requireRights } from "../makers.ts"
-import { HeartbeatId, HeartbeatResource, madeHeartbeat, RunResource, shownHeartbeat, shownRun } from "./resource.ts"
 
 const path = "/v1/heartbeats/{id}"
 const reading = { scope: "heartbeats:read", role: "member" } as const
 const writing = { scope: "heartbeats:write", role: "member" } as const
-const input = z.strictObject({ id: HeartbeatId })
+const input = z.strictObject({ id: HeartbeatResource.ref })
+const madeHeartbeat = { heartbeat: "heartbeats.create" }
 const thatHeartbeat = { id: resultOf("heartbeat.id") }
+
+const RunResource = z
+  .object({
+    id: Uuid,
+    heartbeat_id: Uuid,
+    cause: z.enum(["schedule", "manual"]),
+    status: z.enum(runStates).describe("`interrupted`: its node went away in the midst of it, and it is not run again."),
+    due_at: Timestamp,
+    started_at: z.string().describe("RFC 3339; empty before."),
+    finished_at: z.string().describe("RFC 3339; empty before."),
+    reason: z.string().describe("A stable word for why it failed; empty otherwise."),
+    message: z.string(),
+    result: AnyJson.describe("What the script returned, or what the model said at the end."),
+    logs: LogLines,
+    execution_id: z.string().describe("Execution of the event that the result became; empty where there is none."),
+    steps: z
+      .array(z.object({ tool: z.string(), input: AnyJson, ok: z.boolean().nullable(), answer: z.string() }))
+      .describe("Calls of tools; `ok` is null where the run ended before the answer came."),
+    cost_millicents: z.number(),
+  })
+  .meta({ id: "HeartbeatRun" })
+
+function shownRun(run: StoredRun): z.input<typeof RunResource> {
+  const { id, heartbeat_id, cause, state: status, due_at, reason, message, result, logs = [], steps, cost_millicents } = run
+  const { started_at, finished_at, execution_id } = run
+  return {
+    ...{ id, heartbeat_id, cause, status, due_at, reason, message, result, logs, steps, cost_millicents },
+    ...{ started_at: started_at ?? "", finished_at: finished_at ?? "", execution_id: execution_id ?? "" },
+  }
+}
 
 export const pauseHeartbeat = defineOperation({
   name: "heartbeats.pause",
@@ -21,13 +52,13 @@ export const pauseHeartbeat = defineOperation({
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input,
-  output: HeartbeatResource,
+  output: HeartbeatResource.answer,
   errors: ["not_found", "aborted"],
   examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
   inject: { heartbeats: HeartbeatsToken },
   async handle({ input: { id }, caller, deps, work }) {
     const organization = caller.organization.id
-    return shownHeartbeat(deps.heartbeats.pause(work, organization, await deps.heartbeats.require(organization, id)))
+    return HeartbeatResource.show(deps.heartbeats.pause(work, organization, await deps.heartbeats.require(organization, id)))
   },
 })
 
@@ -39,7 +70,7 @@ export const resumeHeartbeat = defineOperation({
   access: writing,
   hints: { readOnly: false, destructive: false, idempotent: true },
   input,
-  output: HeartbeatResource,
+  output: HeartbeatResource.answer,
   errors: ["not_found", "permission_denied", "aborted"],
   examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
   inject: { heartbeats: HeartbeatsToken, tools: OperationTools, keys: ApiKeys },
@@ -47,7 +78,7 @@ export const resumeHeartbeat = defineOperation({
     const organization = caller.organization.id
     const stored = await deps.heartbeats.require(organization, id)
     requireRights(deps.tools, caller, stored)
-    return shownHeartbeat(deps.heartbeats.resume(work, organization, stored, await madeBy(deps.keys, caller, stored)))
+    return HeartbeatResource.show(deps.heartbeats.resume(work, organization, stored, await madeBy(deps.keys, caller, stored)))
   },
 })
 
@@ -79,7 +110,7 @@ export const listHeartbeatRuns = defineList({
   access: reading,
   columns: ["status", "reason", "due_at", "finished_at", "id"],
   input: {
-    id: HeartbeatId,
+    id: HeartbeatResource.ref,
     status: z
       .enum(["", ...runStates])
       .default("")
@@ -102,7 +133,7 @@ export const getHeartbeatRun = defineOperation({
   http: { method: "GET", path: `${path}/runs/{run_id}` },
   access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ id: HeartbeatId, run_id: Uuid.describe("The run's id.") }),
+  input: z.strictObject({ id: HeartbeatResource.ref, run_id: Uuid.describe("The run's id.") }),
   output: RunResource,
   errors: ["not_found"],
   examples: [

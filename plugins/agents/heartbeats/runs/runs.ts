@@ -18,7 +18,8 @@ import {
 } from "#core"
 import type { ApiKeys } from "../../../platform/organizations/index.ts"
 import { heartbeatsChannel } from "../channel.ts"
-import { HeartbeatCollection, RunCollection, type RunState, type StoredHeartbeat, type StoredRun } from "../collections.ts"
+import { RunCollection, type RunState, type StoredRun } from "../collections.ts"
+import { HeartbeatResource, type StoredHeartbeat } from "../heartbeat.ts"
 import type { Heartbeats } from "../heartbeats.ts"
 import { standingOf } from "../makers.ts"
 import { type InstructionsDeps, runInstructions } from "./instructions.ts"
@@ -89,7 +90,7 @@ export class Runs {
       const where = { state: run.state, begun_by: run.begun_by }
       work.in(RunCollection, organization).update(run.id, { $set: begun }, { where })
       const which = { where: { current_run_id: run.id }, optional: true }
-      work.in(HeartbeatCollection, organization).update(heartbeat.id, { $set: { latest_status: "running" } }, which)
+      work.in(HeartbeatResource.collection, organization).update(heartbeat.id, { $set: { latest_status: "running" } }, which)
     })
     return { ...run, ...begun }
   }
@@ -160,7 +161,9 @@ export class Runs {
       ...(pauses ? { state: "paused", paused_reason, next_run_at: null, beat_id: null } : {}),
       ...(failures > 0 && !pauses ? heartbeats.putOff(work, organization, heartbeat, clock.now() + backoffMs) : {}),
     }
-    work.in(HeartbeatCollection, organization).update(id, { $set }, { where: { current_run_id: run.id, beat_id }, optional: false })
+    work
+      .in(HeartbeatResource.collection, organization)
+      .update(id, { $set }, { where: { current_run_id: run.id, beat_id }, optional: false })
     const data = { heartbeat_id: id, name, run_id: run.id, status: state, reason }
     live.stage(work, organization, { channel: heartbeatsChannel.name, event: "heartbeat_run_ended", data })
     if (!pauses) return

@@ -3,7 +3,8 @@
 import type { Clock, Json, Scripts } from "#core"
 import type { PipelineEngine, PipelineSource } from "#core/engine"
 import type { Datasets } from "../../../data/datasets/index.ts"
-import type { DeclaredDataset, StoredHeartbeat, StoredRun } from "../collections.ts"
+import type { StoredRun } from "../collections.ts"
+import type { HeartbeatFields, StoredHeartbeat } from "../heartbeat.ts"
 import type { RunOutcome } from "./outcome.ts"
 
 export interface ScriptDeps {
@@ -51,7 +52,11 @@ async function sent({ engine, source }: ScriptDeps, organization: string, slug: 
 }
 
 /** The newest first. */
-async function rowsOf(datasets: Datasets, organization: string, { slug, filter, limit }: DeclaredDataset): Promise<Json> {
+async function rowsOf(
+  datasets: Datasets,
+  organization: string,
+  { slug, filter, limit }: HeartbeatFields["datasets"][number],
+): Promise<Json> {
   const dataset = await datasets.require(organization, slug)
   const query = await datasets.query(organization, dataset, { filter, sort: "" })
   const rows = await datasets.rows(organization).find(query.filter, { sort: query.sort, limit })
