@@ -265,13 +265,13 @@ export type Operations = {
   "personas.get": (typeof import("../plugins/pages/experiments/personas.ts").Personas)["get"]
   "personas.list": (typeof import("../plugins/pages/experiments/personas.ts").Personas)["list"]
   "personas.update": (typeof import("../plugins/pages/experiments/personas.ts").Personas)["update"]
-  "phone_numbers.get": typeof import("../plugins/people/conversations/operations/numbers.ts").getNumber
-  "phone_numbers.list": typeof import("../plugins/people/conversations/operations/numbers.ts").listNumbers
+  "phone_numbers.get": (typeof import("../plugins/people/conversations/numbers/phone-number.ts").PhoneNumberResource)["get"]
+  "phone_numbers.list": (typeof import("../plugins/people/conversations/numbers/phone-number.ts").PhoneNumberResource)["list"]
   "phone_numbers.refresh_templates": typeof import("../plugins/people/conversations/operations/templates.ts").refreshTemplates
-  "phone_numbers.register": typeof import("../plugins/people/conversations/operations/numbers.ts").registerNumber
-  "phone_numbers.remove": typeof import("../plugins/people/conversations/operations/numbers.ts").removeNumber
+  "phone_numbers.register": (typeof import("../plugins/people/conversations/numbers/phone-number.ts").PhoneNumberResource)["create"]
+  "phone_numbers.remove": (typeof import("../plugins/people/conversations/numbers/phone-number.ts").PhoneNumberResource)["delete"]
   "phone_numbers.templates": typeof import("../plugins/people/conversations/operations/templates.ts").listTemplates
-  "phone_numbers.update": typeof import("../plugins/people/conversations/operations/numbers.ts").updateNumber
+  "phone_numbers.update": (typeof import("../plugins/people/conversations/numbers/phone-number.ts").PhoneNumberResource)["update"]
   "pipeline_schema.get": typeof import("../plugins/capture/pipelines/operations/graph.ts").getSchema
   "replay_plans.create": typeof import("../plugins/capture/executions/operations/replay-plans.ts").createPlan
   "replay_plans.get": typeof import("../plugins/capture/executions/operations/replay-plans.ts").getPlan

@@ -195,7 +195,7 @@ export class ResourceBuilder {
       ...this.#handled("delete", ["not_found", "aborted"]),
       http: { method: "DELETE", path: this.#onePath },
       input: z.strictObject(this.#one),
-      output: z.object({ id: Uuid, deleted: z.literal(true) }),
+      output: z.object({ id: Uuid, deleted: z.literal(true), ...this.#spec.gone?.fields }),
       handle: async (call: Call) => this.#deleteOne(call, await this.#args(call)),
     })
   }
@@ -203,7 +203,7 @@ export class ResourceBuilder {
   async #deleteOne(call: Call, args: Args) {
     const item = await this.#required(call, args)
     await this.changes.remove(args, item)
-    return { id: item.id, deleted: true as const }
+    return { id: item.id, deleted: true as const, ...this.#spec.gone?.read(item) }
   }
 
   /** Parts of every operation. */
@@ -271,7 +271,7 @@ function declared<T extends { handle(call: Call): Promise<unknown> }>(operation:
 
 function collectionOf({ collection, key, within }: AnyResourceSpec): CollectionSpec<Item, "organization"> {
   const { indexes = [], times = [], ...given } = collection
-  const unique = key.field === "id" ? [] : [{ fields: [...(within ? [within.column] : []), key.field], unique: true }]
+  const unique = key.field === "id" || key.idOf ? [] : [{ fields: [...(within ? [within.column] : []), key.field], unique: true }]
   return defineCollection<Item>()({
     ...given,
     scope: "organization",

@@ -36,7 +36,8 @@ export class ItemChanges {
     const isTaken = async (text: string) => (await this.#parts.items.find(store, args.organization, text, args.container)) !== undefined
     const keyed = await keyOfNew(key, input, this.#parts.word, isTaken)
     await check?.(given, { ...args, before: undefined, change: given })
-    const [id, at] = [ids.uuid(), timestamp(clock.now())]
+    const id = key.idOf?.(args.organization, String(keyed[key.field])) ?? ids.uuid()
+    const at = timestamp(clock.now())
     const contained = within ? { [within.column]: args.container.id } : {}
     const started = await start?.({ ...given, id }, args)
     const item: Item = { ...given, ...started, ...kept, ...contained, ...keyed, id, revision: 1, created_at: at, updated_at: at }
@@ -89,7 +90,7 @@ export class ItemChanges {
     const args = { ...given, container: container ?? (await containerOf(spec, deps, organization, before[spec.within?.column ?? ""])) }
     const { field } = spec.key
     if (field !== "id" && (await items.find(deps.store, organization, key, args.container)))
-      throw slugTaken(`Another ${word} has the ${field} "${key}" now; rename or delete it.`, field)
+      throw spec.key.taken?.(key) ?? slugTaken(`Another ${word} has the ${field} "${key}" now; rename or delete it.`, field)
     await spec.check?.(before, { ...args, before: undefined, change: before })
     work.in(TrashCollection, organization).remove(id)
     const restored = await spec.restored?.(before, args)

@@ -1,6 +1,7 @@
 // Stages the past of items in the commit of the change itself: a version of each revision, and deleted items.
 import type { Json } from "../contract/collection.ts"
 import { type Actor, TrashCollection, VersionCollection } from "../contract/resource-history.ts"
+import type { Changes } from "../contract/store.ts"
 import { timestamp } from "../kernel/clock.ts"
 import type { AnyResourceSpec, HookArgs, Item } from "./spec.ts"
 
@@ -32,16 +33,17 @@ export function stageVersion(args: Args, { name, fields, fixed }: AnyResourceSpe
 export function stageTrash(args: Args, { name, key }: AnyResourceSpec, item: Item, deletedWith = ""): void {
   const now = args.deps.clock.now()
   const { id, organization_id: _organization, ...document } = item
-  args.work.in(TrashCollection, args.organization).insert({
-    id,
+  const trashed: Changes = {
     resource: name,
     key: String(item[key.field]),
     document: document as Record<string, Json>,
     deleted_with: deletedWith,
-    deleted_by: actorOf(args),
+    deleted_by: { ...actorOf(args) },
     deleted_at: timestamp(now),
     expires_at: timestamp(now + trashDays * dayMs),
-  })
+  }
+  // An item whose id follows from its name may be in the trash already.
+  args.work.in(TrashCollection, args.organization).update(id, { $set: trashed }, { upsert: true })
 }
 
 function actorOf({ caller: { credential, user } }: Args): Actor {

@@ -1,5 +1,5 @@
 // Keys of items: a slug made of the name, a key of the caller, or the id.
-import type { z } from "zod"
+import { z } from "zod"
 import { Slug, SlugOrId, slugOf, slugTaken, Uuid, uniqueSlug } from "../contract/fields.ts"
 import { type FormerSlugsSpec, slugOrFormer } from "./former-slugs.ts"
 import type { Key, Shape } from "./spec.ts"
@@ -17,19 +17,29 @@ export function givenKey<const K extends string, V extends z.ZodType<string>>(fi
   return { field, input: { [field]: schema } as Record<K, V> }
 }
 
+/** The caller gives a name at the creation, such as a phone number. The id follows from the name. The schema brings the name into one form. */
+export function namedKey<const K extends string, V extends z.ZodType<string, string>>(
+  field: K,
+  schema: V,
+  given: Required<Pick<Key<K, Record<K, V>>, "idOf" | "taken">>,
+): Key<K, Record<K, V>> {
+  return { field, input: { [field]: schema } as Record<K, V>, ...given }
+}
+
 /** The id alone names an item. */
 export const byId: Key<"id", Record<never, never>> = { field: "id", input: {} }
 
 /** The path field of operations on one item. */
-export function pathField({ field, former }: Key<string, Shape>, word: string): z.ZodType<string> {
+export function pathField({ field, former, idOf, input }: Key<string, Shape>, word: string): z.ZodType<string> {
   if (former) return slugOrFormer(word)
+  if (idOf) return z.union([Uuid, input[field] as z.ZodType<string>]).describe(`The ${word}, or its id.`)
   if (field === "id") return Uuid.describe(`Id of the ${word}.`)
   return SlugOrId.describe(`${field === "slug" ? "Slug" : "Key"} or UUID of the ${word}.`)
 }
 
 /** The key of a new item, as a field of its document. Throws `already_exists` if another item has it. */
 export async function keyOfNew(
-  { field, from }: Key<string, Shape>,
+  { field, from, taken }: Key<string, Shape>,
   input: Readonly<Record<string, unknown>>,
   word: string,
   isTaken: (key: string) => Promise<boolean>,
@@ -37,6 +47,6 @@ export async function keyOfNew(
   if (field === "id") return {}
   const given = input[field] as string | undefined
   if (given === undefined) return { [field]: await uniqueSlug(slugOf(String(input[from ?? ""]), word.replaceAll(" ", "-")), isTaken) }
-  if (await isTaken(given)) throw slugTaken(`There is a ${word} "${given}" already; take another ${field}.`, field)
+  if (await isTaken(given)) throw taken?.(given) ?? slugTaken(`There is a ${word} "${given}" already; take another ${field}.`, field)
   return { [field]: given }
 }

@@ -41,6 +41,7 @@ export interface Resource<
   R extends TokenRecord = TokenRecord,
   X extends string = never,
   Q extends Shape = Record<never, never>,
+  G extends Shape = Record<never, never>,
 > extends DeclaredResource {
   readonly collection: CollectionSpec<Stored<K, F, S, H>, "organization">
   readonly items: Items<Stored<K, F, S, H>>
@@ -70,7 +71,7 @@ export interface Resource<
     Strict<Path<P | K> & UpdateShape<F, X> & ReadOnly<S> & { expected_revision: z.ZodOptional<z.ZodInt> }>,
     Wrapped<W, Answer<K, F, S>>
   >
-  readonly delete: Operation<Strict<Path<P | K>>, z.ZodObject<{ id: typeof Uuid; deleted: z.ZodLiteral<true> }>>
+  readonly delete: Operation<Strict<Path<P | K>>, z.ZodObject<{ id: typeof Uuid; deleted: z.ZodLiteral<true> } & G>>
 }
 
 /** Declares a resource: `defineResource<Hidden>()({ ... })`. `Hidden` has the hidden fields. */
@@ -90,9 +91,10 @@ export function defineResource<H extends object = object>() {
     const L extends string = string,
     const X extends string = never,
     Q extends Shape = Record<never, never>,
+    G extends Shape = Record<never, never>,
   >(
-    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L, X, Q>,
-  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R, X, Q> => {
+    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L, X, Q, G>,
+  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R, X, Q, G> => {
     const built = new ResourceBuilder(spec as unknown as AnyResourceSpec)
     const { collection, items, reasons, answer, identity, storedFields, former, ref, changes } = built
     const operations = { create: built.create(), list: built.list(), get: built.get(), update: built.update(), delete: built.delete() }

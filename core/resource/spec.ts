@@ -25,6 +25,10 @@ export interface Key<K extends string, I extends Shape> {
   /** Field that gives the slug. The caller may give another. */
   readonly from?: string
   readonly former?: FormerSlugsSpec
+  /** Id of an item whose id follows from its key. */
+  idOf?(organization: string, key: string): string
+  /** Error of a second item with the same key. `slug_taken` unless given. */
+  taken?(key: string): Error
 }
 
 /** The container of a resource. */
@@ -125,6 +129,7 @@ export interface ResourceSpec<
   L extends string,
   X extends string,
   Q extends Shape,
+  G extends Shape,
 > {
   /** Singular in snake case, such as `persona`. Reasons and examples begin with it. */
   readonly name: N
@@ -189,6 +194,8 @@ export interface ResourceSpec<
   restored?(item: Stored<K, F, S, H>, args: HookArgs<R>): Promise<Partial<Service<S, H>>> | Partial<Service<S, H>>
   /** Fields of the creation's answer alone, for example a secret. */
   readonly once?: { readonly fields: A; read(item: Stored<K, F, S, H>, deps: Deps<R & OwnTokens>): Values<A> }
+  /** Fields of the deletion's answer beside the id. */
+  readonly gone?: { readonly fields: G; read(item: Stored<K, F, S, H>): Values<G> }
   /** Stages consequences of a creation, a change or a deletion. */
   created?(item: Stored<K, F, S, H>, args: HookArgs<R>): Promise<void> | void
   updated?(item: Stored<K, F, S, H>, before: Stored<K, F, S, H>, args: HookArgs<R>): Promise<void> | void
@@ -196,7 +203,7 @@ export interface ResourceSpec<
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the builder knows fields by their names alone.
-export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any, any, any>
+export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any>
 
 /** Read-only fields of every document. */
 export type ReadOnlyField = "id" | "revision" | "created_at" | "updated_at"

@@ -27,11 +27,6 @@ const checks: readonly (readonly [file: string, find: string, operation: string]
     "heartbeats.update",
   ],
   [
-    "plugins/agents/heartbeats/operations/heartbeats.ts",
-    'requireRevision("heartbeat", stored.revision, expected_revision)',
-    "heartbeats.update",
-  ],
-  [
     "plugins/agents/integrations/operations/update.ts",
     'requireRevision("integration", connection.revision, expected_revision)',
     "integrations.update",
@@ -70,9 +65,9 @@ export const revisionFaults: readonly Fault[] = [
   },
   {
     rule: "A change of a phone number overwrites a faster commit",
-    file: "plugins/people/conversations/numbers/numbers.ts",
-    find: "work.in(PhoneNumberCollection, organization).update(stored.id, { $set: set }, { where: { revision: stored.revision } })",
-    replace: "work.in(PhoneNumberCollection, organization).update(stored.id, { $set: set })",
+    file: "core/contract/revision.ts",
+    find: "{ where: { revision: stored.revision } }",
+    replace: "{}",
     test: conflicts,
     title: second("phone_numbers.update"),
   },

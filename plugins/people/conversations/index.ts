@@ -20,11 +20,10 @@ import { receivePiece } from "./inbound/piece.ts"
 import { Receiver, ReceiverToken } from "./inbound/receiver.ts"
 import { ConversationLeads, createConversationLeads, LeadDirectories } from "./leads.ts"
 import { fetchMessageMedia } from "./media/job.ts"
-import { PhoneNumberCollection } from "./numbers/collections.ts"
 import { PhoneNumbers, PhoneNumbersToken } from "./numbers/numbers.ts"
+import { PhoneNumberResource } from "./numbers/phone-number.ts"
 import { getChatAppConversation, getTextConversation, listChatAppConversations, listTextConversations } from "./operations/conversations.ts"
 import { deleteChatAppConversation, deleteTextConversation } from "./operations/deletion.ts"
-import { getNumber, listNumbers, registerNumber, removeNumber, updateNumber } from "./operations/numbers.ts"
 import { linkToOptOut, listOptOuts, recordOptOut } from "./operations/opt-outs.ts"
 import { sendToPerson } from "./operations/send.ts"
 import { listTemplates, refreshTemplates } from "./operations/templates.ts"
@@ -60,14 +59,13 @@ export default definePlugin({
   extend: [[CallGuards, injected({ store: Store }, ({ store }) => lineGuard(store))]],
   register(registrar, settings) {
     registrar.collections(
-      PhoneNumberCollection,
       TemplateCollection,
       RemovalCollection,
       EarlierAddressCollection,
       ...Object.values(collections.chat_app),
       ...Object.values(collections.sms),
     )
-    registrar.operations(registerNumber, listNumbers, getNumber, updateNumber, removeNumber)
+    registrar.resources(PhoneNumberResource)
     registrar.operations(listChatAppConversations, getChatAppConversation, listTextConversations, getTextConversation)
     registrar.operations(deleteChatAppConversation, deleteTextConversation)
     registrar.routes(askToOptOut, optOutByLink)
@@ -86,7 +84,7 @@ export default definePlugin({
     })
     registrar.provide(ConversationHistory, { inject: { store: Store }, create: ({ store }) => conversationHistory(store) })
     registrar.provide(PhoneNumbersToken, {
-      inject: { store: Store, clock: Clock, integrations: Integrations },
+      inject: { store: Store },
       create: (deps) => new PhoneNumbers(deps),
     })
     registrar.provide(AnnouncementsToken, { inject: { live: Live }, create: (deps) => new Announcements(deps) })

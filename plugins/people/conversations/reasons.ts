@@ -1,6 +1,7 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { PhoneNumberResource } from "./numbers/phone-number.ts"
 
 export const reasons = defineReasons({
   not_a_delivery: {
@@ -9,11 +10,7 @@ export const reasons = defineReasons({
     remedy: "Leave the event as it was sent, or name the provider that sent it.",
   },
   conversation_not_found: { code: "not_found", summary: "The organization has no such conversation.", remedy: "List the conversations." },
-  phone_number_not_found: {
-    code: "not_found",
-    summary: "The organization has not registered this phone number.",
-    remedy: "List the phone numbers.",
-  },
+  ...PhoneNumberResource.reasons,
   phone_number_registered: { code: "already_exists", summary: "The organization has registered this phone number already." },
   number_connection_missing: {
     code: "invalid_argument",

@@ -2,8 +2,8 @@
 import { AppError, type Store, token } from "#core"
 import { type Channel, collections } from "./channels.ts"
 import type { Asked, EgressGate, Finding } from "./egress/gate.ts"
-import { type PhoneNumber, PhoneNumberCollection } from "./numbers/collections.ts"
 import type { PhoneNumbers } from "./numbers/numbers.ts"
+import { type PhoneNumber, PhoneNumberResource } from "./numbers/phone-number.ts"
 import { writtenAs } from "./phone.ts"
 import type { OutboundMessage } from "./vetoes.ts"
 
@@ -31,7 +31,9 @@ interface Services {
 
 export function conversationStanding({ store, numbers, gate }: Services): ConversationStanding {
   async function numberOf(organization: string, channel: Channel, address: string): Promise<PhoneNumber | undefined> {
-    const lines = await store.open(PhoneNumberCollection, organization).find({ [channel]: { $ne: null } }, { sort: { created_at: 1 } })
+    const lines = await store
+      .open(PhoneNumberResource.collection, organization)
+      .find({ [channel]: { $ne: null } }, { sort: { created_at: 1 } })
     const newest = await store
       .open(collections[channel].conversations, organization)
       .first({ address: writtenAs([address]), number: { $in: lines.map(({ number }) => number) } }, { sort: { activity_at: -1 } })

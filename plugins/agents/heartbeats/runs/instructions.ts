@@ -2,7 +2,7 @@
 // steps and its budget. Calls are made by a principal of the heartbeat's own role, with the scopes of its tools and no others.
 import { AppError, type Json, type Logger, type Update } from "#core"
 import { type OperationTool, type OperationTools, redactSecrets } from "#core/engine"
-import type { Organizations, Organizations } from "../../../platform/organizations/index.ts"
+import type { Organizations } from "../../../platform/organizations/index.ts"
 import type { Models, PastTurn } from "../../models/index.ts"
 import type { RunStep, StoredRun } from "../collections.ts"
 import type { StoredHeartbeat } from "../heartbeat.ts"

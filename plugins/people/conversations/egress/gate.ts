@@ -5,7 +5,7 @@ import { AppError, type Clock, type Json, type Store, timestamp, token } from "#
 import { collections, conversationId } from "../channels.ts"
 import type { ConversationLeads } from "../leads.ts"
 import type { Template } from "../messages.ts"
-import type { PhoneNumber } from "../numbers/collections.ts"
+import type { PhoneNumber } from "../numbers/phone-number.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import type { ConversationSettings } from "../settings.ts"
 import { type StoredTemplate, TemplateCollection, templateId } from "../templates/collections.ts"

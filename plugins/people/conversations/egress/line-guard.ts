@@ -1,14 +1,14 @@
 // Keeps the connections of numbers to the gate: who else calls through them, a pipeline or an agent, only reads.
 import { AppError, type Store } from "#core"
 import type { CallGuard } from "../../../agents/integrations/index.ts"
-import { PhoneNumberCollection } from "../numbers/collections.ts"
+import { PhoneNumberResource } from "../numbers/phone-number.ts"
 
 type Request = Parameters<CallGuard>[0]["request"]
 
 export function lineGuard(store: Store): CallGuard {
   return async ({ organization, connection: { id, slug }, request }) => {
     if (isRead(request)) return undefined
-    const numbers = store.open(PhoneNumberCollection, organization)
+    const numbers = store.open(PhoneNumberResource.collection, organization)
     const named = { $in: [id, slug] }
     const [chat, sms] = await Promise.all([numbers.first({ "chat_app.integration": named }), numbers.first({ "sms.integration": named })])
     const number = chat ?? sms

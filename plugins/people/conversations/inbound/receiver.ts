@@ -5,7 +5,7 @@ import { type Channel, collections, conversationId, foldJob, mediaJob, messageId
 import type { Change, EarlierAddresses, KnownAddresses } from "../earlier-addresses.ts"
 import { foldedFrom } from "../fold/fold.ts"
 import type { StoredMessage } from "../messages.ts"
-import { type PhoneNumber, PhoneNumberCollection } from "../numbers/collections.ts"
+import { type PhoneNumber, PhoneNumberResource } from "../numbers/phone-number.ts"
 import { keywordIn } from "../opt-out/keywords.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import { isUserId, personKey, writtenAs } from "../phone.ts"
@@ -229,7 +229,7 @@ export class Receiver {
     const ids = [...new Set(messages.map(({ own }) => own.phone_number_id))].filter((id) => id !== "")
     if (channel === "sms" || ids.length === 0) return new Map()
     const found: PhoneNumber[] = await this.#services.store
-      .open(PhoneNumberCollection, organization)
+      .open(PhoneNumberResource.collection, organization)
       .find({ "chat_app.phone_number_id": { $in: ids } }, { limit: maxParts })
     return new Map(found.map(({ chat_app, number }) => [chat_app?.phone_number_id ?? "", number]))
   }

@@ -5,7 +5,7 @@ import type { Integrations } from "../../../agents/integrations/index.ts"
 import { outcomeOf } from "../../../platform/outgoing-http/index.ts"
 import type { Channel } from "../channels.ts"
 import type { Media } from "../messages.ts"
-import type { PhoneNumber } from "../numbers/collections.ts"
+import type { PhoneNumber } from "../numbers/phone-number.ts"
 import { fieldsOf, numberOf, textOf } from "../received.ts"
 import { endingOf } from "./media-types.ts"
 

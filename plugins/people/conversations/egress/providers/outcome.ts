@@ -2,7 +2,7 @@
 import type { AppError, OutgoingResponse } from "#core"
 import type { IntegrationRequest } from "../../../../agents/integrations/index.ts"
 import type { StoredMessage } from "../../messages.ts"
-import type { PhoneNumber } from "../../numbers/collections.ts"
+import type { PhoneNumber } from "../../numbers/phone-number.ts"
 
 export type Outcome =
   /** The provider has it. */
