@@ -8,7 +8,7 @@ import type { AnyOperation } from "../contract/operation.ts"
 import { drawOperatorCredential, operatorPurpose } from "../contract/operator.ts"
 import { CommandProblem } from "../kernel/command.ts"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
-import type { Token, TokenRecord } from "../kernel/di.ts"
+import type { Key, TokenRecord } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
 import { createLog } from "../kernel/log.ts"
 import type { Terminal } from "../kernel/terminal.ts"
@@ -53,7 +53,7 @@ async function runningAt({ data_dir, server }: CoreConfig): Promise<string | und
 async function onStore({ container, log }: Runtime, operation: AnyOperation, input: Fields, bearer: string): Promise<unknown> {
   const { CheckedMasterKey } = await import("../bootstrap/storage.ts")
   const { Invoker } = await import("../surface/invoke.ts")
-  const injected: Token<unknown>[] = Object.values((operation.inject ?? {}) as TokenRecord)
+  const injected: Key<unknown>[] = Object.values((operation.inject ?? {}) as TokenRecord)
   const needed = container.neededBy([CheckedMasterKey, Invoker, ...injected])
   const started: typeof needed = []
   try {

@@ -1,6 +1,6 @@
 // What a plugin can declare, and `definePlugin`. Everything is checked as it is declared; nothing is started here.
 import type { z } from "zod"
-import { type Container, type Service, type Token, type TokenRecord, token } from "../kernel/di.ts"
+import { type Container, type Injectable, type Key, type Service, type Token, type TokenRecord, token } from "../kernel/di.ts"
 import { extending, provideExtensions } from "../kernel/extension-point.ts"
 import type { Plugin } from "../kernel/plugin.ts"
 import type { DeclarationKind, Registry } from "../kernel/registry.ts"
@@ -20,6 +20,8 @@ import { type AnySchedule, Schedules } from "./schedule.ts"
 export interface Registrar {
   /** Offers a service under a token, to plugins that name this one in `needs` (and to core where core declares the token). */
   provide<T, R extends TokenRecord>(token: Token<T>, service: Service<T, R>): void
+  /** Offers an instance of a class under the class itself. `create` is for a constructor with more than the dependencies. */
+  provide<T, R extends TokenRecord>(key: Injectable<T, R>, service?: Partial<Omit<Service<T, R>, "inject">>): void
   /** Creates the service at boot even when nobody injects it; for what has only a `start`. */
   run<T, R extends TokenRecord>(name: string, service: Service<T, R>): void
   operations(...operations: AnyOperation[]): void
@@ -63,7 +65,10 @@ function registrarFor(plugin: string, container: Container, registry: Registry, 
       for (const item of items) registry.add(point, item, plugin)
     }
   return {
-    provide: (name, service) => container.provide(name, service, plugin),
+    provide: (key: Token<unknown> | Injectable, service?: Partial<Service<unknown>>) => {
+      const own = typeof key === "function" ? { inject: key.inject, create: (deps: never) => new key(deps) } : {}
+      container.provide(key as Key<unknown>, { ...own, ...service } as Service<unknown>, plugin)
+    },
     run: <T, R extends TokenRecord>(name: string, service: Service<T, R>) => {
       const own = token<T>(`${plugin}/${name}`)
       container.provide(own, service, plugin)

@@ -1,6 +1,8 @@
-// Dependency injection: typed tokens over tsyringe's container, no decorators. This is the only file that imports
-// tsyringe. A service is created once, on first use, after what it injects; the container remembers the order, so that
-// the app can start services in it and stop them backwards.
+// Dependency injection over tsyringe's container, without decorators. Only this file imports tsyringe. The container creates
+// a service once, at its first use, after the services that it injects. It keeps this order: the app starts services in it,
+// and stops them in the opposite order.
+//
+// A class with a static `inject` is its own key. A token names a port between layers, or one of several services of a type.
 import "reflect-metadata"
 import { type DependencyContainer, instanceCachingFactory, container as root } from "tsyringe"
 
@@ -17,10 +19,24 @@ export function token<T>(name: string): Token<T> {
   return { name, key: Symbol(name) }
 }
 
-export type TokenRecord = Readonly<Record<string, Token<unknown>>>
+/** A class whose instance the container creates. */
+type Class<T> = abstract new (...args: never[]) => T
 
-/** What a record of tokens resolves to. */
-export type Deps<R extends TokenRecord> = { readonly [K in keyof R]: R[K] extends Token<infer T> ? T : never }
+/** Names a service. */
+export type Key<T> = Token<T> | Class<T>
+
+export type TokenRecord = Readonly<Record<string, Key<unknown>>>
+
+type ServiceOf<K> = K extends Token<infer T> ? T : K extends Class<infer T> ? T : never
+
+/** The services of a record of keys. */
+export type Deps<R extends TokenRecord> = { readonly [K in keyof R]: ServiceOf<R[K]> }
+
+/** A class that names its dependencies. Its constructor takes `Deps<typeof TheClass.inject>`. */
+export interface Injectable<T = unknown, R extends TokenRecord = TokenRecord> {
+  new (deps: never): T
+  readonly inject: R
+}
 
 /** How a service comes to be. `start` may be called at most once, after `create`; `stop` may come without `start`. */
 export interface Service<T, R extends TokenRecord = TokenRecord> {
@@ -38,46 +54,48 @@ export interface CreatedService {
 
 export class Container {
   readonly #inner: DependencyContainer = root.createChildContainer()
-  readonly #providers = new Map<symbol, { token: Token<unknown>; by: string; inject: TokenRecord }>()
-  readonly #creating: string[] = []
-  /** What was created, by key: services that must not be injected are asked for again and again. */
-  readonly #made = new Map<symbol, unknown>()
+  readonly #providers = new Map<symbol | Class<unknown>, { key: Key<unknown>; by: string; inject: TokenRecord }>()
+  readonly #creating: Key<unknown>[] = []
+  /** Created services. Operations ask for theirs at each call. */
+  readonly #made = new Map<symbol | Class<unknown>, unknown>()
   readonly #created: CreatedService[] = []
-  readonly #createdByKey = new Map<symbol, CreatedService>()
+  readonly #createdByKey = new Map<symbol | Class<unknown>, CreatedService>()
 
   /** Services created so far, dependencies first. */
   get created(): readonly CreatedService[] {
     return this.#created
   }
 
-  has(token: Token<unknown>): boolean {
-    return this.#providers.has(token.key)
+  has(key: Key<unknown>): boolean {
+    return this.#providers.has(idOf(key))
   }
 
   value<T>(token: Token<T>, value: T, by = "core"): void {
     this.provide(token, { create: () => value }, by)
   }
 
-  /** Throws when the token has a provider already; the message names both. */
-  provide<T, R extends TokenRecord>(token: Token<T>, service: Service<T, R>, by = "core"): void {
-    const earlier = this.#providers.get(token.key)
-    if (earlier) throw new Error(`"${token.name}" is provided by both ${earlier.by} and ${by}; remove one.`)
-    this.#providers.set(token.key, { token, by, inject: service.inject ?? {} })
-    this.#inner.register(token.key, { useFactory: instanceCachingFactory(() => this.#create(token, service)) })
+  /** Throws if the key has a provider; the message names both. */
+  provide<T, R extends TokenRecord>(key: Key<T>, service: Service<T, R>, by = "core"): void {
+    const id = idOf(key)
+    const earlier = this.#providers.get(id)
+    if (earlier) throw new Error(`"${key.name}" is provided by both ${earlier.by} and ${by}; remove one.`)
+    this.#providers.set(id, { key, by, inject: service.inject ?? {} })
+    this.#inner.register(id as symbol, { useFactory: instanceCachingFactory(() => this.#create(key, service)) })
   }
 
-  /** Throws when nobody provides the token, or when its dependencies form a circle. */
-  get<T>(token: Token<T>): T {
-    const made = this.#made.get(token.key)
+  /** Throws if no plugin provides the key, or if its dependencies form a circle. */
+  get<T>(key: Key<T>): T {
+    const id = idOf(key)
+    const made = this.#made.get(id)
     if (made !== undefined) return made as T
-    if (!this.#providers.has(token.key)) {
-      const asker = this.#creating.at(-1)
-      throw new Error(`Nothing provides "${token.name}"${asker ? `, which "${asker}" injects` : ""}. Is its plugin loaded?`)
+    if (!this.#providers.has(id)) {
+      const asker = this.#creating.at(-1)?.name
+      throw new Error(`Nothing provides "${key.name}"${asker ? `, which "${asker}" injects` : ""}. Is its plugin loaded?`)
     }
-    if (this.#creating.includes(token.name)) {
-      throw new Error(`Services have circular dependencies: ${[...this.#creating, token.name].join(" -> ")}.`)
+    if (this.#creating.includes(key)) {
+      throw new Error(`Services have circular dependencies: ${[...this.#creating, key].map(({ name }) => name).join(" -> ")}.`)
     }
-    return this.#inner.resolve<T>(token.key)
+    return this.#inner.resolve<T>(id as symbol)
   }
 
   all<R extends TokenRecord>(record: R | undefined): Deps<R> {
@@ -87,26 +105,26 @@ export class Container {
   }
 
   /** These services and what they inject, dependencies first. */
-  neededBy(tokens: readonly Token<unknown>[]): CreatedService[] {
+  neededBy(keys: readonly Key<unknown>[]): CreatedService[] {
     const needed = new Set<CreatedService | undefined>()
-    const seen = new Set<symbol>()
-    const add = (token: Token<unknown>) => {
-      if (seen.has(token.key)) return
-      seen.add(token.key)
-      this.get(token)
-      for (const dependency of Object.values(this.#providers.get(token.key)?.inject ?? {})) add(dependency)
-      needed.add(this.#createdByKey.get(token.key))
+    const seen = new Set<Key<unknown>>()
+    const add = (key: Key<unknown>) => {
+      if (seen.has(key)) return
+      seen.add(key)
+      this.get(key)
+      for (const dependency of Object.values(this.#providers.get(idOf(key))?.inject ?? {})) add(dependency)
+      needed.add(this.#createdByKey.get(idOf(key)))
     }
-    for (const token of tokens) add(token)
+    for (const key of keys) add(key)
     return this.#created.filter((service) => needed.has(service))
   }
 
   /** Creates every service, in the order in which they were offered; throws with every problem it met. */
   everything(): void {
     const problems = new Set<string>()
-    for (const { token } of this.#providers.values()) {
+    for (const { key } of this.#providers.values()) {
       try {
-        this.get(token)
+        this.get(key)
       } catch (error) {
         problems.add((error as Error).message)
       }
@@ -114,17 +132,21 @@ export class Container {
     if (problems.size > 0) throw new Error([...problems].join("\n"))
   }
 
-  #create<T, R extends TokenRecord>({ name, key }: Token<T>, service: Service<T, R>): T {
-    this.#creating.push(name)
+  #create<T, R extends TokenRecord>(key: Key<T>, service: Service<T, R>): T {
+    this.#creating.push(key)
     try {
       const made = service.create(this.all(service.inject))
-      const created = { name, start: async () => service.start?.(made), stop: async () => service.stop?.(made) }
+      const created = { name: key.name, start: async () => service.start?.(made), stop: async () => service.stop?.(made) }
       this.#created.push(created)
-      this.#createdByKey.set(key, created)
-      this.#made.set(key, made)
+      this.#createdByKey.set(idOf(key), created)
+      this.#made.set(idOf(key), made)
       return made
     } finally {
       this.#creating.pop()
     }
   }
+}
+
+function idOf(key: Key<unknown>): symbol | Class<unknown> {
+  return typeof key === "function" ? key : key.key
 }

@@ -1,6 +1,9 @@
 // Services are made once, after what they inject; what cannot be made is told with names.
 import { expect } from "chai"
-import { Container, token } from "../../core/kernel/di.ts"
+import { z } from "zod"
+import { definePlugin, registerPlugin } from "../../core/contract/registrar.ts"
+import { Container, type Deps, token } from "../../core/kernel/di.ts"
+import { Registry } from "../../core/kernel/registry.ts"
 
 const A = token<string>("A")
 const B = token<string>("B")
@@ -50,6 +53,40 @@ describe("container", () => {
     const container = new Container()
     container.provide(A, { inject: { b: B }, create: () => "a" })
     expect(() => container.get(A)).to.throw('Nothing provides "B", which "A" injects.')
+  })
+
+  it("creates a class from its static inject, under the class itself", () => {
+    class Greeting {
+      static readonly inject = { name: A }
+      readonly text: string
+      constructor({ name }: Deps<typeof Greeting.inject>) {
+        this.text = `Hello ${name}`
+      }
+    }
+    class Letter {
+      static readonly inject = { greeting: Greeting }
+      readonly greeting: Greeting
+      constructor({ greeting }: Deps<typeof Letter.inject>) {
+        this.greeting = greeting
+      }
+    }
+    const container = new Container()
+    registerPlugin(
+      definePlugin({
+        id: "letters",
+        config: z.strictObject({}),
+        register(registrar) {
+          registrar.provide(A, { create: () => "Ada" })
+          registrar.provide(Letter, { stop: () => undefined })
+          registrar.provide(Greeting)
+        },
+      }),
+      {},
+      container,
+      new Registry(),
+    )
+    expect(container.get(Letter).greeting).to.equal(container.get(Greeting)).and.to.include({ text: "Hello Ada" })
+    expect(container.neededBy([Letter]).map(({ name }) => name)).to.deep.equal(["A", "Greeting", "Letter"])
   })
 
   it("names the whole of a circle", () => {
