@@ -1,7 +1,7 @@
 // Another node that is faster: before a commit of the service, a rival commit changes the same document.
 import { Store } from "#core"
 import type { Commit, Write } from "../core/contract/store.ts"
-import type { Token } from "../core/kernel/di.ts"
+import type { Key } from "../core/kernel/di.ts"
 
 export interface Rival {
   /** Commits that met a rival one. */
@@ -18,12 +18,7 @@ export interface RivalOptions {
 }
 
 /** Lets the first `times` commits that write a document of the collection come second to a real commit of the same store. */
-export function rivalOf(
-  host: { get<T>(token: Token<T>): T },
-  collection: string | undefined,
-  times = 1,
-  options: RivalOptions = {},
-): Rival {
+export function rivalOf(host: { get<T>(token: Key<T>): T }, collection: string | undefined, times = 1, options: RivalOptions = {}): Rival {
   const { only = () => true, faster } = options
   const store = host.get(Store)
   const own = store.commit

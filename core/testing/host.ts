@@ -10,7 +10,7 @@ import type { OutgoingCall, OutgoingMail } from "../contract/outgoing.ts"
 import type { AnyPlugin } from "../contract/registrar.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { loadConfig } from "../kernel/config.ts"
-import type { Token } from "../kernel/di.ts"
+import type { Key } from "../kernel/di.ts"
 import { jsonOrText } from "../kernel/json.ts"
 import { createLog } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
@@ -62,7 +62,7 @@ export interface TestHost {
   ): Promise<ApiResponse<T>>
   /** Calls an operation by its name with the admin key, without HTTP. Throws AppError as it does. */
   invoke<T = Record<string, unknown>>(operation: string, input: unknown, options?: { readonly key?: string }): Promise<T>
-  get<T>(token: Token<T>): T
+  get<T>(key: Key<T>): T
   /** One call of the API with the admin key (or `key`); JSON in and out. */
   api<T = Record<string, unknown>>(
     method: string,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { OptOutsToken } from "../../plugins/people/conversations/opt-out/ledger.ts"
+import { OptOuts } from "../../plugins/people/conversations/opt-out/ledger.ts"
 import { runMillrace } from "./command-line.ts"
 
 const erased = { email: "erased@example.com" }
@@ -44,7 +44,7 @@ describe("millrace restore and refusals after the backup", () => {
 
   const isAllowed = async (running: TestHost, person: object) =>
     (await running.invoke<{ allowed: boolean }>("consents.check", { ...person, channel: "email", purpose: "marketing" })).allowed
-  const optedOut = (running: TestHost) => running.get(OptOutsToken).suppressed(running.organization.id, "sms", [number])
+  const optedOut = (running: TestHost) => running.get(OptOuts).suppressed(running.organization.id, "sms", [number])
 
   it("keeps erasures, withdrawn consents, suppressions and opt-outs of the replaced store", async () => {
     const before = await start()

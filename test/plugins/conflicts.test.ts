@@ -7,7 +7,7 @@ import { Integrations } from "../../plugins/agents/integrations/index.ts"
 import { Models } from "../../plugins/agents/models/index.ts"
 import { SchemaSketches } from "../../plugins/capture/pipeline-insights/drift/collection.ts"
 import { collections, foldJob } from "../../plugins/people/conversations/channels.ts"
-import { RemovalsToken } from "../../plugins/people/conversations/removal/removals.ts"
+import { Removals } from "../../plugins/people/conversations/removal/removals.ts"
 import { onStoresInTurn } from "../pipeline/stores.ts"
 import { failureOf } from "../refusal.ts"
 import { rivalOf } from "../rival-commits.ts"
@@ -95,7 +95,7 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
       const id = (await conversationOf(host, "chatapp", person))?.session_id ?? ""
       const removed = timestamp(host.clock.now() + 60_000)
       const remove = () =>
-        host.get(UnitsOfWork).run((work) => host.get(RemovalsToken).stage(work, host.organization.id, "chat_app", id, removed))
+        host.get(UnitsOfWork).run((work) => host.get(Removals).stage(work, host.organization.id, "chat_app", id, removed))
       let tries = 0
       const only = (write: Write) => write.kind === "update" && write.update.$set?.["told_in"] !== undefined && ++tries > 0
       const rival = rivalOf(host, "chatapp_conversations", 1, { only, faster: remove })

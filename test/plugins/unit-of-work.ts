@@ -25,7 +25,7 @@ import { type UnitOfWork, UnitsOfWork } from "../../core/contract/unit-of-work.t
 import { App } from "../../core/kernel/app.ts"
 import { Clock, systemClock } from "../../core/kernel/clock.ts"
 import { type CoreConfig, loadConfig, Settings } from "../../core/kernel/config.ts"
-import { Container, type Token } from "../../core/kernel/di.ts"
+import { Container, type Key, type Token } from "../../core/kernel/di.ts"
 import { Ids, timeOrderedIds } from "../../core/kernel/ids.ts"
 import { createLog, Log } from "../../core/kernel/log.ts"
 import { Registry } from "../../core/kernel/registry.ts"
@@ -119,8 +119,8 @@ export class ServiceUnderTest {
     return this
   }
 
-  get<T>(token: Token<T>): T {
-    return this.container.get(token)
+  get<T>(key: Key<T>): T {
+    return this.container.get(key)
   }
 
   /** Commits what `stage` stages. */

@@ -1,17 +1,15 @@
 // Evals: what an agent answers to known cases, judged by a model, and whether it got worse.
-import { Clock, definePlugin, Ids, injected, JobQueue, Live, Log, Scheduler, Store, UnitsOfWork } from "#core"
-import { Metrics } from "#core/engine"
+import { Clock, definePlugin, injected, Live, Store, UnitsOfWork } from "#core"
 import { Pages } from "../../pages/pages/index.ts"
-import { Screenshots } from "../../pages/screenshots/index.ts"
 import { Organizations, type TimeZoneHook, TimeZoneHooks } from "../../platform/organizations/index.ts"
 import { Models } from "../models/index.ts"
 import { AskAgents } from "../threads/index.ts"
-import { Canary, CanaryToken } from "./canary/canary.ts"
+import { Canary } from "./canary/canary.ts"
 import { CanaryCollection } from "./canary/collection.ts"
 import { checkWidget, watchWidget } from "./canary/jobs.ts"
 import { evalsChannel } from "./channel.ts"
 import { evalCommands } from "./commands/commands.ts"
-import { NightlyRuns, NightlyRunsToken } from "./nightly-runs.ts"
+import { NightlyRuns } from "./nightly-runs.ts"
 import { configureWidgetCanary, getWidgetCanary } from "./operations/canary.ts"
 import { captureCase } from "./operations/capture.ts"
 import { acceptRun, getRun, listAnswers, listRuns, startRun } from "./operations/runs.ts"
@@ -32,7 +30,7 @@ export default definePlugin({
     [
       TimeZoneHooks,
       injected(
-        { store: Store, nightly: NightlyRunsToken },
+        { store: Store, nightly: NightlyRuns },
         ({ store, nightly }): TimeZoneHook =>
           async (work, { id, time_zone }) => {
             for await (const suite of suitesAtNight(store, id)) await nightly.schedule(work, id, suite, time_zone)
@@ -48,10 +46,7 @@ export default definePlugin({
     registrar.operations(getWidgetCanary, configureWidgetCanary)
     registrar.jobs({ ...playRun, slots: config.run_slots }, nightlyRun, watchWidget, checkWidget)
     registrar.provide(EvalConfig, { create: () => config })
-    registrar.provide(NightlyRunsToken, {
-      inject: { scheduler: Scheduler, organizations: Organizations },
-      create: (deps) => new NightlyRuns({ ...deps, settings: config }),
-    })
+    registrar.provide(NightlyRuns, { create: (deps) => new NightlyRuns({ ...deps, settings: config }) })
     registrar.provide(RunsToken, {
       inject: {
         store: Store,
@@ -65,20 +60,6 @@ export default definePlugin({
       },
       create: (deps) => new Runs({ ...deps, settings: config }),
     })
-    registrar.provide(CanaryToken, {
-      inject: {
-        store: Store,
-        clock: Clock,
-        ids: Ids,
-        queue: JobQueue,
-        live: Live,
-        log: Log,
-        metrics: Metrics,
-        scheduler: Scheduler,
-        organizations: Organizations,
-        screenshots: Screenshots,
-      },
-      create: (deps) => new Canary(deps),
-    })
+    registrar.provide(Canary)
   },
 })

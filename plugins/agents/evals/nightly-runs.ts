@@ -1,18 +1,15 @@
 // The nightly runs of suites, in the time zone of their organization.
-import { type Scheduler, token, type UnitOfWork } from "#core"
-import type { Organizations } from "../../platform/organizations/index.ts"
+import { type Deps, Scheduler, type UnitOfWork } from "#core"
+import { Organizations } from "../../platform/organizations/index.ts"
 import { nightlyRef } from "./runs/collections.ts"
 import type { EvalSettings } from "./settings.ts"
 
-interface NightlyDeps {
-  readonly scheduler: Scheduler
-  readonly organizations: Organizations
+interface NightlyDeps extends Deps<typeof NightlyRuns.inject> {
   readonly settings: EvalSettings
 }
 
-export const NightlyRunsToken = token<NightlyRuns>("EvalNightlyRuns")
-
 export class NightlyRuns {
+  static readonly inject = { scheduler: Scheduler, organizations: Organizations }
   readonly #deps: NightlyDeps
 
   constructor(deps: NightlyDeps) {

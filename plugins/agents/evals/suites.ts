@@ -3,7 +3,7 @@ import { z } from "zod"
 import { AppError, defineResource, type ItemOf, Name, resultOf, Scheduler, type Store, slugFrom, Uuid } from "#core"
 import { Models } from "../models/index.ts"
 import { requireFitting } from "./fitting.ts"
-import { NightlyRunsToken } from "./nightly-runs.ts"
+import { NightlyRuns } from "./nightly-runs.ts"
 import { nightlyRef } from "./runs/collections.ts"
 
 /** Most cases of a suite. */
@@ -56,7 +56,7 @@ export const EvalSuites = defineResource()({
     },
     delete: { summary: "Delete an eval suite with its cases. Its runs expire later." },
   },
-  inject: { models: Models, nightly: NightlyRunsToken, scheduler: Scheduler },
+  inject: { models: Models, nightly: NightlyRuns, scheduler: Scheduler },
   check: (_suite, { change, organization, deps }) => requireFitting(deps, organization, change),
   start: (_fields, { organization, caller }) => ({ organization_id: organization, created_by_user_id: caller.user?.id ?? null }),
   created: (suite, { work, organization, deps }) => (suite.cron_enabled ? deps.nightly.schedule(work, organization, suite) : undefined),

@@ -1,21 +1,6 @@
 // Connections to other services: credentials kept sealed, used by pipelines and never shown again.
 import { z } from "zod"
-import {
-  Clock,
-  definePlugin,
-  Ids,
-  injected,
-  JobQueue,
-  Leases,
-  Live,
-  Log,
-  OutgoingHttp,
-  PublicUrl,
-  Scheduler,
-  Store,
-  UnitsOfWork,
-  Vault,
-} from "#core"
+import { Clock, definePlugin, Ids, injected, JobQueue, Leases, Live, Log, OutgoingHttp, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { Pauses } from "#core/engine"
 import { Departures, Organizations } from "../../platform/organizations/index.ts"
 import { createIntegrationApps, IntegrationApps } from "./app.ts"
@@ -29,9 +14,9 @@ import { CallGuards } from "./call-guards.ts"
 import { ConnectionLinks } from "./connection-links.ts"
 import { Connections } from "./connections.ts"
 import { pauseConnectionsOf } from "./departure.ts"
-import { checkHealth, HealthChecks, HealthChecksToken } from "./health/checks.ts"
+import { checkHealth, HealthChecks } from "./health/checks.ts"
 import { connectionsChannel } from "./health/record.ts"
-import { checkIntervals, HealthSchedule, HealthScheduleToken } from "./health/schedule.ts"
+import { checkIntervals, HealthSchedule } from "./health/schedule.ts"
 import { createIntegrations, Integrations } from "./integrations.ts"
 import { CallCounts } from "./limits/collections.ts"
 import { OAuthClientSettings, StoredClients } from "./oauth/clients.ts"
@@ -49,7 +34,7 @@ import { createApp, deleteApp, getApp, updateApp } from "./operations/own-apps.t
 import { testIntegration } from "./operations/test.ts"
 import { updateIntegration } from "./operations/update.ts"
 import { OwnApps } from "./own-apps/collections.ts"
-import { OrganizationApps, OrganizationAppsToken } from "./own-apps/organization-apps.ts"
+import { OrganizationApps } from "./own-apps/organization-apps.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedConnection } from "./rehearsal.ts"
 
@@ -75,7 +60,7 @@ export default definePlugin({
       .describe("By slug of the app: the client that the service is registered as at its authorization server."),
   }),
   extensionPoints: [CallGuards, ConnectionLinks],
-  extend: [[Departures, injected({ store: Store, clock: Clock, schedule: HealthScheduleToken }, pauseConnectionsOf)]],
+  extend: [[Departures, injected({ store: Store, clock: Clock, schedule: HealthSchedule }, pauseConnectionsOf)]],
   register(registrar, config) {
     registrar.collections(Connections, Tickets, AuthorizationStates, Grants, GrantHolders, StoredClients, OwnApps, CallCounts)
     registrar.routes(authorize, callback, ownAppCallback, brokerConnect, brokerDone)
@@ -85,18 +70,9 @@ export default definePlugin({
     registrar.operations(setOAuthClient, listOAuthClients, deleteOAuthClient)
     registrar.channels(connectionsChannel)
     registrar.jobs(checkHealth)
-    registrar.provide(HealthChecksToken, {
-      inject: { store: Store, vault: Vault, apps: OrganizationAppsToken, integrations: Integrations, clock: Clock, live: Live },
-      create: (deps) => new HealthChecks(deps),
-    })
-    registrar.provide(HealthScheduleToken, {
-      inject: { scheduler: Scheduler, vault: Vault },
-      create: (deps) => new HealthSchedule({ ...deps, interval: config.health_checks }),
-    })
-    registrar.provide(OrganizationAppsToken, {
-      inject: { store: Store, apps: IntegrationApps },
-      create: (deps) => new OrganizationApps(deps),
-    })
+    registrar.provide(HealthChecks)
+    registrar.provide(HealthSchedule, { create: (deps) => new HealthSchedule({ ...deps, interval: config.health_checks }) })
+    registrar.provide(OrganizationApps)
     registrar.rehearsal({ name: "connection", run: rehearsedConnection })
     registrar.provide(IntegrationApps, { create: () => createIntegrationApps(httpApp, ...readAppDocuments(config.app_folders).map(appOf)) })
     registrar.provide(OAuth, {
@@ -110,10 +86,10 @@ export default definePlugin({
         log: Log,
         http: OutgoingHttp,
         publicUrl: PublicUrl,
-        apps: OrganizationAppsToken,
+        apps: OrganizationApps,
         jobs: JobQueue,
         live: Live,
-        schedule: HealthScheduleToken,
+        schedule: HealthSchedule,
         pauses: Pauses,
         organizations: Organizations,
       },
@@ -132,8 +108,8 @@ export default definePlugin({
         live: Live,
         jobs: JobQueue,
         publicUrl: PublicUrl,
-        apps: OrganizationAppsToken,
-        schedule: HealthScheduleToken,
+        apps: OrganizationApps,
+        schedule: HealthSchedule,
         pauses: Pauses,
         organizations: Organizations,
         http: OutgoingHttp,
@@ -151,7 +127,7 @@ export default definePlugin({
         store: Store,
         vault: Vault,
         http: OutgoingHttp,
-        apps: OrganizationAppsToken,
+        apps: OrganizationApps,
         oauth: OAuth,
         broker: BrokerToken,
         works: UnitsOfWork,

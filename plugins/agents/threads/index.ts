@@ -1,7 +1,7 @@
 // Threads with messages, agents, and runs of agents: the records that evals, workstreams and heartbeats refer to.
 
 import { z } from "zod"
-import { Clock, definePlugin, Ids, JobQueue, Store, UnitsOfWork, Vault } from "#core"
+import { Clock, definePlugin, Ids, Store, Vault } from "#core"
 import { Integrations } from "../integrations/index.ts"
 import { Models } from "../models/index.ts"
 import { Agents, rotateAgentSecret } from "./agents/agents.ts"
@@ -10,7 +10,7 @@ import { AgentRunCollection, MessageCollection, RunStepCollection, ThreadCollect
 import { cancelRun, getAgentRun, listAgentRuns, listRunSteps, resumeRun, startRun } from "./operations/agent-runs.ts"
 import { appendMessage, createThread, getThread, listMessages, listThreads } from "./operations/threads.ts"
 import { reasons } from "./reasons.ts"
-import { AgentRuns, AgentRunsToken, RunSubjects } from "./runs/agent-runs.ts"
+import { AgentRuns, RunSubjects } from "./runs/agent-runs.ts"
 import { agentCallback } from "./runs/callback.ts"
 import { expireJob, runJob } from "./runs/jobs.ts"
 import { createThreads, Threads } from "./threads.ts"
@@ -18,7 +18,7 @@ import { createThreads, Threads } from "./threads.ts"
 export { type AgentContact, Agents, agentSecretContext, contactOf, type StoredAgent } from "./agents/agents.ts"
 export { type AgentAnswer, AskAgents, type ResultHandle } from "./agents/call.ts"
 export type { StoredAgentRun } from "./collections.ts"
-export { type AgentRuns, AgentRunsToken, type RunSubject, RunSubjects } from "./runs/agent-runs.ts"
+export { AgentRuns, type RunSubject, RunSubjects } from "./runs/agent-runs.ts"
 export { Threads } from "./threads.ts"
 
 const Settings = z.strictObject({
@@ -49,9 +49,6 @@ export default definePlugin({
       inject: { integrations: Integrations, models: Models, vault: Vault, clock: Clock },
       create: createAskAgents,
     })
-    registrar.provide(AgentRunsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, works: UnitsOfWork, queue: JobQueue, threads: Threads, subjects: RunSubjects },
-      create: (deps) => new AgentRuns({ ...deps, callbackMs: callback_hours * 3_600_000 }),
-    })
+    registrar.provide(AgentRuns, { create: (deps) => new AgentRuns({ ...deps, callbackMs: callback_hours * 3_600_000 }) })
   },
 })

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { Clock, definePlugin, Ids, injected, Live, Store } from "#core"
 import { ModelAccounts } from "../models/index.ts"
-import { AgentRunsToken, RunSubjects } from "../threads/index.ts"
+import { AgentRuns, RunSubjects } from "../threads/index.ts"
 import { accountKind, accountOf } from "./account.ts"
 import { attemptRuns } from "./attempts.ts"
 import { workstreamsChannel } from "./channel.ts"
@@ -36,7 +36,7 @@ export default definePlugin({
     return [{ file: statesPageFile, text: statesPage() }]
   },
   extend: [
-    [RunSubjects, injected({ store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken }, attemptRuns)],
+    [RunSubjects, injected({ store: Store, runs: AgentRuns, workstreams: WorkstreamsToken }, attemptRuns)],
     [
       ModelAccounts,
       injected({ store: Store }, ({ store }) => ({

@@ -19,7 +19,7 @@ import { pageForms } from "./page-forms.ts"
 import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
 import { reasons } from "./reasons.ts"
 import { SecretUseSources } from "./secret-evidence.ts"
-import { PipelineSlugs, PipelineSlugsToken } from "./slugs.ts"
+import { PipelineSlugs } from "./slugs.ts"
 import { pipelineSource } from "./source.ts"
 
 export { type AppliedFile, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
@@ -29,7 +29,7 @@ export { type EventPipelines, EventPipelinesService, type Organization, type Sav
 export { internalAuth, refuseFixed, seesPayloads } from "./rules.ts"
 export { type SecretUseSource, SecretUseSources } from "./secret-evidence.ts"
 export type { SecretKeeper } from "./secrets.ts"
-export { PipelineSlugsToken } from "./slugs.ts"
+export { PipelineSlugs } from "./slugs.ts"
 export { shownConfig } from "./wire.ts"
 
 const Settings = z.strictObject({
@@ -66,10 +66,7 @@ export default definePlugin({
       create: (deps) => pipelineSource(deps),
     })
     registrar.provide(ClientAddresses, { create: () => settings.client_addresses })
-    registrar.provide(PipelineSlugsToken, {
-      inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation },
-      create: (deps) => new PipelineSlugs(deps),
-    })
+    registrar.provide(PipelineSlugs)
     registrar.rehearsal({
       name: "pipeline",
       run: ({ call }, document) => call(createPipeline, { ...document, state: "active", force: true } as never),

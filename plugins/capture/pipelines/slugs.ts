@@ -1,16 +1,18 @@
 // Slugs of an organization's pipelines by their ids, as remembered until a pipeline changes: what goes through all of them, or
 // names many, reads none.
-import { type CacheInvalidation, token } from "#core"
+import { CacheInvalidation, type Deps } from "#core"
 import { pipelineTopic } from "#core/engine"
 import type { EventPipelines } from "./pipelines.ts"
+import { EventPipelinesService } from "./pipelines.ts"
 
 const maxOrganizations = 1_000
 
 export class PipelineSlugs {
+  static readonly inject = { pipelines: EventPipelinesService, invalidation: CacheInvalidation }
   readonly #pipelines: EventPipelines
   readonly #known = new Map<string, Promise<ReadonlyMap<string, string>>>()
 
-  constructor({ pipelines, invalidation }: { readonly pipelines: EventPipelines; readonly invalidation: CacheInvalidation }) {
+  constructor({ pipelines, invalidation }: Deps<typeof PipelineSlugs.inject>) {
     this.#pipelines = pipelines
     invalidation.onChange(pipelineTopic, () => this.#known.clear())
   }
@@ -25,5 +27,3 @@ export class PipelineSlugs {
     return read
   }
 }
-
-export const PipelineSlugsToken = token<PipelineSlugs>("EventPipelineSlugs")

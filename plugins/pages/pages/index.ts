@@ -1,8 +1,6 @@
 // Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
 // go is said by the plugins that take them.
-import { CacheInvalidation, Clock, definePlugin, Ids, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
-import { Authenticator, Pauses } from "#core/engine"
-import { Organizations } from "../../platform/organizations/index.ts"
+import { CacheInvalidation, Clock, definePlugin, Ids, Store, UnitsOfWork, Vault } from "#core"
 import { PagesCollection, WeightChangesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
 import { createPages, Pages, PublishHooks } from "./pages.ts"
@@ -41,15 +39,7 @@ export default definePlugin({
     reg.provide(Visitors, { inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock }, create: createVisitors })
     reg.provide(PageParts, { inject: { forms: PageFormTargets, events: PageEventTargets }, create: createPageParts })
     reg.provide(Serving, {
-      inject: {
-        pages: Pages,
-        organizations: Organizations,
-        pauses: Pauses,
-        visitors: Visitors,
-        parts: PageParts,
-        authenticator: Authenticator,
-        publicUrl: PublicUrl,
-      },
+      inject: PageServing.inject,
       create: (deps) => new PageServing({ ...deps, settings }),
     })
   },

@@ -7,8 +7,8 @@ import { EventFileErasure } from "../../capture/event-files/index.ts"
 import { Datasets } from "../../data/datasets/index.ts"
 import { ConversationErasure } from "../conversations/index.ts"
 import { MailErasure } from "../inbound-mail/index.ts"
-import { LeadErasureToken, LeadRowsToken } from "../leads/index.ts"
-import { SuppressionsToken } from "../suppressions/index.ts"
+import { LeadErasure, RowBuffer } from "../leads/index.ts"
+import { Suppressions } from "../suppressions/index.ts"
 import type { Person } from "./person.ts"
 
 export const eraseTracesRef = jobRef(
@@ -36,9 +36,9 @@ export const eraseTraces = defineJob(eraseTracesRef, {
     vault: Vault,
     conversations: ConversationErasure,
     mails: MailErasure,
-    suppressions: SuppressionsToken,
-    leads: LeadErasureToken,
-    written: LeadRowsToken,
+    suppressions: Suppressions,
+    leads: LeadErasure,
+    written: RowBuffer,
     datasets: Datasets,
     files: EventFileErasure,
   },

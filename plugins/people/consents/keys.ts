@@ -1,7 +1,7 @@
 // The key of the consent ledger: random, made once and kept sealed, so that a changed master key does not make it forget who
 // was erased. People are looked up by a digest under it, which is all that is left of an erased one.
 import { createHmac, randomBytes } from "node:crypto"
-import { type Document, defineCollection, type Ids, type Sealed, type Store, token, type Vault } from "#core"
+import { type Deps, type Document, defineCollection, Ids, type Sealed, Store, Vault } from "#core"
 import { personKey } from "../conversations/index.ts"
 import type { Person } from "./person.ts"
 
@@ -22,10 +22,11 @@ export const ConsentKeyCollection = defineCollection<ConsentKey>()({
 })
 
 export class ConsentKeys {
-  readonly #deps: { readonly store: Store; readonly vault: Vault; readonly ids: Ids }
+  static readonly inject = { store: Store, vault: Vault, ids: Ids }
+  readonly #deps: Deps<typeof ConsentKeys.inject>
   #key: Promise<Buffer> | undefined
 
-  constructor(deps: { readonly store: Store; readonly vault: Vault; readonly ids: Ids }) {
+  constructor(deps: Deps<typeof ConsentKeys.inject>) {
     this.#deps = deps
   }
 
@@ -52,5 +53,3 @@ export class ConsentKeys {
     return Buffer.from(vault.open(stored.key, context), "base64")
   }
 }
-
-export const ConsentKeysToken = token<ConsentKeys>("ConsentKeys")

@@ -1,5 +1,5 @@
 // The ledger: what people consented to and took back, what stands of it, and erasing a person.
-import { AppError, type Clock, type Ids, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, Clock, type Deps, Ids, type Json, Store, timestamp, type UnitOfWork } from "#core"
 import {
   ConsentCollection,
   type ConsentEntry,
@@ -11,16 +11,11 @@ import {
   TombstoneCollection,
   tombstoneId,
 } from "./collections.ts"
-import type { ConsentKeys } from "./keys.ts"
+import { ConsentKeys } from "./keys.ts"
 import { type Channel, type Person, unreadable } from "./person.ts"
 import type { ConsentQuestion, RuleAnswer } from "./rules/rules.ts"
 
-export interface LedgerDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly keys: ConsentKeys
-}
+export type LedgerDeps = Deps<typeof Ledger.inject>
 
 export type NewEntry = Pick<ConsentEntry, "kind" | "channel" | "purpose" | "source" | "wording" | "evidence" | "recorded_by"> & {
   readonly at?: string | undefined
@@ -35,6 +30,7 @@ const maxAheadMs = 60_000
 const maxRead = 200
 
 export class Ledger {
+  static readonly inject = { store: Store, clock: Clock, ids: Ids, keys: ConsentKeys }
   readonly #deps: LedgerDeps
 
   constructor(deps: LedgerDeps) {
@@ -159,5 +155,3 @@ function erased({ erased_at }: Tombstone): AppError {
   const message = `The person was erased at ${erased_at}; record a consent that they gave since with after_erasure.`
   return new AppError("failed_precondition", message, { reason: "person_erased" })
 }
-
-export const LedgerToken = token<Ledger>("ConsentLedger")

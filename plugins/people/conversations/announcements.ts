@@ -1,5 +1,5 @@
 // The live channels of conversations, one of each kind: ids and states as they change. What was said is read by who may.
-import { defineChannel, type Json, type Live, token, type UnitOfWork } from "#core"
+import { type Deps, defineChannel, type Json, Live, type UnitOfWork } from "#core"
 import type { Channel } from "./channels.ts"
 import type { DeliveryState } from "./receipts.ts"
 
@@ -31,9 +31,10 @@ export interface Where {
 }
 
 export class Announcements {
+  static readonly inject = { live: Live }
   readonly #live: Live
 
-  constructor({ live }: { live: Live }) {
+  constructor({ live }: Deps<typeof Announcements.inject>) {
     this.#live = live
   }
 
@@ -43,5 +44,3 @@ export class Announcements {
     this.#live.stage(work, organization, { channel: liveChannels[channel].name, event, data })
   }
 }
-
-export const AnnouncementsToken = token<Announcements>("ConversationAnnouncements")

@@ -1,6 +1,6 @@
 // Earlier addresses of a person in the chat app: phone numbers before a change, and user IDs of people with a number. What
 // was said at such an address belongs to the conversation at the present one.
-import { type Document, defineCollection, derivedUuid, type Store, token, type UnitOfWork } from "#core"
+import { type Deps, type Document, defineCollection, derivedUuid, Store, type UnitOfWork } from "#core"
 import { personKey, writtenAs } from "./phone.ts"
 
 /** One earlier address. A number may be given to another person later, so a change of a number has a time. */
@@ -26,9 +26,10 @@ const page = 200
 export type Change = Pick<EarlierAddress, "from" | "to" | "until">
 
 export class EarlierAddresses {
+  static readonly inject = { store: Store }
   readonly #store: Store
 
-  constructor({ store }: { readonly store: Store }) {
+  constructor({ store }: Deps<typeof EarlierAddresses.inject>) {
     this.#store = store
   }
 
@@ -91,5 +92,3 @@ export class KnownAddresses {
 function idOf(organization: string, address: string): string {
   return derivedUuid("earlier chat address", organization, personKey(address))
 }
-
-export const EarlierAddressesToken = token<EarlierAddresses>("EarlierAddresses")

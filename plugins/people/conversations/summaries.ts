@@ -1,21 +1,13 @@
 // Conversations as they are read (specification 2.1): what is stored, with what is read live from elsewhere: the profile
 // name from the newest message, the opt-out from the ledger, the agent from the number and the lead from its directory.
-import { AppError, type Filter, type Pager, type Store, token } from "#core"
+import { AppError, type Deps, type Filter, Pager, Store } from "#core"
 import { type Channel, collections, type StoredConversation } from "./channels.ts"
-import type { ConversationLeads, LeadOfAddress } from "./leads.ts"
+import { ConversationLeads, type LeadOfAddress } from "./leads.ts"
 import { newestFirst, type StoredMessage } from "./messages.ts"
-import type { PhoneNumbers } from "./numbers/numbers.ts"
+import { PhoneNumbers } from "./numbers/numbers.ts"
 import type { PhoneNumber } from "./numbers/phone-number.ts"
-import type { OptOuts } from "./opt-out/ledger.ts"
+import { OptOuts } from "./opt-out/ledger.ts"
 import { personKey, writtenAs } from "./phone.ts"
-
-interface Services {
-  readonly store: Store
-  readonly pager: Pager
-  readonly numbers: PhoneNumbers
-  readonly optOuts: OptOuts
-  readonly leads: ConversationLeads
-}
 
 /** A conversation and what stands beside it. */
 export interface ReadConversation {
@@ -35,9 +27,10 @@ export interface ListRequest {
 }
 
 export class Summaries {
-  readonly #services: Services
+  static readonly inject = { store: Store, pager: Pager, numbers: PhoneNumbers, optOuts: OptOuts, leads: ConversationLeads }
+  readonly #services: Deps<typeof Summaries.inject>
 
-  constructor(services: Services) {
+  constructor(services: Deps<typeof Summaries.inject>) {
     this.#services = services
   }
 
@@ -117,5 +110,3 @@ export class Summaries {
     }))
   }
 }
-
-export const SummariesToken = token<Summaries>("Summaries")

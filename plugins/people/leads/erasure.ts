@@ -1,23 +1,17 @@
 // What is taken from leads and their rows where somebody is erased.
-import { type Store, token, type UnitOfWork, type UnitsOfWork } from "#core"
+import { type Deps, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { ChangeCollection, IdentityCollection, identityId, LeadCollection, type LeadRow, LeadRowCollection } from "./collections.ts"
 import type { Identity } from "./identity.ts"
-import type { Leads } from "./leads.ts"
-import type { LeadRecords } from "./records.ts"
+import { Leads } from "./leads.ts"
+import { LeadRecords } from "./records.ts"
 
 const maxForgotten = 200
 
-interface Services {
-  readonly store: Store
-  readonly works: UnitsOfWork
-  readonly leads: Leads
-  readonly records: LeadRecords
-}
-
 export class LeadErasure {
-  readonly #deps: Services
+  static readonly inject = { store: Store, works: UnitsOfWork, leads: Leads, records: LeadRecords }
+  readonly #deps: Deps<typeof LeadErasure.inject>
 
-  constructor(deps: Services) {
+  constructor(deps: Deps<typeof LeadErasure.inject>) {
     this.#deps = deps
   }
 
@@ -63,5 +57,3 @@ export class LeadErasure {
     }
   }
 }
-
-export const LeadErasureToken = token<LeadErasure>("LeadErasure")

@@ -1,8 +1,8 @@
 // The leads of an organization: found by address and number, made when somebody is first seen.
-import { AppError, isConflict, type Store, token, type UnitOfWork, type UnitsOfWork } from "#core"
+import { AppError, type Deps, isConflict, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { IdentityCollection, identityId, LeadCollection, LeadSettingsCollection, type StoredLead, settingsId } from "./collections.ts"
 import type { Identity } from "./identity.ts"
-import { type LeadRecords, maxIdentities } from "./records.ts"
+import { LeadRecords, maxIdentities } from "./records.ts"
 import { leadIdOf } from "./reference.ts"
 
 /** Leads that one is made of, whose history its timeline shows. */
@@ -10,10 +10,7 @@ const maxFamily = 200
 /** People of one commit. */
 const maxTogether = 100
 
-export interface LeadDeps {
-  readonly store: Store
-  readonly works: UnitsOfWork
-  readonly records: LeadRecords
+export interface LeadDeps extends Deps<typeof Leads.inject> {
   readonly defaultRegion: string
 }
 
@@ -35,6 +32,7 @@ export interface Seen extends Sighting {
 }
 
 export class Leads {
+  static readonly inject = { store: Store, works: UnitsOfWork, records: LeadRecords }
   readonly #deps: LeadDeps
   readonly #records: LeadRecords
 
@@ -251,5 +249,3 @@ function withIdentities(lead: Pick<StoredLead, "emails" | "phones">, added: read
   const of = (kind: Identity["kind"]) => added.flatMap((one) => (one.kind === kind ? [one.value] : []))
   return { emails: [...lead.emails, ...of("email")], phones: [...lead.phones, ...of("phone")] }
 }
-
-export const LeadsToken = token<Leads>("Leads")

@@ -1,5 +1,5 @@
 // What a lead is made of, read and staged: the lead, the addresses and numbers by which it is found, and its history.
-import { type Clock, type Ids, type Store, stageRevision, timestamp, token, type UnitOfWork } from "#core"
+import { Clock, type Deps, Ids, Store, stageRevision, timestamp, type UnitOfWork } from "#core"
 import {
   ChangeCollection,
   type changeKinds,
@@ -16,12 +16,6 @@ import type { Identity } from "./identity.ts"
 export const maxIdentities = 100
 const maxDuplicates = 20
 
-export interface LeadRecordDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-}
-
 interface NoteOf {
   readonly lead_id: string
   readonly kind: (typeof changeKinds)[number]
@@ -29,9 +23,10 @@ interface NoteOf {
 }
 
 export class LeadRecords {
-  readonly #deps: LeadRecordDeps
+  static readonly inject = { store: Store, clock: Clock, ids: Ids }
+  readonly #deps: Deps<typeof LeadRecords.inject>
 
-  constructor(deps: LeadRecordDeps) {
+  constructor(deps: Deps<typeof LeadRecords.inject>) {
     this.#deps = deps
   }
 
@@ -76,5 +71,3 @@ export class LeadRecords {
     return timestamp(this.#deps.clock.now())
   }
 }
-
-export const LeadRecordsToken = token<LeadRecords>("LeadRecords")

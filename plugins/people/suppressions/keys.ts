@@ -1,23 +1,17 @@
 // The key of the suppression list: random, made once and kept sealed, so that a changed master key neither empties the list
 // nor invalidates the links in mail that was sent long ago.
 import { createHmac, hkdfSync, randomBytes } from "node:crypto"
-import { type Clock, type Ids, type Store, timestamp, token, type Vault } from "#core"
+import { Clock, type Deps, Ids, Store, timestamp, Vault } from "#core"
 import { keySealContext, MailKeyCollection } from "./collections.ts"
 
 const id = "key"
 
-export interface KeyServices {
-  readonly store: Store
-  readonly vault: Vault
-  readonly clock: Clock
-  readonly ids: Ids
-}
-
 export class MailKeys {
-  readonly #services: KeyServices
+  static readonly inject = { store: Store, vault: Vault, clock: Clock, ids: Ids }
+  readonly #services: Deps<typeof MailKeys.inject>
   #key: Promise<Buffer> | undefined
 
-  constructor(services: KeyServices) {
+  constructor(services: Deps<typeof MailKeys.inject>) {
     this.#services = services
   }
 
@@ -51,6 +45,3 @@ export class MailKeys {
     return (await store.open(MailKeyCollection).get(id)) ?? doc
   }
 }
-
-export const Keys = token<MailKeys>("MailKeys")
-export type Keys = MailKeys

@@ -3,7 +3,7 @@ import { z } from "zod"
 import { defineList, defineOperation, resultOf, Timestamp, Uuid } from "#core"
 import { isMailAddress } from "../email/index.ts"
 import { type StoredSuppression, SuppressionCollection, suppressionReasons, suppressionSources } from "./collections.ts"
-import { SuppressionsToken } from "./suppressions.ts"
+import { Suppressions } from "./suppressions.ts"
 
 const path = "/v1/suppressions"
 const reading = { scope: "suppressions:read", role: "member" } as const
@@ -66,7 +66,7 @@ export const addSuppression = defineOperation({
   output: Suppression,
   errors: ["invalid_argument"],
   examples: [{ input: { address: "ada@example.com", note: "Asked for it by telephone." } }],
-  inject: { suppressions: SuppressionsToken },
+  inject: { suppressions: Suppressions },
   async handle({ input: { address, reason, note }, caller, deps, work }) {
     const evidence = { report: note, credential_id: caller.credential.id }
     return shown(await deps.suppressions.add(work, caller.organization.id, { address, reason, source: "operation", evidence }))
@@ -84,7 +84,7 @@ export const listSuppressions = defineList({
     reason: z.enum(suppressionReasons).optional(),
     source: z.enum(suppressionSources).optional(),
   },
-  inject: { suppressions: SuppressionsToken },
+  inject: { suppressions: Suppressions },
   collection: SuppressionCollection,
   where: async ({ address, ...asked }, { organization, deps }) => ({
     ...(address && { id: { $in: await deps.suppressions.idsOf(organization, address) } }),
@@ -106,7 +106,7 @@ export const getSuppression = defineOperation({
   output: Suppression,
   errors: ["not_found"],
   examples: [{ given: added("read@example.com"), input: thatEntry }],
-  inject: { suppressions: SuppressionsToken },
+  inject: { suppressions: Suppressions },
   handle: async ({ input, caller, deps }) => shown(await deps.suppressions.require(caller.organization.id, input.id)),
 })
 
@@ -122,7 +122,7 @@ export const removeSuppression = defineOperation({
   errors: ["not_found", "aborted"],
   examples: [{ given: added("remove@example.com"), input: thatEntry }],
   mcp: { absent: "An agent must not send mail again to people who refused it." },
-  inject: { suppressions: SuppressionsToken },
+  inject: { suppressions: Suppressions },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const stored = await deps.suppressions.require(organization, input.id)

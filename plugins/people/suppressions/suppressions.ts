@@ -1,8 +1,8 @@
 // Who an organization may not write to: looking it up, adding to it and removing from it.
-import { AppError, allDone, type Clock, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, allDone, Clock, type Deps, Store, timestamp, type UnitOfWork } from "#core"
 import { type MailCategory, normalAddress } from "../email/index.ts"
 import { type StoredSuppression, SuppressionCollection, type SuppressionReason, suppressionId, suppressionReasons } from "./collections.ts"
-import type { MailKeys } from "./keys.ts"
+import { MailKeys } from "./keys.ts"
 
 /** Whom an unsubscription concerns is told by what it is from; who runs the service must be told what waits. */
 const obeyed: Readonly<Record<MailCategory, readonly SuppressionReason[]>> = {
@@ -20,16 +20,11 @@ export interface NewSuppression extends Pick<StoredSuppression, "reason" | "sour
   readonly evidence: Partial<StoredSuppression["evidence"]>
 }
 
-export interface SuppressionServices {
-  readonly store: Store
-  readonly clock: Clock
-  readonly keys: MailKeys
-}
-
 export class Suppressions {
-  readonly #services: SuppressionServices
+  static readonly inject = { store: Store, clock: Clock, keys: MailKeys }
+  readonly #services: Deps<typeof Suppressions.inject>
 
-  constructor(services: SuppressionServices) {
+  constructor(services: Deps<typeof Suppressions.inject>) {
     this.#services = services
   }
 
@@ -114,5 +109,3 @@ export class Suppressions {
     work.in(SuppressionCollection, organization).remove(id)
   }
 }
-
-export const SuppressionsToken = token<Suppressions>("Suppressions")

@@ -1,20 +1,20 @@
 // The public address of unsubscribe links: GET asks a person, POST unsubscribes at once (RFC 8058).
-import { defineRoute, type RouteRequest, UnitsOfWork } from "#core"
+import { type Deps, defineRoute, type RouteRequest, UnitsOfWork } from "#core"
 import { Organizations } from "../../platform/organizations/index.ts"
-import { Keys } from "./keys.ts"
+import { MailKeys } from "./keys.ts"
 import { unknownPage } from "./link-page.ts"
-import { SuppressionsToken } from "./suppressions.ts"
+import { Suppressions } from "./suppressions.ts"
 import { readUnsubscribeToken, unsubscribePath } from "./unsubscribe-link.ts"
 import { askingPage, donePage } from "./unsubscribe-page.ts"
 
-const inject = { keys: Keys, organizations: Organizations }
+const inject = { keys: MailKeys, organizations: Organizations }
 const answers = {
   "200": { description: "The page.", type: "text/html" },
   "404": { description: "The link is not one of this service.", type: "text/html" },
 }
 const path = { token: "As the message has it." }
 
-async function told({ params }: RouteRequest, { keys, organizations }: { keys: Keys; organizations: Organizations }) {
+async function told({ params }: RouteRequest, { keys, organizations }: Deps<typeof inject>) {
   const unsubscription = await readUnsubscribeToken(keys, params["token"] ?? "")
   const organization = unsubscription && (await organizations.byId(unsubscription.organization))
   return organization && { ...unsubscription, sender: organization.name }
@@ -41,7 +41,7 @@ export const unsubscribe = defineRoute({
   path: unsubscribePath,
   whilePaused: "People opt out at any time.",
   maxBodyBytes: 16_384,
-  inject: { ...inject, suppressions: SuppressionsToken, work: UnitsOfWork },
+  inject: { ...inject, suppressions: Suppressions, work: UnitsOfWork },
   document: {
     description:
       "One click (RFC 8058): mailbox providers post here for their users. The link alone decides; a repeated post changes nothing.",

@@ -4,22 +4,22 @@ import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import {
   AppError,
-  type Clock,
+  Clock,
   changesOf,
+  type Deps,
   derivedUuid,
   type FieldsOf,
   type Filter,
-  type JobQueue,
+  JobQueue,
   type Json,
   jobRef,
-  type Live,
+  Live,
   roleAtLeast,
-  type Store,
+  Store,
   sameBytes,
   timestamp,
-  token,
   type UnitOfWork,
-  type Vault,
+  Vault,
 } from "#core"
 import {
   canonicalJson,
@@ -31,8 +31,8 @@ import {
   type Receipt,
   redactSecrets,
 } from "#core/engine"
-import type { AutonomyGates } from "../autonomy/index.ts"
-import { type ApiKeys, type FindPrincipal, findPrincipal, type Standing } from "../organizations/index.ts"
+import { AutonomyGates } from "../autonomy/index.ts"
+import { ApiKeys, findPrincipal, Principals, type Standing } from "../organizations/index.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection, type ApprovalState, digestKeyContext, type StoredApproval, sealContext } from "./collections.ts"
 import { stageNotice } from "./notice.ts"
@@ -44,15 +44,7 @@ export const expireJobRef = jobRef("approvals.expire", z.object({ organization: 
 
 const digestKeyBytes = 32
 
-export interface ApprovalServices {
-  readonly store: Store
-  readonly clock: Clock
-  readonly vault: Vault
-  readonly live: Live
-  readonly queue: JobQueue
-  readonly gates: AutonomyGates
-  readonly apiKeys: ApiKeys
-  readonly principals: readonly FindPrincipal[]
+export interface ApprovalServices extends Deps<typeof Approvals.inject> {
   readonly expireMs: number
   /** From its expiry until an approval is removed, with what it asked for. */
   readonly keepMs: number
@@ -67,6 +59,16 @@ export interface Verdict {
 }
 
 export class Approvals implements Gatekeeper {
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    vault: Vault,
+    live: Live,
+    queue: JobQueue,
+    gates: AutonomyGates,
+    apiKeys: ApiKeys,
+    principals: Principals,
+  }
   readonly #services: ApprovalServices
 
   constructor(services: ApprovalServices) {
@@ -276,5 +278,3 @@ function digestOf({ input, target }: { input: Json; target: Json | undefined }, 
   if (target !== null && target !== undefined) hash.update("\n").update(canonicalJson(target))
   return hash.digest("hex")
 }
-
-export const ApprovalsToken = token<Approvals>("Approvals")

@@ -1,10 +1,9 @@
 // Approvals: what waits for a person before it happens, who decided, and what came of it.
 import { z } from "zod"
-import { Clock, definePlugin, injected, JobQueue, Live, Store, Vault } from "#core"
+import { definePlugin, injected, Store } from "#core"
 import { Gatekeeper } from "#core/engine"
-import { AutonomyGates } from "../autonomy/index.ts"
-import { ApiKeys, Departures, Principals } from "../organizations/index.ts"
-import { Approvals, ApprovalsToken } from "./approvals.ts"
+import { Departures, Principals } from "../organizations/index.ts"
+import { Approvals } from "./approvals.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection } from "./collections.ts"
 import { rejectRequestsOf } from "./departure.ts"
@@ -32,25 +31,15 @@ export default definePlugin({
       .describe("How long an approval is kept after the time for its decision, with what was asked for and what came of it."),
   }),
   extensionPoints: [ApprovalLinks],
-  extend: [[Departures, injected({ store: Store, approvals: ApprovalsToken, principals: Principals }, rejectRequestsOf)]],
+  extend: [[Departures, injected({ store: Store, approvals: Approvals, principals: Principals }, rejectRequestsOf)]],
   register(registrar, config) {
     registrar.collections(ApprovalCollection)
     registrar.channels(approvalsChannel)
     registrar.jobs(expireJob, noticeJob)
     registrar.operations(listApprovals, getApproval, decideApproval)
-    registrar.provide(ApprovalsToken, {
-      inject: {
-        store: Store,
-        clock: Clock,
-        vault: Vault,
-        live: Live,
-        queue: JobQueue,
-        gates: AutonomyGates,
-        apiKeys: ApiKeys,
-        principals: Principals,
-      },
+    registrar.provide(Approvals, {
       create: (deps) => new Approvals({ ...deps, expireMs: config.expire_days * dayMs, keepMs: config.keep_days * dayMs }),
     })
-    registrar.provide(Gatekeeper, { inject: { approvals: ApprovalsToken }, create: ({ approvals }) => approvals })
+    registrar.provide(Gatekeeper, { inject: { approvals: Approvals }, create: ({ approvals }) => approvals })
   },
 })

@@ -3,7 +3,7 @@ import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { Actions, Declarations, fieldProblems, Jobs, literalConfig, Operations, risks } from "#core/engine"
 import { ApiKeys, Organizations, Principals } from "../organizations/index.ts"
-import { ApprovalsToken } from "./approvals.ts"
+import { Approvals } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
 import { requireDecider } from "./deciders.ts"
 import { restored } from "./restore.ts"
@@ -99,7 +99,7 @@ export const listApprovals = defineOperation({
   input: z.strictObject({ state: z.enum(states).optional(), ...pageInput }),
   output: z.object({ approvals: z.array(Approval), next_cursor: z.string() }),
   errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager, approvals: ApprovalsToken },
+  inject: { store: Store, pager: Pager, approvals: Approvals },
   async handle({ input: { state, limit, cursor }, caller, deps }) {
     const organization = caller.organization.id
     const page = await deps.pager.page({
@@ -124,7 +124,7 @@ export const getApproval = defineOperation({
   output: Approval,
   errors: ["not_found"],
   examples: [thatOne],
-  inject: { approvals: ApprovalsToken },
+  inject: { approvals: Approvals },
   async handle({ input, caller, deps }) {
     const approval = await deps.approvals.require(caller.organization.id, input.id)
     return shown(approval, deps.approvals.stateOf(approval))
@@ -156,7 +156,7 @@ export const decideApproval = defineOperation({
   examples: [{ ...thatOne, input: { ...thatOne.input, decision: "approve", note: "Go ahead." } }],
   mcp: { absent: "An agent must not approve the calls of agents." },
   auditSize: ["input"],
-  inject: { approvals: ApprovalsToken, declarations: Declarations, apiKeys: ApiKeys, principals: Principals, organizations: Organizations },
+  inject: { approvals: Approvals, declarations: Declarations, apiKeys: ApiKeys, principals: Principals, organizations: Organizations },
   async handle({ input: { id, decision, note, digest, input }, caller, deps, work }) {
     const organization = caller.organization.id
     const { approvals, declarations } = deps

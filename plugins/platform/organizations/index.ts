@@ -16,7 +16,7 @@ import {
 import { createOrganizations, Organizations, TimeZoneHooks } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
-import { Management, ManagementToken } from "./management.ts"
+import { Management } from "./management.ts"
 import { Departures } from "./members/departures.ts"
 import { inviterDeparture, memberSettings, registerMembers } from "./members/register.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
@@ -47,7 +47,7 @@ export type { Organization } from "./collections.ts"
 export { Organizations, organizationsTopic, type TimeZoneHook, TimeZoneHooks } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
 export { type Departure, type DepartureHook, Departures, type LeftBehind } from "./members/departures.ts"
-export { JoiningToken as Joining } from "./members/invitations/joining.ts"
+export { Joining } from "./members/invitations/joining.ts"
 export { isStillMember, memberLinkOf } from "./members/member-link.ts"
 export { type Origins, userOrigin } from "./origins.ts"
 export { type Author, type FindPrincipal, findPrincipal, Principals } from "./principals.ts"
@@ -124,10 +124,7 @@ export default definePlugin({
     })
     // Services that inject Organizations start after the first start, and so find one.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })
-    reg.provide(ManagementToken, {
-      inject: { store: Store, clock: Clock, organizations: Organizations, keys: ApiKeys },
-      create: (deps) => new Management(deps),
-    })
+    reg.provide(Management)
     reg.provide(KeyUses, {
       inject: { works: UnitsOfWork, clock: Clock, log: Log },
       create: createLastUse,

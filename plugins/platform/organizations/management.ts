@@ -1,10 +1,10 @@
 // Which organization manages which: offered by invitation, taken by an owner, adopted by an owner of both, and ended by
 // either side. An end reaches every node before it is answered, with the keys that the manager made.
 import { randomBytes } from "node:crypto"
-import { AppError, type Clock, derivedUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, Clock, type Deps, derivedUuid, Store, timestamp, type UnitOfWork } from "#core"
 import type { Role } from "#core/engine"
 import { hashKey } from "../identity/index.ts"
-import type { ApiKeys } from "./api-keys.ts"
+import { ApiKeys } from "./api-keys.ts"
 import {
   type Invitation,
   InvitationsCollection,
@@ -13,22 +13,16 @@ import {
   OrganizationsCollection,
   type StoredKey,
 } from "./collections.ts"
-import type { Organizations } from "./directory.ts"
+import { Organizations } from "./directory.ts"
 
 const codePrefix = "mr_invite_"
 const invitationMs = 14 * 86_400_000
 
-interface ManagementDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly organizations: Organizations
-  readonly keys: ApiKeys
-}
-
 export class Management {
-  readonly #deps: ManagementDeps
+  static readonly inject = { store: Store, clock: Clock, organizations: Organizations, keys: ApiKeys }
+  readonly #deps: Deps<typeof Management.inject>
 
-  constructor(deps: ManagementDeps) {
+  constructor(deps: Deps<typeof Management.inject>) {
     this.#deps = deps
   }
 
@@ -110,5 +104,3 @@ function noInvitation(): AppError {
 function invitationId(code: string): string {
   return derivedUuid("management invitation", hashKey(code))
 }
-
-export const ManagementToken = token<Management>("Management")

@@ -2,10 +2,10 @@
 import { expect } from "chai"
 import { Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { ApprovalsToken } from "../../../plugins/platform/approvals/approvals.ts"
+import { Approvals } from "../../../plugins/platform/approvals/approvals.ts"
 import { UserSessions } from "../../../plugins/platform/identity/index.ts"
 import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
-import { MembersToken } from "../../../plugins/platform/organizations/members/members.ts"
+import { Members } from "../../../plugins/platform/organizations/members/members.ts"
 import { until } from "../../waiting.ts"
 import { gatedNotes, memberOf, NoteCollection, performed, signedIn } from "./gated-notes.ts"
 
@@ -39,13 +39,13 @@ describe("approved calls", () => {
     for await (const session of host.get(UserSessions).valid(user)) host.get(UserSessions).end(work, session, how)
   }
   const remove = async (work: UnitOfWork, user: string) => {
-    const members = host.get(MembersToken)
+    const members = host.get(Members)
     await members.remove(work, host.organization.id, await members.require(host.organization.id, user))
   }
   /** Asks, approves, and in the commit of the approval does something else. */
   const outcome = async (text: string, key: string, meanwhile: (work: UnitOfWork) => Promise<void>) => {
     const { approval_id: id } = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text }, { key })).body
-    const approvals = host.get(ApprovalsToken)
+    const approvals = host.get(Approvals)
     const approval = await approvals.require(host.organization.id, id)
     const verdict = { by: { credential_id: "test", user_id: null }, note: "", state: "approved" } as const
     await host.get(UnitsOfWork).run(async (work) => {

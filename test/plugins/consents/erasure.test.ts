@@ -11,7 +11,7 @@ import { type OutboundMessage, OutboundVetoes } from "../../../plugins/people/co
 import { removeOldMessages } from "../../../plugins/people/conversations/removal/jobs.ts"
 import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { LeadRowCollection } from "../../../plugins/people/leads/collections.ts"
-import { LeadsToken } from "../../../plugins/people/leads/index.ts"
+import { Leads } from "../../../plugins/people/leads/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { json } from "../conversations/providers.ts"
@@ -173,7 +173,7 @@ onBothStores("what is left of people", ({ start }) => {
     await given("First")
     await until("the lead", async () => (await call<{ leads: { id: string }[] }>("GET", `/v1/leads?email=${email}`)).leads[0])
     await given("Last")
-    const race = host.get(LeadsToken).seen(host.organization.id, { email, name: "", at: new Date(Date.now() + day).toISOString() })
+    const race = host.get(Leads).seen(host.organization.id, { email, name: "", at: new Date(Date.now() + day).toISOString() })
     const [{ rows }] = await Promise.all([
       call<Erased>("POST", "/v1/consents/erase", { reason: "Article 17", email, rows: "delete" }),
       race,
@@ -244,7 +244,7 @@ onBothStores("what is left of people", ({ start }) => {
 
   it("of who is erased just before leads are told that they wrote is nothing", async () => {
     const [phone, email] = ["+4915166600007", "told@elsewhere.test"]
-    const leads = host.get(LeadsToken)
+    const leads = host.get(Leads)
     const { seen } = leads
     const told: string[] = []
     leads.seen = async (organization, given) => {

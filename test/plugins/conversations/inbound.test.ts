@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { type Json, timestamp, UnitsOfWork } from "#core"
 import { StagedWork } from "#core/engine"
 import type { TestHost } from "#core/testing"
-import { ReceiverToken } from "../../../plugins/people/conversations/index.ts"
+import { Receiver } from "../../../plugins/people/conversations/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { refusalOf } from "../../refusal.ts"
@@ -289,7 +289,7 @@ onBothStores("inbound conversations", (leg) => {
     ] as const) {
       const work = new StagedWork("refused")
       const arrived = { provider, payload: payload as Json, at: timestamp(start), origin: "refused" }
-      const stage = host.get(ReceiverToken).stage(work, host.organization.id, arrived)
+      const stage = host.get(Receiver).stage(work, host.organization.id, arrived)
       expect((await refusalOf(stage)).details).to.deep.include({ reason: "not_a_delivery", retryable: false })
       expect(work.writes).to.deep.equal([])
     }

@@ -5,8 +5,8 @@ import type { TestHost } from "#core/testing"
 import { type Channel, collections, conversationId, messageId } from "../../../plugins/people/conversations/channels.ts"
 import { foldedFrom } from "../../../plugins/people/conversations/fold/fold.ts"
 import type { StoredMessage } from "../../../plugins/people/conversations/messages.ts"
-import { OptOutsToken } from "../../../plugins/people/conversations/opt-out/ledger.ts"
-import { LeadsToken } from "../../../plugins/people/leads/index.ts"
+import { OptOuts } from "../../../plugins/people/conversations/opt-out/ledger.ts"
+import { Leads } from "../../../plugins/people/leads/index.ts"
 
 export interface Many {
   readonly conversations: number
@@ -27,7 +27,7 @@ export async function fillPeople(host: TestHost, { conversations }: Many): Promi
   const at = timestamp(host.clock.now())
   for (let from = 0; from < conversations; from += 1_000) {
     const people = Array.from({ length: 1_000 }, (_, n) => ({ phone: addressOf(from + n), name: `Person ${from + n}`, at }))
-    await host.get(LeadsToken).seenTogether(host.organization.id, people)
+    await host.get(Leads).seenTogether(host.organization.id, people)
   }
 }
 
@@ -57,7 +57,7 @@ async function fill(host: TestHost, channel: Channel, many: Many, from: number):
     if (n % perOptOut > 0) continue
     const evidence = { source: "keyword", message_id: lastIn.id, wording: "STOP", recorded_by: null } as const
     const entry = { address: of.address, kind: "opt_out", at: lastIn.at, identity: lastIn.id, ...evidence } as const
-    host.get(OptOutsToken).stage(work, organization, channel, entry)
+    host.get(OptOuts).stage(work, organization, channel, entry)
   }
   await work.commitTo(host.get(Store))
 }

@@ -3,9 +3,9 @@ import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import type { Commit } from "../../../core/contract/store.ts"
-import { CatchUpToken } from "../../../plugins/people/leads/follow/catch-up.ts"
+import { CatchUp } from "../../../plugins/people/leads/follow/catch-up.ts"
 import { HandoverCollection } from "../../../plugins/people/leads/follow/handovers.ts"
-import { LeadRowsToken } from "../../../plugins/people/leads/follow/row-buffer.ts"
+import { RowBuffer } from "../../../plugins/people/leads/follow/row-buffer.ts"
 import { until } from "../../waiting.ts"
 
 describe("rows that were not handed to the leads", () => {
@@ -48,7 +48,7 @@ describe("rows that were not handed to the leads", () => {
     expect([await leadsOf("ada@example.com"), await leadsOf("bob@example.com")]).to.deep.equal([0, 0])
     host.clock.move(60_000)
     for (const email of ["ada@example.com", "bob@example.com"]) await until(email, async () => (await leadsOf(email)) === 1)
-    expect((await handovers()).map(({ id }) => id)).to.deep.equal([host.get(LeadRowsToken).process])
+    expect((await handovers()).map(({ id }) => id)).to.deep.equal([host.get(RowBuffer).process])
   })
 
   it("become leads by the catch-up after another process ended with them, which is then forgotten", async () => {
@@ -56,14 +56,14 @@ describe("rows that were not handed to the leads", () => {
     const [mine] = await handovers()
     const other = { id: "another process", through: mine?.through ?? "", beat_at: mine?.beat_at ?? "" }
     await store.commit({ id: "other", writes: [{ kind: "insert", collection: HandoverCollection, doc: other }] })
-    const rows = host.get(LeadRowsToken)
+    const rows = host.get(RowBuffer)
     const add = rows.add
     // As if the other process had taken the events.
     rows.add = () => undefined
     await send({ cart: "b", email: "second@example.com" })
     await send({ cart: "c", email: "third@example.com" })
     rows.add = add
-    const catchUp = () => host.get(CatchUpToken).run(new AbortController().signal)
+    const catchUp = () => host.get(CatchUp).run(new AbortController().signal)
     await catchUp()
     expect([await leadsOf("second@example.com"), await leadsOf("third@example.com")]).to.deep.equal([1, 1])
     expect(await handovers()).to.have.length(2)
@@ -73,7 +73,7 @@ describe("rows that were not handed to the leads", () => {
   })
 
   it("are no more than memory is for: further rows are read from the journal", async () => {
-    const rows = host.get(LeadRowsToken)
+    const rows = host.get(RowBuffer)
     const origin = { executionId: "00000000-0000-7000-8000-000000000000", stepId: "s", itemIndex: 0, receivedAt: "", pipeline: "carts" }
     const receivedAt = new Date(host.clock.now()).toISOString()
     const many = { organization: host.organization.id, dataset: "carts", values: { email: "x@example.com" }, work: undefined as never }

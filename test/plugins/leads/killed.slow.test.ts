@@ -5,7 +5,7 @@ import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { collections } from "../../../plugins/people/conversations/channels.ts"
 import { LeadCollection, LeadRowCollection } from "../../../plugins/people/leads/collections.ts"
-import { CatchUpToken } from "../../../plugins/people/leads/follow/catch-up.ts"
+import { CatchUp } from "../../../plugins/people/leads/follow/catch-up.ts"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { isSoak } from "../../tier.ts"
@@ -77,7 +77,7 @@ suite("leads on two nodes of which one is killed", () => {
     reader = await testHost({ capture: false, dataDir: folder.path, env })
     const organization = reader.organization.id
     const read = () => (reader as TestHost).get(Store).open(LeadRowCollection, organization).find({}, everything)
-    for (let again = 0; again < 2; again++) await reader.get(CatchUpToken).run(new AbortController().signal)
+    for (let again = 0; again < 2; again++) await reader.get(CatchUp).run(new AbortController().signal)
     const rows = await until("a record of each row", async () => {
       const found = await read()
       return found.length >= people * rowsEach ? found : undefined

@@ -5,7 +5,7 @@ import type { TestHost } from "#core/testing"
 import { RowsCollection } from "../../../plugins/data/datasets/collections.ts"
 import { ConversationLeads } from "../../../plugins/people/conversations/index.ts"
 import { LeadRowCollection } from "../../../plugins/people/leads/collections.ts"
-import { CatchUpToken } from "../../../plugins/people/leads/follow/catch-up.ts"
+import { CatchUp } from "../../../plugins/people/leads/follow/catch-up.ts"
 import { normalPhone } from "../../../plugins/people/leads/phone-number.ts"
 import { leadIdOf, referenceOf } from "../../../plugins/people/leads/reference.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
@@ -296,7 +296,7 @@ onBothStores("leads", ({ start }) => {
     await host.get(UnitsOfWork).run((work) => {
       for (const { id } of told) work.in(LeadRowCollection, host.organization.id).remove(id)
     })
-    await host.get(CatchUpToken).run(new AbortController().signal)
+    await host.get(CatchUp).run(new AbortController().signal)
     expect(await recorded(4)).to.deep.equal(told)
   })
 

@@ -4,54 +4,50 @@ import { Counter } from "prom-client"
 import {
   AppError,
   type Changes,
-  type Clock,
+  Clock,
   changesOf,
+  type Deps,
   derivedUuid,
   type FieldsOf,
-  type Ids,
-  type JobQueue,
-  type Live,
-  type Logger,
+  Ids,
+  JobQueue,
+  Live,
+  Log,
   Postponed,
-  type Scheduler,
-  type Store,
+  Scheduler,
+  Store,
   timestamp,
-  token,
   type UnitOfWork,
 } from "#core"
-import type { Metrics } from "#core/engine"
-import type { Screenshots } from "../../../pages/screenshots/index.ts"
-import type { Organizations } from "../../../platform/organizations/index.ts"
+import { Metrics } from "#core/engine"
+import { Screenshots } from "../../../pages/screenshots/index.ts"
+import { Organizations } from "../../../platform/organizations/index.ts"
 import { evalsChannel } from "../channel.ts"
 import { CanaryCollection, type CheckVerdict, checkRef, type StoredCanary, watchRef } from "./collection.ts"
 import { dueOf } from "./due.ts"
-
-interface CanaryDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly queue: JobQueue
-  readonly live: Live
-  readonly log: Logger
-  readonly metrics: Metrics
-  readonly scheduler: Scheduler
-  readonly organizations: Organizations
-  readonly screenshots: Screenshots
-}
-
 export type CanaryTarget = Pick<StoredCanary, "widget" | "widget_name" | "selector" | "interval_minutes">
 
 /** Until the picture of a check is looked for again. */
 const pictureMs = 1_000
 const viewport = { width: 1_280, height: 800, device_scale_factor: 1 } as const
 
-export const CanaryToken = token<Canary>("WidgetCanary")
-
 export class Canary {
-  readonly #deps: CanaryDeps
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    queue: JobQueue,
+    live: Live,
+    log: Log,
+    metrics: Metrics,
+    scheduler: Scheduler,
+    organizations: Organizations,
+    screenshots: Screenshots,
+  }
+  readonly #deps: Deps<typeof Canary.inject>
   readonly #alarms: Counter<"verdict">
 
-  constructor(deps: CanaryDeps) {
+  constructor(deps: Deps<typeof Canary.inject>) {
     this.#deps = deps
     this.#alarms = new Counter({
       name: "millrace_widget_canary_alarms_total",

@@ -1,7 +1,7 @@
 // The widget canary of the caller's organization (specification 4.16), for staff.
 import { z } from "zod"
 import { AppError, Clock, defineOperation } from "#core"
-import { CanaryToken } from "../canary/canary.ts"
+import { Canary } from "../canary/canary.ts"
 import { checkVerdicts, type StoredCanary } from "../canary/collection.ts"
 import { verdictNow } from "../canary/due.ts"
 
@@ -33,7 +33,7 @@ export const getWidgetCanary = defineOperation({
   input: z.strictObject({}),
   output: CanaryResource,
   errors: [],
-  inject: { canary: CanaryToken, clock: Clock },
+  inject: { canary: Canary, clock: Clock },
   handle: async ({ caller, deps }) => shown(await deps.canary.get(caller.organization.id), deps.clock.now()),
 })
 
@@ -59,7 +59,7 @@ export const configureWidgetCanary = defineOperation({
   output: CanaryResource,
   errors: ["invalid_argument", "aborted"],
   examples: [{ input: { widget: "https://www.example.com/", widget_name: "Chat", selector: "#chat-widget" } }],
-  inject: { canary: CanaryToken, clock: Clock },
+  inject: { canary: Canary, clock: Clock },
   async handle({ input, caller, deps: { canary, clock }, work }) {
     const organization = caller.organization.id
     const before = await canary.get(organization)

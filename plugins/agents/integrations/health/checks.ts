@@ -1,30 +1,22 @@
 // Checks of connections: the app's test call, made for real, by a caller or by a schedule.
-import { AppError, type Clock, defineJob, type Live, Store, token, type UnitOfWork, type Vault } from "#core"
+import { AppError, Clock, type Deps, defineJob, Live, Store, type UnitOfWork, Vault } from "#core"
 import type { TestCall } from "../apps/document.ts"
 import { type Connection, Connections } from "../connections.ts"
 import { requireRunning } from "../departure.ts"
-import type { Integrations } from "../integrations.ts"
-import type { OrganizationApps } from "../own-apps/organization-apps.ts"
+import { Integrations } from "../integrations.ts"
+import { OrganizationApps } from "../own-apps/organization-apps.ts"
 import { type Health, healthAfter } from "./health.ts"
 import { type Proof, proofOf, proofOfFailure } from "./proof.ts"
 import { recordHealth } from "./record.ts"
 import { checkRef, testOf } from "./schedule.ts"
 
-interface ChecksDeps {
-  readonly store: Store
-  readonly vault: Vault
-  readonly apps: OrganizationApps
-  readonly integrations: Integrations
-  readonly clock: Clock
-  readonly live: Live
-}
-
 const timeoutMs = 15_000
 
 export class HealthChecks {
-  readonly #deps: ChecksDeps
+  static readonly inject = { store: Store, vault: Vault, apps: OrganizationApps, integrations: Integrations, clock: Clock, live: Live }
+  readonly #deps: Deps<typeof HealthChecks.inject>
 
-  constructor(deps: ChecksDeps) {
+  constructor(deps: Deps<typeof HealthChecks.inject>) {
     this.#deps = deps
   }
 
@@ -65,11 +57,9 @@ export class HealthChecks {
   }
 }
 
-export const HealthChecksToken = token<HealthChecks>("health checks of integrations")
-
 export const checkHealth = defineJob(checkRef, {
   summary: "Check the credentials of a connection by its app's test call.",
-  inject: { store: Store, checks: HealthChecksToken },
+  inject: { store: Store, checks: HealthChecks },
   async run({ payload, organization = "", deps: { store, checks }, work, signal }) {
     const connection = await store.open(Connections, organization).get(payload.id)
     if (connection?.status === "connected" && !connection.paused) await checks.check(work, organization, connection, signal)

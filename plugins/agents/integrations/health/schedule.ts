@@ -1,7 +1,7 @@
 // When connections are checked: from time to time, each at minutes of its own.
 import { createHash } from "node:crypto"
 import { z } from "zod"
-import { jobRef, type Scheduler, token, type UnitOfWork, type Vault } from "#core"
+import { type Deps, jobRef, Scheduler, type UnitOfWork, Vault } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"
 import type { TestCall } from "../apps/document.ts"
 import { type Connection, openCredentials } from "../connections.ts"
@@ -13,13 +13,12 @@ export const checkRef = jobRef("integrations.check_health", z.strictObject({ id:
   retry: { max_attempts: 3, initial_delay_ms: 5_000, factor: 4, max_delay_ms: 60_000 },
 })
 
-interface ScheduleDeps {
-  readonly scheduler: Scheduler
-  readonly vault: Vault
+interface ScheduleDeps extends Deps<typeof HealthSchedule.inject> {
   readonly interval: CheckInterval
 }
 
 export class HealthSchedule {
+  static readonly inject = { scheduler: Scheduler, vault: Vault }
   readonly #deps: ScheduleDeps
 
   constructor(deps: ScheduleDeps) {
@@ -38,8 +37,6 @@ export class HealthSchedule {
     this.#deps.scheduler.remove(work, checkRef, id)
   }
 }
-
-export const HealthScheduleToken = token<HealthSchedule>("schedule of health checks of integrations")
 
 /** The call that proves the connection's credentials, where there is one. */
 export function testOf(

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AnyJson, defineOperation } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"
-import { OrganizationAppsToken } from "../own-apps/organization-apps.ts"
+import { OrganizationApps } from "../own-apps/organization-apps.ts"
 
 const AppView = z.object({
   slug: z.string().describe("What `app` is when it is connected."),
@@ -37,7 +37,7 @@ export const listIntegrationApps = defineOperation({
   input: z.strictObject({}),
   output: z.object({ integration_apps: z.array(AppView) }),
   errors: [],
-  inject: { apps: OrganizationAppsToken },
+  inject: { apps: OrganizationApps },
   async handle({ caller, deps }) {
     const apps = await deps.apps.all(caller.organization.id)
     return { integration_apps: apps.map(viewOf).sort((a, b) => a.slug.localeCompare(b.slug, "en")) }

@@ -6,9 +6,9 @@ import { BrokerToken } from "../broker/broker.ts"
 import { connect } from "../connect.ts"
 import { requireConnecting, requireRightTo } from "../connect-rights.ts"
 import { isUsedByPipelines, managedAccess } from "../connections.ts"
-import { HealthScheduleToken } from "../health/schedule.ts"
+import { HealthSchedule } from "../health/schedule.ts"
 import { OAuth } from "../oauth/service.ts"
-import { OrganizationAppsToken } from "../own-apps/organization-apps.ts"
+import { OrganizationApps } from "../own-apps/organization-apps.ts"
 
 const ReturnUrl = z
   .string()
@@ -68,11 +68,11 @@ export const connectIntegration = defineOperation({
   inject: {
     store: Store,
     vault: Vault,
-    apps: OrganizationAppsToken,
+    apps: OrganizationApps,
     http: OutgoingHttp,
     clock: Clock,
     ids: Ids,
-    schedule: HealthScheduleToken,
+    schedule: HealthSchedule,
     oauth: OAuth,
     broker: BrokerToken,
     organizations: Organizations,

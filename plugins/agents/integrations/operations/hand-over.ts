@@ -3,9 +3,9 @@ import { z } from "zod"
 import { AppError, Clock, defineOperation, resultOf, SlugOrId, Store, stageRevision, Uuid } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"
 import { Connections, ConnectionView, connectorOf, viewOf } from "../connections.ts"
-import { HealthScheduleToken } from "../health/schedule.ts"
+import { HealthSchedule } from "../health/schedule.ts"
 import { byRef } from "../integrations.ts"
-import { OrganizationAppsToken } from "../own-apps/organization-apps.ts"
+import { OrganizationApps } from "../own-apps/organization-apps.ts"
 
 const ownCrm = { app: "http", name: "My CRM", credentials: { base_url: "https://api.crm.example.com/v2" } }
 
@@ -23,7 +23,7 @@ export const handOverIntegration = defineOperation({
   examples: [
     { given: { connection: { operation: "integrations.connect", input: ownCrm } }, input: { id: resultOf("connection.integration_id") } },
   ],
-  inject: { store: Store, clock: Clock, organizations: Organizations, schedule: HealthScheduleToken, apps: OrganizationAppsToken },
+  inject: { store: Store, clock: Clock, organizations: Organizations, schedule: HealthSchedule, apps: OrganizationApps },
   async handle({ input: { id: ref, user_id }, caller, deps, work }) {
     const organization = caller.organization.id
     const free = { $or: [{ paused: true }, { shared: false, connected_by: connectorOf(caller) }] }

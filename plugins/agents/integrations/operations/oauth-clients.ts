@@ -5,7 +5,7 @@ import { AppError, Clock, defineOperation, PublicUrl, Slug, Store, timestamp, Va
 import { redirectUri } from "../oauth/authorization.ts"
 import { clientContext, clientDocumentId, type StoredClient, StoredClients } from "../oauth/clients.ts"
 import { stageUse } from "../own-apps/collections.ts"
-import { OrganizationAppsToken } from "../own-apps/organization-apps.ts"
+import { OrganizationApps } from "../own-apps/organization-apps.ts"
 
 const path = "/v1/integration-oauth-clients"
 const one = `${path}/{app}`
@@ -44,7 +44,7 @@ export const setOAuthClient = defineOperation({
   output: ClientView,
   errors: ["invalid_argument", "aborted"],
   examples: [{ input: registered }],
-  inject: { store: Store, vault: Vault, clock: Clock, apps: OrganizationAppsToken, publicUrl: PublicUrl },
+  inject: { store: Store, vault: Vault, clock: Clock, apps: OrganizationApps, publicUrl: PublicUrl },
   async handle({ input: { app: name, client_id, client_secret }, caller, deps, work }) {
     const organization = caller.organization.id
     const app = await deps.apps.named(organization, name)
@@ -82,7 +82,7 @@ export const listOAuthClients = defineOperation({
   input: z.strictObject({}),
   output: z.object({ integration_oauth_clients: z.array(ClientView) }),
   errors: [],
-  inject: { store: Store, apps: OrganizationAppsToken, publicUrl: PublicUrl },
+  inject: { store: Store, apps: OrganizationApps, publicUrl: PublicUrl },
   async handle({ caller, deps }) {
     const organization = caller.organization.id
     const clients = await deps.store.open(StoredClients, organization).find({}, { sort: { app: 1 }, limit: 200 })

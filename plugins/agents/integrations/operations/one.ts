@@ -4,7 +4,7 @@ import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } fro
 import { BrokerToken } from "../broker/broker.ts"
 import { requireRightTo } from "../connect-rights.ts"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
-import { HealthScheduleToken } from "../health/schedule.ts"
+import { HealthSchedule } from "../health/schedule.ts"
 import { byRef } from "../integrations.ts"
 import { GrantRevocation } from "../oauth/revocation.ts"
 
@@ -36,7 +36,7 @@ export const disconnectIntegration = defineOperation({
   output: z.object({ integration_id: z.uuid(), status: z.literal("disconnected") }),
   errors: ["permission_denied", "not_found", "aborted"],
   examples: [connected],
-  inject: { store: Store, schedule: HealthScheduleToken, revocation: GrantRevocation, broker: BrokerToken },
+  inject: { store: Store, schedule: HealthSchedule, revocation: GrantRevocation, broker: BrokerToken },
   async handle({ input, caller, deps, work }) {
     const connection = await visibleConnection(deps.store, caller, input.id)
     requireRightTo(caller, "disconnect", { connection })

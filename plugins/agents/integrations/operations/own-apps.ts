@@ -20,7 +20,7 @@ import { Connections } from "../connections.ts"
 import { clientDocumentId, StoredClients } from "../oauth/clients.ts"
 import { type OwnApp, OwnApps, ownAppId } from "../own-apps/collections.ts"
 import { checkDestinations, destinationsOf } from "../own-apps/destinations.ts"
-import { maxOwnApps, OrganizationAppsToken } from "../own-apps/organization-apps.ts"
+import { maxOwnApps, OrganizationApps } from "../own-apps/organization-apps.ts"
 
 const path = "/v1/integration-apps"
 const one = `${path}/{slug}`
@@ -70,7 +70,7 @@ export const createApp = defineOperation({
   output: OwnAppView,
   errors: ["invalid_argument", "already_exists", "resource_exhausted", "aborted"],
   examples: [{ input: { document: example("acme-crm") } }],
-  inject: { store: Store, clock: Clock, http: OutgoingHttp, apps: OrganizationAppsToken },
+  inject: { store: Store, clock: Clock, http: OutgoingHttp, apps: OrganizationApps },
   async handle({ input: { document }, caller, deps, work }) {
     const organization = caller.organization.id
     check(deps.http, document)

@@ -1,7 +1,7 @@
 // POST /v1/integrations/{id}/test: the app's test call, made for real.
 import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId, Store } from "#core"
-import { HealthChecksToken } from "../health/checks.ts"
+import { HealthChecks } from "../health/checks.ts"
 import { healthFields } from "../health/health.ts"
 import { proofReasons } from "../health/proof.ts"
 import { visibleConnection } from "./one.ts"
@@ -35,7 +35,7 @@ export const testIntegration = defineOperation({
       input: { id: resultOf("connection.integration_id") },
     },
   ],
-  inject: { store: Store, checks: HealthChecksToken },
+  inject: { store: Store, checks: HealthChecks },
   async handle({ input, caller, deps, work, signal }) {
     const connection = await visibleConnection(deps.store, caller, input.id)
     const { proof, health } = await deps.checks.check(work, caller.organization.id, connection, signal)

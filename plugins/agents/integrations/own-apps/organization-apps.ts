@@ -1,7 +1,7 @@
 // The apps that an organization can connect: those of the service, and its own. A connection stays with the one it was
 // made with, so that no credential goes to an app that takes another's name later.
-import { type Store, token } from "#core"
-import { type AnyIntegrationApp, type IntegrationApps, unknownApp } from "../app.ts"
+import { type Deps, Store } from "#core"
+import { type AnyIntegrationApp, IntegrationApps, unknownApp } from "../app.ts"
 import { appOf } from "../apps/from-document.ts"
 import { type OwnApp, OwnApps, ownAppId } from "./collections.ts"
 
@@ -16,12 +16,13 @@ export const maxOwnApps = 100
 const maxCached = 200
 
 export class OrganizationApps {
+  static readonly inject = { store: Store, apps: IntegrationApps }
   readonly #store: Store
   readonly #apps: IntegrationApps
   /** Made of documents, by id and revision. */
   readonly #made = new Map<string, AnyIntegrationApp>()
 
-  constructor({ store, apps }: { readonly store: Store; readonly apps: IntegrationApps }) {
+  constructor({ store, apps }: Deps<typeof OrganizationApps.inject>) {
     this.#store = store
     this.#apps = apps
   }
@@ -60,5 +61,3 @@ export class OrganizationApps {
     return { ...made, own: { id, revision } }
   }
 }
-
-export const OrganizationAppsToken = token<OrganizationApps>("apps of organizations")

@@ -3,7 +3,7 @@ import { z } from "zod"
 import { defineList, defineOperation, resultOf, Store, Uuid } from "#core"
 import { Agents } from "../agents/agents.ts"
 import { AgentRunCollection, RunStepCollection } from "../collections.ts"
-import { AgentRunsToken } from "../runs/agent-runs.ts"
+import { AgentRuns } from "../runs/agent-runs.ts"
 import { maxContent, Threads } from "../threads.ts"
 import { AgentRunResource, madeThread, RunStepResource, runStates, shownRun, shownStep } from "./resource.ts"
 
@@ -35,7 +35,7 @@ export const startRun = defineOperation({
   errors: ["invalid_argument", "not_found"],
   auditSize: ["input"],
   examples: [{ given: { agent: "agents.create", ...madeThread }, input: { agent_key: resultOf("agent.key"), input: "Write a headline." } }],
-  inject: { store: Store, threads: Threads, runs: AgentRunsToken },
+  inject: { store: Store, threads: Threads, runs: AgentRuns },
   async handle({ input: { agent_key, input, thread_id }, caller, deps, work }) {
     const organization = caller.organization.id
     const agent = await Agents.items.require(deps.store, organization, agent_key)
@@ -71,7 +71,7 @@ export const getAgentRun = defineOperation({
   output: AgentRunResource,
   errors: ["not_found"],
   examples: [begun],
-  inject: { runs: AgentRunsToken },
+  inject: { runs: AgentRuns },
   handle: async ({ input, caller, deps }) => shownRun(await deps.runs.require(caller.organization.id, input.id)),
 })
 
@@ -83,7 +83,7 @@ export const listRunSteps = defineList({
   columns: ["attempt_number", "kind", "detail", "cost_millicents", "at"],
   input: { id: Uuid },
   examples: [begun],
-  inject: { runs: AgentRunsToken },
+  inject: { runs: AgentRuns },
   collection: RunStepCollection,
   async where({ id }, { organization, deps }) {
     await deps.runs.require(organization, id)
@@ -104,7 +104,7 @@ export const cancelRun = defineOperation({
   output: AgentRunResource,
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [waiting()],
-  inject: { runs: AgentRunsToken },
+  inject: { runs: AgentRuns },
   async handle({ input: { id, reason }, caller, deps, work }) {
     const organization = caller.organization.id
     const run = await deps.runs.require(organization, id)
@@ -131,7 +131,7 @@ export const resumeRun = defineOperation({
       input: { id: resultOf("canceled.id") },
     },
   ],
-  inject: { runs: AgentRunsToken },
+  inject: { runs: AgentRuns },
   async handle({ input: { id }, caller, deps, work }) {
     const organization = caller.organization.id
     const run = await deps.runs.require(organization, id)

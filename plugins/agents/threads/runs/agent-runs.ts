@@ -2,23 +2,23 @@
 // for (an attempt of a workstream, say) is told how it ended in the same commit, and pays for it.
 import {
   AppError,
-  type Clock,
+  Clock,
   changesOf,
+  type Deps,
   defineExtensionPoint,
-  type Ids,
-  type JobQueue,
+  Ids,
+  JobQueue,
   nextState,
-  type Store,
+  Store,
   timestamp,
-  token,
   type UnitOfWork,
-  type UnitsOfWork,
+  UnitsOfWork,
 } from "#core"
 import type { Account } from "../../models/index.ts"
 import type { StoredAgent } from "../agents/agents.ts"
 import type { AgentAnswer } from "../agents/call.ts"
 import { AgentRunCollection, expireRef, RunStepCollection, runRef, type StoredAgentRun, type StoredRunStep } from "../collections.ts"
-import type { Threads } from "../threads.ts"
+import { Threads } from "../threads.ts"
 import { type RunEvent, runMachine } from "./transitions.ts"
 
 export interface NewRun {
@@ -42,14 +42,7 @@ export interface RunSubject {
 /** Serves the runs of one kind of subject. The last item of a kind counts. */
 export const RunSubjects = defineExtensionPoint<RunSubject>({ id: "threads.run-subjects" })
 
-export interface RunDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly works: UnitsOfWork
-  readonly queue: JobQueue
-  readonly threads: Threads
-  readonly subjects: readonly RunSubject[]
+export interface RunDeps extends Deps<typeof AgentRuns.inject> {
   /** How long an agent has to call back. */
   readonly callbackMs: number
 }
@@ -65,6 +58,15 @@ export interface RunMove {
 const maxReason = 1_000
 
 export class AgentRuns {
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    works: UnitsOfWork,
+    queue: JobQueue,
+    threads: Threads,
+    subjects: RunSubjects,
+  }
   readonly #deps: RunDeps
 
   constructor(deps: RunDeps) {
@@ -208,5 +210,3 @@ export class AgentRuns {
     this.record(work, organization, run, { kind: "queued", detail: "", cost_millicents: 0 })
   }
 }
-
-export const AgentRunsToken = token<AgentRuns>("AgentRuns")

@@ -19,7 +19,7 @@ import { Agents, agentSecretContext } from "../agents/agents.ts"
 import { type AgentAnswer, webhookAnswer } from "../agents/call.ts"
 import { isSigned } from "../agents/signature.ts"
 import { AgentRunCollection, type StoredAgentRun } from "../collections.ts"
-import { AgentRunsToken, type RunMove } from "./agent-runs.ts"
+import { AgentRuns, type RunMove } from "./agent-runs.ts"
 import { runMachine } from "./transitions.ts"
 
 const path = "/v1/agent-callbacks"
@@ -43,7 +43,7 @@ export const agentCallback = defineRoute({
   method: "POST",
   path: `${path}/{organization}/{run}/{attempt}`,
   maxBodyBytes: 262_144,
-  inject: { store: Store, clock: Clock, vault: Vault, works: UnitsOfWork, runs: AgentRunsToken },
+  inject: { store: Store, clock: Clock, vault: Vault, works: UnitsOfWork, runs: AgentRuns },
   document: {
     description:
       "Signed as the request to the agent was: `X-Signature-256: sha256=<hex>`, the HMAC-SHA-256 of `{timestamp}.{body}` under the agent's secret, and `X-Signature-Timestamp` in seconds, at most five minutes old.",

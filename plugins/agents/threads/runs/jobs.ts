@@ -4,7 +4,7 @@ import { type AgentContact, Agents, contactOf } from "../agents/agents.ts"
 import { type AgentTurn, AskAgents } from "../agents/call.ts"
 import { AgentRunCollection, expireRef, runRef, type StoredAgentRun, type StoredMessage } from "../collections.ts"
 import { Threads } from "../threads.ts"
-import { AgentRunsToken } from "./agent-runs.ts"
+import { AgentRuns } from "./agent-runs.ts"
 import { callbackUrl } from "./callback.ts"
 
 /** Of the thread as it was when the run was queued, what an agent is shown: the newest messages, and no more characters than this. */
@@ -18,7 +18,7 @@ export const runJob = defineJob(runRef, {
   inject: {
     store: Store,
     works: UnitsOfWork,
-    runs: AgentRunsToken,
+    runs: AgentRuns,
     agents: AskAgents,
     threads: Threads,
     publicUrl: PublicUrl,
@@ -78,7 +78,7 @@ export const runJob = defineJob(runRef, {
 
 export const expireJob = defineJob(expireRef, {
   summary: "Ends a run whose agent did not call back.",
-  inject: { store: Store, runs: AgentRunsToken },
+  inject: { store: Store, runs: AgentRuns },
   async run({ payload: { run_id, attempt_number }, deps, organization = "" }) {
     const run = await deps.store.open(AgentRunCollection, organization).get(run_id)
     if (run?.state !== "waiting") return

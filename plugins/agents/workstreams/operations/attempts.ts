@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, Store } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"
-import { AgentRunsToken } from "../../threads/index.ts"
+import { AgentRuns } from "../../threads/index.ts"
 import { requireBudget } from "../account.ts"
 import { requireAssignee } from "../assignees.ts"
 import { beginAttempt, endAttempt } from "../attempts.ts"
@@ -40,7 +40,7 @@ export const beginAttemptOperation = defineOperation({
   output: OneAssignment,
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "aborted"],
   examples: [{ given: inWork, input: thatOne }],
-  inject: { store: Store, organizations: Organizations, runs: AgentRunsToken, workstreams: WorkstreamsToken },
+  inject: { store: Store, organizations: Organizations, runs: AgentRuns, workstreams: WorkstreamsToken },
   async handle({ input: { slug, assignment: ref, input }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -82,7 +82,7 @@ export const endAttemptOperation = defineOperation({
       input: { ...thatOne, event: "withdraw" },
     },
   ],
-  inject: { store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken },
+  inject: { store: Store, runs: AgentRuns, workstreams: WorkstreamsToken },
   async handle({ input: { slug, assignment: ref, ...ending }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)

@@ -1,7 +1,7 @@
 // Makes the link by which a person opts out of a channel, for the mail or answer of a later step.
 import { z } from "zod"
 import { defineAction, template } from "#core"
-import { E164, OptOutLinksToken } from "../../../people/conversations/index.ts"
+import { E164, OptOutLinks } from "../../../people/conversations/index.ts"
 
 export const conversationOptOutLink = defineAction({
   type: "conversation.opt_out_link",
@@ -21,7 +21,7 @@ export const conversationOptOutLink = defineAction({
       yaml: 'type: conversation.opt_out_link\nchannel: sms\naddress: "+493098765432"\n',
     },
   ],
-  inject: { links: OptOutLinksToken },
+  inject: { links: OptOutLinks },
   run: async ({ config, context, deps }) => ({
     url: await deps.links.url({ ...config, organization: context.organization.id, messageId: null }),
   }),

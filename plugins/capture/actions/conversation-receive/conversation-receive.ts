@@ -2,7 +2,7 @@
 // the event's commit: once the provider is answered, nothing more is sent to the person.
 import { z } from "zod"
 import { type DocumentAround, defineAction, template, templateJson } from "#core"
-import { type Provider, providers, ReceiverToken } from "../../../people/conversations/index.ts"
+import { type Provider, providers, Receiver } from "../../../people/conversations/index.ts"
 import { conversationReceiveRules } from "./rules.ts"
 
 export const conversationReceive = defineAction({
@@ -43,7 +43,7 @@ export const conversationReceive = defineAction({
     const message = `With auth_mode "${document.auth_mode}" anybody can write messages and opt-outs here. Use provider_signature of the same provider.`
     return [{ rule: "unproven-messages", level: "error" as const, message }]
   },
-  inject: { receiver: ReceiverToken },
+  inject: { receiver: Receiver },
   run: ({ config: { provider, payload, message_id }, context, deps, work }) =>
     deps.receiver.stage(work, context.organization.id, {
       provider,

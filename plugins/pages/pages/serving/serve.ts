@@ -1,29 +1,22 @@
 // GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and beacon. A missing
 // page and one that is not public are the same 404.
-import { AppError, type RouteRequest, type RouteResponse } from "#core"
-import { type Authenticator, type PageEnvelope, type Pauses, taggedAsTest } from "#core/engine"
-import type { Organizations } from "../../../platform/organizations/index.ts"
+import { AppError, type Deps, PublicUrl, type RouteRequest, type RouteResponse } from "#core"
+import { Authenticator, type PageEnvelope, Pauses, taggedAsTest } from "#core/engine"
+import { Organizations } from "../../../platform/organizations/index.ts"
 import type { StoredPage, Variant } from "../collections.ts"
 import { KeptBySize } from "../kept-by-size.ts"
-import type { Pages } from "../pages.ts"
+import { Pages } from "../pages.ts"
 import type { PageSettings } from "../settings.ts"
-import type { Visitors } from "../visitors.ts"
+import { Visitors } from "../visitors.ts"
 import { campaignOf, campaignOr } from "./campaign.ts"
 import { pageHeaders } from "./headers.ts"
 import { escapeAttribute, fill, type Parts, type Prepared, prepare } from "./html.ts"
-import type { PageParts } from "./parts.ts"
+import { PageParts } from "./parts.ts"
 import { chooseVariant } from "./variants.ts"
 import { type PublicPage, Visits } from "./visits.ts"
 
-export interface ServingDeps {
+export interface ServingDeps extends Deps<typeof PageServing.inject> {
   readonly settings: PageSettings
-  readonly pages: Pages
-  readonly organizations: Organizations
-  readonly pauses: Pauses
-  readonly visitors: Visitors
-  readonly parts: PageParts
-  readonly authenticator: Authenticator
-  readonly publicUrl: () => string
 }
 
 export interface Pictured {
@@ -41,6 +34,15 @@ export const thankYouAnchor = "thank-you"
 const insertionCharacters = 128
 
 export class PageServing {
+  static readonly inject = {
+    pages: Pages,
+    organizations: Organizations,
+    pauses: Pauses,
+    visitors: Visitors,
+    parts: PageParts,
+    authenticator: Authenticator,
+    publicUrl: PublicUrl,
+  }
   readonly #deps: ServingDeps
   /** By page, revision and variant. */
   readonly #prepared = new KeptBySize<Prepared>(({ html, insertions }) => html.length + insertionCharacters * insertions.length)

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AnyJson, Clock, defineOperation, resultOf, Timestamp, timestamp } from "#core"
 import { ConversationStanding, E164 } from "../../conversations/index.ts"
-import { LeadsToken } from "../../leads/index.ts"
+import { Leads } from "../../leads/index.ts"
 import { type Channel, channels, kindOf, type Person, personFields, personOf, unreadable } from "../person.ts"
 import { answerOf } from "../rules/others.ts"
 import { answersOf, ConsentRules } from "../rules/rules.ts"
@@ -58,7 +58,7 @@ export const checkConsent = defineOperation({
       input: { lead_id: resultOf("lead.lead_reference"), channel: "sms" },
     },
   ],
-  inject: { leads: LeadsToken, rules: ConsentRules, standing: ConversationStanding, clock: Clock },
+  inject: { leads: Leads, rules: ConsentRules, standing: ConversationStanding, clock: Clock },
   async handle({ input: { lead_id, channel, purpose, from, template, ...given }, caller, deps: { leads, rules, standing, clock } }) {
     const organization = caller.organization.id
     if (!isMessage(channel) && from !== "") throw unreadable("from", "is of the chat app and text messages")

@@ -1,9 +1,9 @@
 // Erasing a person, as the law lets them ask for.
 import { z } from "zod"
 import { defineOperation, Ids, JobQueue, Timestamp, Uuid, Vault } from "#core"
-import { LeadErasureToken, LeadRowsToken, LeadsToken } from "../../leads/index.ts"
+import { LeadErasure, Leads, RowBuffer } from "../../leads/index.ts"
 import { eraseTracesRef, sealed } from "../erasure.ts"
-import { LedgerToken } from "../ledger.ts"
+import { Ledger } from "../ledger.ts"
 import { personFields, personOf } from "../person.ts"
 
 const maxRows = 1_000
@@ -36,10 +36,10 @@ export const erasePerson = defineOperation({
   errors: ["invalid_argument", "failed_precondition", "aborted"],
   examples: [{ input: { email: "erase@example.com", reason: "Asked for under Article 17 GDPR." } }],
   inject: {
-    ledger: LedgerToken,
-    leads: LeadsToken,
-    erasure: LeadErasureToken,
-    written: LeadRowsToken,
+    ledger: Ledger,
+    leads: Leads,
+    erasure: LeadErasure,
+    written: RowBuffer,
     queue: JobQueue,
     vault: Vault,
     ids: Ids,

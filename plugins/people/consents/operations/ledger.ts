@@ -2,9 +2,9 @@
 import { z } from "zod"
 import { AnyJson, defineList, defineOperation, Timestamp } from "#core"
 import type { Streamed } from "#core/engine"
-import { LeadsToken } from "../../leads/index.ts"
+import { Leads } from "../../leads/index.ts"
 import { ConsentCollection, entryKinds, entrySources, everyChannel } from "../collections.ts"
-import { type Ledger, LedgerToken } from "../ledger.ts"
+import { Ledger } from "../ledger.ts"
 import { channels, kindOf, personFields, personOf, unreadable } from "../person.ts"
 import { Consent, LedgerChannel, Purpose, shown } from "./resource.ts"
 
@@ -49,7 +49,7 @@ export const recordConsent = defineOperation({
       },
     },
   ],
-  inject: { ledger: LedgerToken, leads: LeadsToken },
+  inject: { ledger: Ledger, leads: Leads },
   async handle({ input: { email, phone, ...given }, caller, deps: { ledger, leads }, work }) {
     const organization = caller.organization.id
     const person = personOf({ email, phone }, await leads.region(organization))
@@ -66,7 +66,7 @@ export const listConsents = defineList({
   access: reading,
   columns: ["address", "kind", "channel", "purpose", "source", "at"],
   input: personFields,
-  inject: { ledger: LedgerToken, leads: LeadsToken },
+  inject: { ledger: Ledger, leads: Leads },
   collection: ConsentCollection,
   async where({ email = "", phone = "" }, { organization, deps: { ledger, leads } }) {
     if (email === "" && phone === "") return {}
@@ -89,7 +89,7 @@ export const exportConsents = defineOperation({
   examples: [{ input: { email: "ada@example.com" } }],
   streams: ["application/x-ndjson"],
   mcp: { absent: "An export hands all consents to an agent at once and exceeds a tool result; consents_list reads page by page." },
-  inject: { ledger: LedgerToken, leads: LeadsToken },
+  inject: { ledger: Ledger, leads: Leads },
   async handle({ input, caller, deps: { ledger, leads } }): Promise<Streamed> {
     const organization = caller.organization.id
     const digest = await ledger.digestOf(organization, personOf(input, await leads.region(organization)))
@@ -114,7 +114,7 @@ export const getConsentSettings = defineOperation({
   input: z.strictObject({}),
   output: Settings,
   errors: [],
-  inject: { ledger: LedgerToken },
+  inject: { ledger: Ledger },
   handle: async ({ caller, deps: { ledger } }) => ({ required_purposes: await ledger.requiredPurposes(caller.organization.id) }),
 })
 
@@ -129,7 +129,7 @@ export const setConsentSettings = defineOperation({
   output: Settings,
   errors: ["invalid_argument"],
   examples: [{ input: { required_purposes: ["marketing"] } }],
-  inject: { ledger: LedgerToken },
+  inject: { ledger: Ledger },
   handle({ input, caller, deps: { ledger }, work }) {
     const required_purposes = [...new Set(input.required_purposes)].sort()
     ledger.setRequiredPurposes(work, caller.organization.id, required_purposes)

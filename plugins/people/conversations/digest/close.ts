@@ -2,7 +2,7 @@
 // later opens it again.
 import { Clock, changesOf, defineJob, Postponed, Store, timestamp } from "#core"
 import { Models } from "../../../agents/models/index.ts"
-import { AnnouncementsToken } from "../announcements.ts"
+import { Announcements } from "../announcements.ts"
 import { closeJob, collections } from "../channels.ts"
 import { newestFirst, type StoredMessage } from "../messages.ts"
 import { ConversationSettingsToken } from "../settings.ts"
@@ -14,7 +14,7 @@ const minuteMs = 60_000
 
 export const closeConversation = defineJob(closeJob, {
   summary: "Closes an idle conversation with a digest of it.",
-  inject: { store: Store, clock: Clock, models: Models, settings: ConversationSettingsToken, announcements: AnnouncementsToken },
+  inject: { store: Store, clock: Clock, models: Models, settings: ConversationSettingsToken, announcements: Announcements },
   async run({ payload: { channel, conversation_id }, organization = "", deps, work, signal, last }) {
     const { store, clock, models, settings, announcements } = deps
     const { conversations, messages } = collections[channel]

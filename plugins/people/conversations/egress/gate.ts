@@ -1,26 +1,21 @@
 // The gate that every message to a person passes, when it is asked for and again just before it is sent: the channel's own
 // ledger, the vetoes of others, the 24-hour window and templates, how often, and quiet hours. Who asks beforehand whether a
 // person may be written to is answered by the same findings.
-import { AppError, type Clock, type Json, type Store, timestamp, token } from "#core"
+import { AppError, Clock, type Deps, type Json, Store, timestamp } from "#core"
 import { collections, conversationId } from "../channels.ts"
-import type { ConversationLeads } from "../leads.ts"
+import { ConversationLeads } from "../leads.ts"
 import type { Template } from "../messages.ts"
 import type { PhoneNumber } from "../numbers/phone-number.ts"
-import type { OptOuts } from "../opt-out/ledger.ts"
+import { OptOuts } from "../opt-out/ledger.ts"
 import type { ConversationSettings } from "../settings.ts"
 import { type StoredTemplate, TemplateCollection, templateId } from "../templates/collections.ts"
-import { type AskVeto, type OutboundMessage, vetoOf } from "../vetoes.ts"
+import { type OutboundMessage, OutboundVetoes, vetoOf } from "../vetoes.ts"
 import { loudAt, zonesOf } from "./quiet-hours.ts"
 
 const dayMs = 86_400_000
 const minuteMs = 60_000
 
-interface Services {
-  readonly store: Store
-  readonly clock: Clock
-  readonly optOuts: OptOuts
-  readonly vetoes: readonly AskVeto[]
-  readonly leads: Pick<ConversationLeads, "timeZoneOf">
+interface Services extends Deps<typeof EgressGate.inject> {
   readonly settings: ConversationSettings
 }
 
@@ -46,6 +41,7 @@ export interface Finding {
 }
 
 export class EgressGate {
+  static readonly inject = { store: Store, clock: Clock, optOuts: OptOuts, vetoes: OutboundVetoes, leads: ConversationLeads }
   readonly #services: Services
 
   constructor(services: Services) {
@@ -178,5 +174,3 @@ function connection({ channel, number }: Asked): Finding {
   const why = `${number.number} has no connection for this channel; give it "${channel}" by PATCH /v1/voice/phone-numbers/{number}.`
   return { rule: "connection", why, evidence, refusal: new AppError("failed_precondition", why, { reason: "channel_not_connected" }) }
 }
-
-export const EgressGateToken = token<EgressGate>("EgressGate")

@@ -1,18 +1,10 @@
 // Accepting a message to be sent: it passes the gate, is stored, and a job sends it.
-import { type Clock, type JobQueue, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { Clock, type Deps, JobQueue, Store, timestamp, type UnitOfWork } from "#core"
 import { type Channel, collections, conversationId, foldJob, sendJob } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
 import type { StoredMessage, Template } from "../messages.ts"
-import type { PhoneNumbers } from "../numbers/numbers.ts"
-import type { EgressGate } from "./gate.ts"
-
-interface Services {
-  readonly store: Store
-  readonly clock: Clock
-  readonly queue: JobQueue
-  readonly gate: EgressGate
-  readonly numbers: PhoneNumbers
-}
+import { PhoneNumbers } from "../numbers/numbers.ts"
+import { EgressGate } from "./gate.ts"
 
 export interface NewMessage {
   /** Of the message; a repeated call gives the same. */
@@ -31,9 +23,10 @@ export interface Accepted {
 }
 
 export class Outbox {
-  readonly #services: Services
+  static readonly inject = { store: Store, clock: Clock, queue: JobQueue, gate: EgressGate, numbers: PhoneNumbers }
+  readonly #services: Deps<typeof Outbox.inject>
 
-  constructor(services: Services) {
+  constructor(services: Deps<typeof Outbox.inject>) {
     this.#services = services
   }
 
@@ -68,5 +61,3 @@ export class Outbox {
     return { message, sendAt }
   }
 }
-
-export const OutboxToken = token<Outbox>("Outbox")

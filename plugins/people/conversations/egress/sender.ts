@@ -2,28 +2,28 @@
 // one that is found marked was being sent when a node ended, and whether it arrived is unknown until its status tells.
 import {
   AppError,
-  type Clock,
+  Clock,
   changesOf,
+  type Deps,
   defineJob,
-  type JobQueue,
+  JobQueue,
   Postponed,
-  type RateLimiter,
-  type Store,
+  RateLimiter,
+  Store,
   timestamp,
-  token,
   type UnitOfWork,
-  type UnitsOfWork,
+  UnitsOfWork,
 } from "#core"
-import type { Integrations } from "../../../agents/integrations/index.ts"
-import type { Announcements } from "../announcements.ts"
+import { Integrations } from "../../../agents/integrations/index.ts"
+import { Announcements } from "../announcements.ts"
 import { type Channel, collections, foldJob, sendJob, settleJob } from "../channels.ts"
 import type { StoredMessage } from "../messages.ts"
-import type { PhoneNumbers } from "../numbers/numbers.ts"
+import { PhoneNumbers } from "../numbers/numbers.ts"
 import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
-import type { OptOuts } from "../opt-out/ledger.ts"
+import { OptOuts } from "../opt-out/ledger.ts"
 import type { DeliveryState } from "../receipts.ts"
 import type { ConversationSettings } from "../settings.ts"
-import type { Asked, EgressGate } from "./gate.ts"
+import { type Asked, EgressGate } from "./gate.ts"
 import { meta } from "./providers/meta.ts"
 import { type Outcome, outcomeOfError } from "./providers/outcome.ts"
 import { twilio } from "./providers/twilio.ts"
@@ -32,17 +32,7 @@ const providers = { chat_app: meta, sms: twilio } as const
 const callMs = 30_000
 const limitedMs = 1_000
 
-interface Services {
-  readonly store: Store
-  readonly clock: Clock
-  readonly works: UnitsOfWork
-  readonly queue: JobQueue
-  readonly limiter: RateLimiter
-  readonly integrations: Integrations
-  readonly numbers: PhoneNumbers
-  readonly optOuts: OptOuts
-  readonly gate: EgressGate
-  readonly announcements: Announcements
+interface Services extends Deps<typeof Sender.inject> {
   readonly settings: ConversationSettings
 }
 
@@ -54,6 +44,18 @@ interface Sending {
 }
 
 export class Sender {
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    works: UnitsOfWork,
+    queue: JobQueue,
+    limiter: RateLimiter,
+    integrations: Integrations,
+    numbers: PhoneNumbers,
+    optOuts: OptOuts,
+    gate: EgressGate,
+    announcements: Announcements,
+  }
   readonly #services: Services
 
   constructor(services: Services) {
@@ -208,14 +210,12 @@ export class Sender {
   }
 }
 
-export const SenderToken = token<Sender>("Sender")
-
 export const sendMessage = defineJob(sendJob, {
   summary: "Sends a message to a person.",
   // Calls wait for a carrier. The key is the number that sends, so that a silent carrier leaves slots to other numbers.
   slots: 48,
   limitsKeys: true,
-  inject: { sender: SenderToken },
+  inject: { sender: Sender },
   run: ({ payload: { channel, message_id }, organization = "", deps, signal }) =>
     deps.sender.send(organization, channel, message_id, signal),
   exhausted: ({ payload: { channel, message_id }, organization = "", deps, work }) =>

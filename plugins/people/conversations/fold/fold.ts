@@ -1,12 +1,12 @@
 // A conversation as its messages make it. It is computed from what is stored whenever a message is added, so that any order
 // and any repetition of deliveries leads to the same conversation. One that reads while another writes is refused by the
 // revision, and runs again.
-import { type Changes, type JobQueue, type Store, token, type UnitOfWork } from "#core"
-import type { Announcements } from "../announcements.ts"
+import { type Changes, type Deps, JobQueue, Store, type UnitOfWork } from "#core"
+import { Announcements } from "../announcements.ts"
 import { type Channel, closeJob, collections, foldJob, type StoredConversation } from "../channels.ts"
 import type { SeenPerson } from "../leads.ts"
 import { accepted, newestFirst, newestSentFirst, oldestFirst, type StoredMessage, sentTime, unsent } from "../messages.ts"
-import type { Removals } from "../removal/removals.ts"
+import { Removals } from "../removal/removals.ts"
 
 type Folded = Pick<
   StoredConversation,
@@ -69,11 +69,7 @@ function orderOf(message: StoredMessage | undefined): string {
   return message ? `${timeOf(message)} ${message.arrival ?? ""}` : ""
 }
 
-interface FoldDeps {
-  readonly store: Store
-  readonly queue: JobQueue
-  readonly removals: Removals
-  readonly announcements: Announcements
+interface FoldDeps extends Deps<typeof Folds.inject> {
   readonly idleMs: number
 }
 
@@ -81,6 +77,7 @@ interface FoldDeps {
 type Ends = Pick<StoredConversation, "number" | "address">
 
 export class Folds {
+  static readonly inject = { store: Store, queue: JobQueue, removals: Removals, announcements: Announcements }
   readonly #store: Store
   readonly #removals: Removals
   readonly #queue: JobQueue
@@ -166,5 +163,3 @@ export class Folds {
     return isLeft ? { address: stored.address, name: newest.profile_name, at: newest.at } : undefined
   }
 }
-
-export const FoldsToken = token<Folds>("Folds")

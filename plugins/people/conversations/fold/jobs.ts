@@ -2,13 +2,13 @@
 import { defineJob, type UnitOfWork, UnitsOfWork } from "#core"
 import { foldJob, settleJob } from "../channels.ts"
 import { ConversationLeads } from "../leads.ts"
-import { RemovalsToken } from "../removal/removals.ts"
-import { FoldsToken } from "./fold.ts"
-import { SettlementsToken } from "./settle.ts"
+import { Removals } from "../removal/removals.ts"
+import { Folds } from "./fold.ts"
+import { Settlements } from "./settle.ts"
 
 export const foldConversation = defineJob(foldJob, {
   summary: "Brings a conversation up to date with its messages.",
-  inject: { folds: FoldsToken, works: UnitsOfWork, leads: ConversationLeads, removals: RemovalsToken },
+  inject: { folds: Folds, works: UnitsOfWork, leads: ConversationLeads, removals: Removals },
   async run({ payload: { channel, conversation_id, ends, sent }, organization = "", deps: { folds, works, leads, removals } }) {
     if (ends && sent !== undefined) await removals.removeLate(organization, channel, sent, ends)
     await works.retryConflicts((work) => folds.stage(work, organization, channel, conversation_id, ends))
@@ -21,7 +21,7 @@ export const foldConversation = defineJob(foldJob, {
 
 export const settleMessage = defineJob(settleJob, {
   summary: "Brings a sent message up to date with the reports about it.",
-  inject: { settlements: SettlementsToken, works: UnitsOfWork },
+  inject: { settlements: Settlements, works: UnitsOfWork },
   run: ({ payload: { channel, ...of }, organization = "", deps }) =>
     deps.works.retryConflicts((work) => deps.settlements.stage(work, organization, channel, of)),
 })

@@ -1,20 +1,12 @@
 // A sent message as the reports about it make it, whichever arrived first: also those that came before the provider's answer
 // to the call that sent it was stored.
-import { type Changes, type Clock, type JobQueue, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
-import type { Announcements } from "../announcements.ts"
+import { type Changes, Clock, type Deps, JobQueue, type Json, Store, timestamp, type UnitOfWork } from "#core"
+import { Announcements } from "../announcements.ts"
 import { type Channel, collections, foldJob } from "../channels.ts"
 import { type StoredMessage, sentTime } from "../messages.ts"
 import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
-import type { OptOuts } from "../opt-out/ledger.ts"
+import { OptOuts } from "../opt-out/ledger.ts"
 import { joined } from "../receipts.ts"
-
-interface Services {
-  readonly store: Store
-  readonly clock: Clock
-  readonly queue: JobQueue
-  readonly optOuts: OptOuts
-  readonly announcements: Announcements
-}
 
 /** A message, by the provider's id or its own. */
 export interface Settled {
@@ -23,9 +15,10 @@ export interface Settled {
 }
 
 export class Settlements {
-  readonly #services: Services
+  static readonly inject = { store: Store, clock: Clock, queue: JobQueue, optOuts: OptOuts, announcements: Announcements }
+  readonly #services: Deps<typeof Settlements.inject>
 
-  constructor(services: Services) {
+  constructor(services: Deps<typeof Settlements.inject>) {
     this.#services = services
   }
 
@@ -81,5 +74,3 @@ export class Settlements {
     })
   }
 }
-
-export const SettlementsToken = token<Settlements>("Settlements")

@@ -1,13 +1,14 @@
 // Takes a delivery in: its messages, what they say about opting out, and reports about messages that were sent. Nothing is
 // written that a commit could refuse, and a delivery that is repeated changes nothing.
-import { AppError, type Clock, type JobQueue, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, Clock, type Deps, JobQueue, type Json, Store, timestamp, type UnitOfWork } from "#core"
 import { type Channel, collections, conversationId, foldJob, mediaJob, messageId, moveJob, pieceJob, settleJob } from "../channels.ts"
-import type { Change, EarlierAddresses, KnownAddresses } from "../earlier-addresses.ts"
+import type { Change, KnownAddresses } from "../earlier-addresses.ts"
+import { EarlierAddresses } from "../earlier-addresses.ts"
 import { foldedFrom } from "../fold/fold.ts"
 import type { StoredMessage } from "../messages.ts"
 import { type PhoneNumber, PhoneNumberResource } from "../numbers/phone-number.ts"
 import { keywordIn } from "../opt-out/keywords.ts"
-import type { OptOuts } from "../opt-out/ledger.ts"
+import { OptOuts } from "../opt-out/ledger.ts"
 import { isUserId, personKey, writtenAs } from "../phone.ts"
 import { receiptId } from "../receipts.ts"
 import type { Delivery, ReceivedMessage, ReceivedStatus } from "../received.ts"
@@ -50,18 +51,11 @@ export interface Arrived {
   readonly messageId?: string | null
 }
 
-interface Services {
-  readonly store: Store
-  readonly clock: Clock
-  readonly queue: JobQueue
-  readonly optOuts: OptOuts
-  readonly earlierAddresses: EarlierAddresses
-}
-
 export class Receiver {
-  readonly #services: Services
+  static readonly inject = { store: Store, clock: Clock, queue: JobQueue, optOuts: OptOuts, earlierAddresses: EarlierAddresses }
+  readonly #services: Deps<typeof Receiver.inject>
 
-  constructor(services: Services) {
+  constructor(services: Deps<typeof Receiver.inject>) {
     this.#services = services
   }
 
@@ -248,5 +242,3 @@ function counted({ messages, statuses, ignored }: Delivery, entries: Entries): R
   const { opt_out: opt_outs, opt_in: opt_ins } = entries
   return { messages: messages.length, statuses: statuses.length, opt_outs, opt_ins, ignored, deferred: 0 }
 }
-
-export const ReceiverToken = token<Receiver>("Receiver")

@@ -2,10 +2,10 @@
 import { AppError, Clock, defineJob, type Json, Store, timestamp } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
 import { Buckets } from "../../../data/buckets/index.ts"
-import { AnnouncementsToken } from "../announcements.ts"
+import { Announcements } from "../announcements.ts"
 import { collections, mediaJob } from "../channels.ts"
 import type { Media } from "../messages.ts"
-import { PhoneNumbersToken } from "../numbers/numbers.ts"
+import { PhoneNumbers } from "../numbers/numbers.ts"
 import { ConversationSettingsToken } from "../settings.ts"
 import { fetchMedia } from "./fetch.ts"
 
@@ -18,10 +18,10 @@ export const fetchMessageMedia = defineJob(mediaJob, {
     store: Store,
     clock: Clock,
     buckets: Buckets,
-    numbers: PhoneNumbersToken,
+    numbers: PhoneNumbers,
     integrations: Integrations,
     settings: ConversationSettingsToken,
-    announcements: AnnouncementsToken,
+    announcements: Announcements,
   },
   async run({ payload: { channel, message_id }, organization = "", deps, work, signal, last }) {
     const { store, clock, buckets, numbers, integrations, settings, announcements } = deps

@@ -1,11 +1,12 @@
 // Finds phone numbers of an organization.
-import { type Store, token } from "#core"
+import { type Deps, Store } from "#core"
 import { numberId, type PhoneNumber, PhoneNumberResource } from "./phone-number.ts"
 
 export class PhoneNumbers {
+  static readonly inject = { store: Store }
   readonly #store: Store
 
-  constructor({ store }: { readonly store: Store }) {
+  constructor({ store }: Deps<typeof PhoneNumbers.inject>) {
     this.#store = store
   }
 
@@ -26,5 +27,3 @@ export class PhoneNumbers {
     return new Map(found.map((one) => [one.number, one]))
   }
 }
-
-export const PhoneNumbersToken = token<PhoneNumbers>("PhoneNumbers")

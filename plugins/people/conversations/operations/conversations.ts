@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { Clock, defineOperation, pageInput, resultOf, Uuid } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"
-import { SummariesToken } from "../summaries.ts"
+import { Summaries } from "../summaries.ts"
 import {
   ChatAppConversation,
   ChatAppMessage,
@@ -69,7 +69,7 @@ export const listChatAppConversations = defineOperation({
   input: z.strictObject(listInput),
   output: z.object({ conversations: z.array(ChatAppConversation), next_cursor: z.string() }),
   errors: ["invalid_argument"],
-  inject: { summaries: SummariesToken },
+  inject: { summaries: Summaries },
   async handle({ input, caller, deps }) {
     const { conversations, next_cursor } = await deps.summaries.page(caller.organization.id, "chat_app", input)
     return { conversations: conversations.map(shownChatApp), next_cursor }
@@ -91,7 +91,7 @@ export const getChatAppConversation = defineOperation({
       input: { session_id: resultOf("list.conversations.0.session_id") },
     },
   ],
-  inject: { summaries: SummariesToken, buckets: Buckets, clock: Clock },
+  inject: { summaries: Summaries, buckets: Buckets, clock: Clock },
   async handle({ input: { session_id, ...request }, caller, deps: { summaries, buckets, clock } }) {
     const organization = caller.organization.id
     const read = await summaries.require(organization, "chat_app", session_id)
@@ -113,7 +113,7 @@ export const listTextConversations = defineOperation({
   input: z.strictObject(listInput),
   output: z.object({ conversations: z.array(TextConversation), next_cursor: z.string() }),
   errors: ["invalid_argument"],
-  inject: { summaries: SummariesToken },
+  inject: { summaries: Summaries },
   async handle({ input, caller, deps }) {
     const { conversations, next_cursor } = await deps.summaries.page(caller.organization.id, "sms", input)
     return { conversations: conversations.map(shownText), next_cursor }
@@ -135,7 +135,7 @@ export const getTextConversation = defineOperation({
       input: { session_id: resultOf("list.conversations.0.session_id") },
     },
   ],
-  inject: { summaries: SummariesToken, buckets: Buckets, clock: Clock },
+  inject: { summaries: Summaries, buckets: Buckets, clock: Clock },
   async handle({ input: { session_id, ...request }, caller, deps: { summaries, buckets, clock } }) {
     const organization = caller.organization.id
     const read = await summaries.require(organization, "sms", session_id)

@@ -2,8 +2,8 @@
 import { z } from "zod"
 import { Clock, defineOperation, resultOf, timestamp, Uuid } from "#core"
 import type { Channel } from "../channels.ts"
-import { RemovalsToken } from "../removal/removals.ts"
-import { SummariesToken } from "../summaries.ts"
+import { Removals } from "../removal/removals.ts"
+import { Summaries } from "../summaries.ts"
 import { begun, metaPayload, twilioPayload } from "./conversations.ts"
 
 interface Deleted {
@@ -27,7 +27,7 @@ const deletion = ({ area, summary, path, channel, given }: Deleted) =>
     output: z.object({ session_id: Uuid, deleted: z.literal(true) }),
     errors: ["not_found"],
     examples: [{ given: { ...begun(...given), list: `${area}.list` }, input: { session_id: resultOf("list.conversations.0.session_id") } }],
-    inject: { summaries: SummariesToken, removals: RemovalsToken, clock: Clock },
+    inject: { summaries: Summaries, removals: Removals, clock: Clock },
     async handle({ input: { session_id }, caller, deps: { summaries, removals, clock }, work }) {
       const organization = caller.organization.id
       await summaries.require(organization, channel, session_id)

@@ -3,8 +3,8 @@
 import { z } from "zod"
 import { Clock, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
 import { channels, collections } from "../channels.ts"
-import { type OptOutEntry, OptOutsToken, optOutSources } from "../opt-out/ledger.ts"
-import { OptOutLinksToken } from "../opt-out/link.ts"
+import { type OptOutEntry, OptOuts, optOutSources } from "../opt-out/ledger.ts"
+import { OptOutLinks } from "../opt-out/link.ts"
 import { NumberFilter, PersonAddress, writtenAs } from "../phone.ts"
 
 const path = "/v1/voice/opt-outs"
@@ -71,7 +71,7 @@ export const recordOptOut = defineOperation({
   output: Entry,
   errors: ["invalid_argument"],
   examples: [{ input: { channel: "sms", address: "+493098765432", wording: "Asked on the telephone not to be written to." } }],
-  inject: { optOuts: OptOutsToken, clock: Clock },
+  inject: { optOuts: OptOuts, clock: Clock },
   handle({ input: { channel, address, wording }, caller, deps, work, callId }) {
     const evidence = { source: "operation", message_id: null, wording, recorded_by: caller.credential.id } as const
     const entry = { address, kind: "opt_out", at: timestamp(deps.clock.now()), identity: callId, ...evidence } as const
@@ -94,7 +94,7 @@ export const linkToOptOut = defineOperation({
   output: z.object({ url: z.url() }),
   errors: ["invalid_argument"],
   examples: [{ input: { channel: "sms", address: "+493098765432" } }],
-  inject: { links: OptOutLinksToken },
+  inject: { links: OptOutLinks },
   handle: async ({ input, caller, deps }) => ({
     url: await deps.links.url({ ...input, organization: caller.organization.id, messageId: null }),
   }),

@@ -3,9 +3,9 @@ import { z } from "zod"
 import { AnyJson, AppError, Clock, defineOperation, resultOf, Timestamp, timestamp, Uuid } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
 import { channels } from "../channels.ts"
-import { OutboxToken } from "../egress/outbox.ts"
-import { type PhoneNumbers, PhoneNumbersToken } from "../numbers/numbers.ts"
-import { OptOutLinksToken } from "../opt-out/link.ts"
+import { Outbox } from "../egress/outbox.ts"
+import { PhoneNumbers } from "../numbers/numbers.ts"
+import { OptOutLinks } from "../opt-out/link.ts"
 import { E164, isUserId, PersonAddress } from "../phone.ts"
 import { connectedNumber } from "./examples.ts"
 
@@ -67,7 +67,7 @@ export const sendToPerson = defineOperation({
       input: { channel: "sms", from: resultOf("number.number"), to: "+493098765432", text: "Your table is ready." },
     },
   ],
-  inject: { outbox: OutboxToken, links: OptOutLinksToken, clock: Clock, numbers: PhoneNumbersToken, integrations: Integrations },
+  inject: { outbox: Outbox, links: OptOutLinks, clock: Clock, numbers: PhoneNumbers, integrations: Integrations },
   async handle({ input: { quiet_hours, text, template, ...given }, caller, deps, work, callId }) {
     if ((text.trim() === "") === (template === undefined)) throw fieldRefused("text", "give text or a template, one of them")
     if (given.channel === "sms" && isUserId(given.to))

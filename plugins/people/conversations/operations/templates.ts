@@ -1,7 +1,7 @@
 // The chat app's message templates: reading them from Meta, and what was read.
 import { z } from "zod"
 import { AppError, defineList, defineOperation, JobQueue, resultOf, Timestamp } from "#core"
-import { PhoneNumbersToken } from "../numbers/numbers.ts"
+import { PhoneNumbers } from "../numbers/numbers.ts"
 import { E164 } from "../phone.ts"
 import { TemplateCollection } from "../templates/collections.ts"
 import { syncJob } from "../templates/sync.ts"
@@ -30,7 +30,7 @@ export const refreshTemplates = defineOperation({
   output: z.object({ job_id: z.string() }),
   errors: ["not_found", "failed_precondition"],
   examples: [{ given: connectedNumber("+493012345675"), input: { number: resultOf("number.number") } }],
-  inject: { numbers: PhoneNumbersToken, queue: JobQueue },
+  inject: { numbers: PhoneNumbers, queue: JobQueue },
   async handle({ input: { number }, caller, deps, work }) {
     const organization = caller.organization.id
     const { chat_app } = await deps.numbers.require(organization, number)
@@ -50,7 +50,7 @@ export const listTemplates = defineList({
   columns: ["name", "language", "status", "category"],
   input: { number: E164 },
   examples: [{ given: connectedNumber("+493012345676"), input: { number: resultOf("number.number") } }],
-  inject: { numbers: PhoneNumbersToken },
+  inject: { numbers: PhoneNumbers },
   collection: TemplateCollection,
   async where({ number }, { organization, deps }) {
     const { chat_app } = await deps.numbers.require(organization, number)

@@ -1,7 +1,7 @@
 // The opt-out ledger of a channel: entries that are only ever added, each with its evidence, and per person the state that
 // the newest entry leaves. Both are written without reading, so that entries may arrive in any order, and twice.
-import { type Clock, type Document, derivedUuid, type Json, type Store, timestamp, token, type UnitOfWork, type UnitsOfWork } from "#core"
-import type { Announcements } from "../announcements.ts"
+import { Clock, type Deps, type Document, derivedUuid, type Json, Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
+import { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
 import { personKey, writtenAs } from "../phone.ts"
 
@@ -43,11 +43,12 @@ export interface NewEntry extends Evidence {
 const maxForgotten = 200
 
 export class OptOuts {
+  static readonly inject = { store: Store, clock: Clock, announcements: Announcements }
   readonly #store: Store
   readonly #clock: Clock
   readonly #announcements: Announcements
 
-  constructor({ store, clock, announcements }: { store: Store; clock: Clock; announcements: Announcements }) {
+  constructor({ store, clock, announcements }: Deps<typeof OptOuts.inject>) {
     this.#store = store
     this.#clock = clock
     this.#announcements = announcements
@@ -121,5 +122,3 @@ function entryId(organization: string, channel: Channel, kind: OptOutEntry["kind
 function stateId(organization: string, channel: Channel, address: string): string {
   return derivedUuid("opt-out state", organization, channel, personKey(address))
 }
-
-export const OptOutsToken = token<OptOuts>("OptOuts")

@@ -3,11 +3,11 @@ import { Clock, defineRoute, html, type RouteRequest, timestamp, UnitsOfWork } f
 import { Organizations } from "../../../platform/organizations/index.ts"
 import { confirmation, linkPage, unknownPage } from "../../suppressions/index.ts"
 import type { Channel } from "../channels.ts"
-import { OptOutsToken } from "./ledger.ts"
-import { type OptOutLinks, OptOutLinksToken, optOutPath } from "./link.ts"
+import { OptOuts } from "./ledger.ts"
+import { OptOutLinks, optOutPath } from "./link.ts"
 
 const names: Readonly<Record<Channel, string>> = { chat_app: "WhatsApp messages", sms: "text messages" }
-const inject = { links: OptOutLinksToken, organizations: Organizations }
+const inject = { links: OptOutLinks, organizations: Organizations }
 const answers = {
   "200": { description: "The page.", type: "text/html" },
   "404": { description: "The link is not one of this service.", type: "text/html" },
@@ -43,7 +43,7 @@ export const optOutByLink = defineRoute({
   path: optOutPath,
   whilePaused: "People opt out at any time.",
   maxBodyBytes: 16_384,
-  inject: { ...inject, optOuts: OptOutsToken, work: UnitsOfWork, clock: Clock },
+  inject: { ...inject, optOuts: OptOuts, work: UnitsOfWork, clock: Clock },
   document: {
     description: "The link alone decides; a repeated post changes nothing.",
     path,

@@ -1,7 +1,7 @@
 // The link by which a person opts out of a channel: organization, channel, address and the message that carries it, short
 // enough for a text message.
-import { isUuid, type PublicUrl, token } from "#core"
-import { type Keys, openLink, sealLink } from "../../suppressions/index.ts"
+import { type Deps, isUuid, PublicUrl } from "#core"
+import { MailKeys, openLink, sealLink } from "../../suppressions/index.ts"
 import { type Channel, channels } from "../channels.ts"
 
 export interface OptOutLink {
@@ -20,15 +20,11 @@ const noMessage = "00000000-0000-0000-0000-000000000000"
 /** Where a text has the link. */
 const variable = /\{\{\s*opt_out_url\s*\}\}/g
 
-interface Services {
-  readonly keys: Keys
-  readonly publicUrl: PublicUrl
-}
-
 export class OptOutLinks {
-  readonly #services: Services
+  static readonly inject = { keys: MailKeys, publicUrl: PublicUrl }
+  readonly #services: Deps<typeof OptOutLinks.inject>
 
-  constructor(services: Services) {
+  constructor(services: Deps<typeof OptOutLinks.inject>) {
     this.#services = services
   }
 
@@ -67,5 +63,3 @@ function uuidOf(bytes: Uint8Array): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
   return isUuid(uuid) ? uuid : noMessage
 }
-
-export const OptOutLinksToken = token<OptOutLinks>("OptOutLinks")

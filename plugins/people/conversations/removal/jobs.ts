@@ -4,13 +4,13 @@ import { Clock, defineJob, JobQueue, timestamp } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"
 import { foldJob, purgeJob } from "../channels.ts"
 import { ConversationSettingsToken } from "../settings.ts"
-import { RemovalsToken } from "./removals.ts"
+import { Removals } from "./removals.ts"
 
 const dayMs = 86_400_000
 
 export const purgeMessages = defineJob(purgeJob, {
   summary: "Removes messages of a conversation, with their files.",
-  inject: { removals: RemovalsToken, queue: JobQueue },
+  inject: { removals: Removals, queue: JobQueue },
   async run({ payload: { channel, conversation_id, until }, organization = "", deps: { removals, queue }, work, signal }) {
     await removals.purge(organization, channel, conversation_id, until, signal)
     queue.enqueue(work, foldJob, { channel, conversation_id }, { organization })
@@ -22,7 +22,7 @@ export const removeOldMessages = defineJob({
   summary: "Removes messages that are older than keep_days.",
   payload: z.object({}),
   timeoutMs: 3_600_000,
-  inject: { removals: RemovalsToken, organizations: Organizations, settings: ConversationSettingsToken, clock: Clock },
+  inject: { removals: Removals, organizations: Organizations, settings: ConversationSettingsToken, clock: Clock },
   async run({ deps: { removals, organizations, settings, clock }, signal }) {
     if (settings.keep_days === 0) return
     const before = timestamp(clock.now() - settings.keep_days * dayMs)

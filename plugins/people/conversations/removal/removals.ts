@@ -1,23 +1,13 @@
 // Removing what was said with a person: by operation, by age, or since the person was erased. The conversation goes at once;
 // a job removes its messages and files, and begins again where a node ended. What providers deliver again is removed again.
-import {
-  type Clock,
-  type Document,
-  defineCollection,
-  type JobQueue,
-  type Store,
-  timestamp,
-  token,
-  type UnitOfWork,
-  type UnitsOfWork,
-} from "#core"
-import type { Buckets } from "../../../data/buckets/index.ts"
-import type { Announcements } from "../announcements.ts"
+import { Clock, type Deps, type Document, defineCollection, JobQueue, Store, timestamp, token, type UnitOfWork, UnitsOfWork } from "#core"
+import { Buckets } from "../../../data/buckets/index.ts"
+import { Announcements } from "../announcements.ts"
 import { type Channel, channels, collections, purgeJob } from "../channels.ts"
-import type { EarlierAddresses } from "../earlier-addresses.ts"
-import type { OptOuts } from "../opt-out/ledger.ts"
+import { EarlierAddresses } from "../earlier-addresses.ts"
+import { OptOuts } from "../opt-out/ledger.ts"
 import { writtenAs } from "../phone.ts"
-import { type AskVeto, vetoOf } from "../vetoes.ts"
+import { OutboundVetoes, vetoOf } from "../vetoes.ts"
 
 /** A conversation that was removed; `id` is its own. */
 interface Removal extends Document {
@@ -39,22 +29,21 @@ export const RemovalCollection = defineCollection<Removal>()({
 const keptMs = 30 * 86_400_000
 const page = 200
 
-interface Services {
-  readonly store: Store
-  readonly clock: Clock
-  readonly queue: JobQueue
-  readonly works: UnitsOfWork
-  readonly buckets: Buckets
-  readonly optOuts: OptOuts
-  readonly earlierAddresses: EarlierAddresses
-  readonly announcements: Announcements
-  readonly vetoes: readonly AskVeto[]
-}
-
 export class Removals {
-  readonly #services: Services
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    queue: JobQueue,
+    works: UnitsOfWork,
+    buckets: Buckets,
+    optOuts: OptOuts,
+    earlierAddresses: EarlierAddresses,
+    announcements: Announcements,
+    vetoes: OutboundVetoes,
+  }
+  readonly #services: Deps<typeof Removals.inject>
 
-  constructor(services: Services) {
+  constructor(services: Deps<typeof Removals.inject>) {
     this.#services = services
   }
 
@@ -139,8 +128,6 @@ export class Removals {
     }
   }
 }
-
-export const RemovalsToken = token<Removals>("ConversationRemovals")
 
 /** Removes all that is kept of a number; may be run again. */
 export type ConversationErasure = (organization: string, address: string, signal: AbortSignal) => Promise<void>

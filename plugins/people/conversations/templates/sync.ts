@@ -3,7 +3,7 @@ import { z } from "zod"
 import { Clock, defineJob, jobRef, Store, timestamp } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
 import { outcomeOf } from "../../../platform/outgoing-http/index.ts"
-import { PhoneNumbersToken } from "../numbers/numbers.ts"
+import { PhoneNumbers } from "../numbers/numbers.ts"
 import { fieldsOf, listOf, textOf } from "../received.ts"
 import { type StoredTemplate, TemplateCollection, templateId } from "./collections.ts"
 
@@ -14,7 +14,7 @@ export const syncJob = jobRef("conversations.templates", z.object({ number: z.st
 
 export const syncTemplates = defineJob(syncJob, {
   summary: "Reads a business account's message templates from Meta.",
-  inject: { store: Store, clock: Clock, numbers: PhoneNumbersToken, integrations: Integrations },
+  inject: { store: Store, clock: Clock, numbers: PhoneNumbers, integrations: Integrations },
   async run({ payload: { number }, organization = "", deps: { store, clock, numbers, integrations }, work, signal }) {
     const line = (await numbers.find(organization, number))?.chat_app
     if (!line || line.business_account_id === "") return

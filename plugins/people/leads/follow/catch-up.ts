@@ -1,12 +1,12 @@
 // Rows that no process has handed over: of events, from the journal; and rows from before leads were kept, from each
 // dataset. A dataset is read from where the last time ended, in the order in which its rows were made.
-import { type Clock, type ClockCorrections, type Document, defineCollection, type Store, timestamp, token, type UnitsOfWork } from "#core"
-import { type Dataset, type Datasets, DatasetsCollection, executionOf } from "../../../data/datasets/index.ts"
-import type { Organizations } from "../../../platform/organizations/index.ts"
+import { Clock, ClockCorrections, type Deps, type Document, defineCollection, Store, timestamp, UnitsOfWork } from "#core"
+import { type Dataset, Datasets, DatasetsCollection, executionOf } from "../../../data/datasets/index.ts"
+import { Organizations } from "../../../platform/organizations/index.ts"
 import { mayNamePerson } from "../person-in-row.ts"
-import type { Follower } from "./follower.ts"
-import type { JournalRows } from "./journal.ts"
-import type { RowBuffer } from "./row-buffer.ts"
+import { Follower } from "./follower.ts"
+import { JournalRows } from "./journal.ts"
+import { RowBuffer } from "./row-buffer.ts"
 
 /** Rows are made with the time at which their event was received, and may be on disk this much later. */
 const overlapMs = 600_000
@@ -28,22 +28,21 @@ export const FollowedCollection = defineCollection<Followed>()({
   statistics: true,
 })
 
-export interface CatchUpDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly works: UnitsOfWork
-  readonly datasets: Datasets
-  readonly organizations: Organizations
-  readonly follower: Follower
-  readonly journal: JournalRows
-  readonly rows: RowBuffer
-  readonly corrections: ClockCorrections
-}
-
 export class CatchUp {
-  readonly #deps: CatchUpDeps
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    works: UnitsOfWork,
+    datasets: Datasets,
+    organizations: Organizations,
+    follower: Follower,
+    journal: JournalRows,
+    rows: RowBuffer,
+    corrections: ClockCorrections,
+  }
+  readonly #deps: Deps<typeof CatchUp.inject>
 
-  constructor(deps: CatchUpDeps) {
+  constructor(deps: Deps<typeof CatchUp.inject>) {
     this.#deps = deps
   }
 
@@ -98,5 +97,3 @@ export class CatchUp {
     return Math.min(time, (await this.#deps.corrections.setBackTo(time)) ?? time)
   }
 }
-
-export const CatchUpToken = token<CatchUp>("LeadCatchUp")

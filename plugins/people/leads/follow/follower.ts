@@ -1,17 +1,11 @@
 // Makes leads of rows that were written: each about one person, kept once however often it is seen. A job's rows are read
 // and committed together: one by one, leads cost more than the events that brought the rows.
-import { type Store, token, type UnitOfWork } from "#core"
-import type { Datasets } from "../../../data/datasets/index.ts"
+import { type Deps, Store, type UnitOfWork } from "#core"
+import { Datasets } from "../../../data/datasets/index.ts"
 import { type LeadRow, LeadRowCollection } from "../collections.ts"
-import type { Leads } from "../leads.ts"
+import { Leads } from "../leads.ts"
 import { type PersonInRow, personIn } from "../person-in-row.ts"
 import { allOf, type Fresh, type Origin, originsOf, recordIdOf, type SeenRow } from "./origins.ts"
-
-export interface FollowerDeps {
-  readonly store: Store
-  readonly datasets: Datasets
-  readonly leads: Leads
-}
 
 /** One person, by the same address and number, in some of the rows. */
 interface Person extends PersonInRow {
@@ -23,9 +17,10 @@ interface Person extends PersonInRow {
 }
 
 export class Follower {
-  readonly #deps: FollowerDeps
+  static readonly inject = { store: Store, datasets: Datasets, leads: Leads }
+  readonly #deps: Deps<typeof Follower.inject>
 
-  constructor(deps: FollowerDeps) {
+  constructor(deps: Deps<typeof Follower.inject>) {
     this.#deps = deps
   }
 
@@ -79,5 +74,3 @@ function peopleIn(fresh: readonly Fresh[], origins: ReadonlyMap<string, Origin>,
   }
   return [...people.values()]
 }
-
-export const FollowerToken = token<Follower>("LeadFollower")

@@ -1,34 +1,33 @@
 // Reads the rows of events from the journal, in the order of their events: new rows and changes of keyed rows alike.
 
 import { Counter } from "prom-client"
-import { type Clock, type ClockCorrections, type Logger, type Store, timestamp, token, type UnitsOfWork } from "#core"
-import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, type Metrics } from "#core/engine"
+import { Clock, ClockCorrections, type Deps, Log, Store, timestamp, UnitsOfWork } from "#core"
+import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, Metrics } from "#core/engine"
 import { DatasetsCollection } from "../../../data/datasets/index.ts"
-import type { Organizations } from "../../../platform/organizations/index.ts"
+import { Organizations } from "../../../platform/organizations/index.ts"
 import { mayNamePerson } from "../person-in-row.ts"
-import type { Follower } from "./follower.ts"
+import { Follower } from "./follower.ts"
 import { HandoverCollection, silentMs } from "./handovers.ts"
 
 const page = 200
 /** Entries of an organization that were committed late, newest first. */
 const maxLate = 10_000
 
-export interface JournalDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly works: UnitsOfWork
-  readonly organizations: Organizations
-  readonly follower: Follower
-  readonly corrections: ClockCorrections
-  readonly log: Logger
-  readonly metrics: Metrics
-}
-
 export class JournalRows {
-  readonly #deps: JournalDeps
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    works: UnitsOfWork,
+    organizations: Organizations,
+    follower: Follower,
+    corrections: ClockCorrections,
+    log: Log,
+    metrics: Metrics,
+  }
+  readonly #deps: Deps<typeof JournalRows.inject>
   readonly #read: Counter
 
-  constructor(deps: JournalDeps) {
+  constructor(deps: Deps<typeof JournalRows.inject>) {
     this.#deps = deps
     this.#read = new Counter({
       name: "millrace_lead_rows_read_again_total",
@@ -106,5 +105,3 @@ export class JournalRows {
     return slugs
   }
 }
-
-export const JournalRowsToken = token<JournalRows>("LeadJournalRows")

@@ -2,24 +2,13 @@
 // its columns; what is gathered in a moment becomes one job an organization. The commit of these jobs says how far the
 // process has come, so that the rows that a kill takes out of memory are read from the journal. A caller's rows are in no
 // journal: their job is in the commit of the rows.
-import {
-  type Clock,
-  type Ids,
-  type JobQueue,
-  type Logger,
-  type Store,
-  throwUncaught,
-  timestamp,
-  token,
-  type UnitOfWork,
-  type UnitsOfWork,
-} from "#core"
+import { Clock, type Deps, Ids, JobQueue, Log, Store, throwUncaught, timestamp, type UnitOfWork, UnitsOfWork } from "#core"
 import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../../data/datasets/index.ts"
 import { mayNamePerson } from "../person-in-row.ts"
-import type { Follower } from "./follower.ts"
+import { Follower } from "./follower.ts"
 import { beatMs, catchUpRef, followRef, HandoverCollection, type RowRef } from "./handovers.ts"
-import type { JournalRows } from "./journal.ts"
+import { JournalRows } from "./journal.ts"
 
 const gatherMs = 250
 /** Rows that wait in memory; further rows are read from the journal. */
@@ -28,20 +17,19 @@ const maxPerJob = 500
 /** Jobs whose rows a caller waits for. */
 const maxSettled = 200
 
-export interface RowBufferDeps {
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly works: UnitsOfWork
-  readonly queue: JobQueue
-  readonly log: Logger
-  readonly store: Store
-  readonly follower: Follower
-  readonly journal: JournalRows
-}
-
 export class RowBuffer {
+  static readonly inject = {
+    clock: Clock,
+    ids: Ids,
+    works: UnitsOfWork,
+    queue: JobQueue,
+    log: Log,
+    store: Store,
+    follower: Follower,
+    journal: JournalRows,
+  }
   readonly process: string
-  readonly #deps: RowBufferDeps
+  readonly #deps: Deps<typeof RowBuffer.inject>
   readonly #waiting = new Map<string, RowRef[]>()
   /** Of callers, by the work that keeps the rows. */
   readonly #staged = new WeakMap<UnitOfWork, RowRef[]>()
@@ -53,7 +41,7 @@ export class RowBuffer {
   #gapFrom: number | undefined
   #cancel: () => void = () => {}
 
-  constructor(deps: RowBufferDeps) {
+  constructor(deps: Deps<typeof RowBuffer.inject>) {
     this.#deps = deps
     this.process = deps.ids.uuid()
   }
@@ -188,5 +176,3 @@ export class RowBuffer {
 function chunksOf(rows: readonly RowRef[]): RowRef[][] {
   return Array.from({ length: Math.ceil(rows.length / maxPerJob) }, (_, n) => rows.slice(n * maxPerJob, (n + 1) * maxPerJob))
 }
-
-export const LeadRowsToken = token<RowBuffer>("LeadRows")

@@ -3,10 +3,10 @@ import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import { personKey } from "../../conversations/index.ts"
 import { normalEmail } from "../identity.ts"
-import { LeadsToken } from "../leads.ts"
+import { Leads } from "../leads.ts"
 import { mergeInto, splitOff } from "../merge-split.ts"
 import { normalPhone } from "../phone-number.ts"
-import { LeadRecordsToken } from "../records.ts"
+import { LeadRecords } from "../records.ts"
 import { Region } from "../settings.ts"
 import { made } from "./leads.ts"
 import { Lead, LeadRef, shown } from "./resource.ts"
@@ -30,7 +30,7 @@ export const mergeLeads = defineOperation({
       input: { lead_id: resultOf("lead.canonical_lead_id"), other_lead_id: resultOf("other.lead_reference") },
     },
   ],
-  inject: { leads: LeadsToken, records: LeadRecordsToken },
+  inject: { leads: Leads, records: LeadRecords },
   async handle({ input: { lead_id, other_lead_id, note }, caller, deps: { leads, records }, work }) {
     const organization = caller.organization.id
     const into = await leads.require(organization, lead_id)
@@ -62,7 +62,7 @@ export const splitLead = defineOperation({
       input: { lead_id: resultOf("lead.canonical_lead_id"), phones: ["+4930901821"] },
     },
   ],
-  inject: { leads: LeadsToken, records: LeadRecordsToken },
+  inject: { leads: Leads, records: LeadRecords },
   async handle({ input: { lead_id, emails, phones, note }, caller, deps: { leads, records }, work }) {
     const organization = caller.organization.id
     const lead = await leads.require(organization, lead_id)
@@ -93,7 +93,7 @@ export const getSettings = defineOperation({
   input: z.strictObject({}),
   output: Settings,
   errors: [],
-  inject: { leads: LeadsToken },
+  inject: { leads: Leads },
   handle: async ({ caller, deps: { leads } }) => ({ default_region: await leads.region(caller.organization.id) }),
 })
 
@@ -108,7 +108,7 @@ export const setSettings = defineOperation({
   output: Settings,
   errors: ["invalid_argument"],
   examples: [{ input: { default_region: "DE" } }],
-  inject: { leads: LeadsToken },
+  inject: { leads: Leads },
   handle({ input: { default_region }, caller, deps: { leads }, work }) {
     leads.setRegion(work, caller.organization.id, default_region)
     return { default_region }

@@ -4,7 +4,7 @@ import { AnyJson, AppError, defineList, defineOperation, Pager, pageInput, resul
 import { isTimeZone } from "../../../platform/organizations/index.ts"
 import { LeadCollection } from "../collections.ts"
 import { normalEmail } from "../identity.ts"
-import { LeadsToken } from "../leads.ts"
+import { Leads } from "../leads.ts"
 import { normalPhone } from "../phone-number.ts"
 import { timelineOf } from "../timeline/page.ts"
 import { LeadTimeline } from "../timeline/sources.ts"
@@ -40,7 +40,7 @@ export const createLead = defineOperation({
   output: Lead,
   errors: ["invalid_argument", "aborted"],
   examples: [{ input: made.input }],
-  inject: { leads: LeadsToken },
+  inject: { leads: Leads },
   async handle({ input, caller, deps: { leads }, work }) {
     const organization = caller.organization.id
     const email = input.email === "" ? undefined : normalEmail(input.email)
@@ -64,7 +64,7 @@ export const listLeads = defineList({
     email: z.string().trim().max(320).default("").describe("Only the lead of this address."),
     phone: z.string().trim().max(40).default("").describe("Only the lead of this number."),
   },
-  inject: { leads: LeadsToken },
+  inject: { leads: Leads },
   collection: LeadCollection,
   async where({ email, phone }, { organization, deps: { leads } }) {
     if (email === undefined && phone === undefined) return { merged_into: null }
@@ -92,7 +92,7 @@ export const getLead = defineOperation({
   output: Lead,
   errors: ["not_found"],
   examples: [thatLead],
-  inject: { leads: LeadsToken },
+  inject: { leads: Leads },
   handle: async ({ input, caller, deps: { leads } }) => shown(await leads.require(caller.organization.id, input.lead_id)),
 })
 
@@ -119,7 +119,7 @@ export const getTimeline = defineOperation({
   output: z.object({ timeline: z.array(TimelineEntry), next_cursor: z.string() }),
   errors: ["invalid_argument", "not_found"],
   examples: [thatLead],
-  inject: { leads: LeadsToken, timeline: LeadTimeline, pager: Pager },
+  inject: { leads: Leads, timeline: LeadTimeline, pager: Pager },
   async handle({ input: { lead_id, ...request }, caller, deps: { leads, timeline, pager } }) {
     const organization = caller.organization.id
     const lead = await leads.require(organization, lead_id)

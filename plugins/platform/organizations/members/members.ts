@@ -1,33 +1,30 @@
 // Memberships after joining: the role, the removal, and the last owner. A removal ends every credential of the person in
 // the organization before the answer.
-import { AppError, allKeys, type CacheInvalidation, type Caller, roleAtLeast, type Store, token, type UnitOfWork } from "#core"
+import { AppError, allKeys, CacheInvalidation, type Caller, type Deps, roleAtLeast, Store, type UnitOfWork } from "#core"
 import { credentialsTopic, type Role } from "#core/engine"
-import type { UserSessions, Users } from "../../identity/index.ts"
-import type { ApiKeys } from "../api-keys.ts"
+import { UserSessions, Users } from "../../identity/index.ts"
+import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type Membership, MembershipsCollection, OrganizationsCollection } from "../collections.ts"
 import { membershipId, organizationsTopic } from "../directory.ts"
-import { type DepartureHook, type LeftBehind, stageDeparture } from "./departures.ts"
-
-export interface MembersDeps {
-  readonly store: Store
-  readonly invalidation: CacheInvalidation
-  readonly keys: ApiKeys
-  readonly departures: readonly DepartureHook[]
-  readonly users: Users
-  readonly sessions: UserSessions
-}
+import { Departures, type LeftBehind, stageDeparture } from "./departures.ts"
 
 export interface Removal {
   readonly keys: number
   readonly left: readonly LeftBehind[]
 }
 
-export const MembersToken = token<Members>("Members")
-
 export class Members {
-  readonly #deps: MembersDeps
+  static readonly inject = {
+    store: Store,
+    invalidation: CacheInvalidation,
+    keys: ApiKeys,
+    departures: Departures,
+    users: Users,
+    sessions: UserSessions,
+  }
+  readonly #deps: Deps<typeof Members.inject>
 
-  constructor(deps: MembersDeps) {
+  constructor(deps: Deps<typeof Members.inject>) {
     this.#deps = deps
   }
 

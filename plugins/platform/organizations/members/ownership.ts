@@ -2,16 +2,16 @@
 import {
   AppError,
   type Caller,
-  type Clock,
+  Clock,
+  type Deps,
   type Document,
   defineCollection,
   derivedUuid,
-  type Store,
+  Store,
   timestamp,
-  token,
   type UnitOfWork,
 } from "#core"
-import type { Members } from "./members.ts"
+import { Members } from "./members.ts"
 
 export interface OwnershipOffer extends Document {
   from_user_id: string
@@ -29,21 +29,13 @@ export const OwnershipOffersCollection = defineCollection<OwnershipOffer>()({
   indexes: [{ fields: ["-created_at"] }],
   expires: "expires_at",
 })
-
-interface OwnershipDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly members: Members
-}
-
 const validMs = 7 * 86_400_000
 
-export const OwnershipToken = token<Ownership>("ownership of organizations")
-
 export class Ownership {
-  readonly #deps: OwnershipDeps
+  static readonly inject = { store: Store, clock: Clock, members: Members }
+  readonly #deps: Deps<typeof Ownership.inject>
 
-  constructor(deps: OwnershipDeps) {
+  constructor(deps: Deps<typeof Ownership.inject>) {
     this.#deps = deps
   }
 

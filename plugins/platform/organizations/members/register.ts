@@ -1,18 +1,15 @@
 // Declares what members need: their collections, operations, jobs and services.
 import { z } from "zod"
-import { CacheInvalidation, Clock, Ids, injected, JobQueue, PublicUrl, RateLimiter, type Registrar, Settings, Store, Vault } from "#core"
-import { Pauses } from "#core/engine"
-import { Mailer } from "../../../people/email/index.ts"
-import { UserSessions, Users } from "../../identity/index.ts"
-import { ApiKeys } from "../api-keys.ts"
+import { injected, type Registrar } from "#core"
+import { Users } from "../../identity/index.ts"
 import { Organizations } from "../directory.ts"
 import { endMembershipsOfDeleted } from "./deleted-users.ts"
-import { type DepartureHook, Departures } from "./departures.ts"
+import type { DepartureHook } from "./departures.ts"
 import { InvitationDaysCollection, InvitedAddressesCollection, MemberInvitationsCollection } from "./invitations/collections.ts"
-import { Invitations, InvitationsToken } from "./invitations/invitations.ts"
-import { Joining, JoiningToken } from "./invitations/joining.ts"
+import { Invitations } from "./invitations/invitations.ts"
+import { Joining } from "./invitations/joining.ts"
 import { invitationMail } from "./invitations/mail.ts"
-import { Members, MembersToken } from "./members.ts"
+import { Members } from "./members.ts"
 import {
   acceptInvitation,
   inviteMember,
@@ -24,7 +21,7 @@ import {
 import { acceptOwnership, listOffers, offerOwnership, withdrawOffer } from "./operations/ownership.ts"
 import { changeRole, leave, removeMember } from "./operations/people.ts"
 import { recoverMember } from "./operations/recovery.ts"
-import { Ownership, OwnershipOffersCollection, OwnershipToken } from "./ownership.ts"
+import { Ownership, OwnershipOffersCollection } from "./ownership.ts"
 
 export const memberSettings = {
   max_invitations_per_day: z
@@ -37,7 +34,7 @@ export const memberSettings = {
 
 /** Revokes the invitations of a person who leaves. */
 export const inviterDeparture = injected(
-  { invitations: InvitationsToken },
+  { invitations: Invitations },
   ({ invitations }): DepartureHook =>
     async (work, { organization, user }) => {
       await invitations.revokeOf(work, organization, user)
@@ -51,51 +48,12 @@ export function registerMembers(reg: Registrar, settings: { readonly max_invitat
   reg.operations(changeRole, removeMember, leave, recoverMember)
   reg.operations(inviteMember, listMemberInvitations, resendInvitation, revokeMemberInvitation, acceptInvitation, listOwnInvitations)
   reg.operations(offerOwnership, listOffers, withdrawOffer, acceptOwnership)
-  reg.provide(MembersToken, {
-    inject: {
-      store: Store,
-      invalidation: CacheInvalidation,
-      keys: ApiKeys,
-      departures: Departures,
-      users: Users,
-      sessions: UserSessions,
-    },
-    create: (deps) => new Members(deps),
-  })
-  reg.provide(OwnershipToken, {
-    inject: { store: Store, clock: Clock, members: MembersToken },
-    create: (deps) => new Ownership(deps),
-  })
-  reg.provide(InvitationsToken, {
-    inject: {
-      store: Store,
-      clock: Clock,
-      queue: JobQueue,
-      vault: Vault,
-      publicUrl: PublicUrl,
-      mailer: Mailer,
-      users: Users,
-      members: MembersToken,
-    },
-    create: (deps) => new Invitations({ ...deps, maxPerDay: settings.max_invitations_per_day }),
-  })
+  reg.provide(Members)
+  reg.provide(Ownership)
+  reg.provide(Invitations, { create: (deps) => new Invitations({ ...deps, maxPerDay: settings.max_invitations_per_day }) })
   reg.run("memberships of deleted users", {
-    inject: { users: Users, members: MembersToken, organizations: Organizations },
+    inject: { users: Users, members: Members, organizations: Organizations },
     create: endMembershipsOfDeleted,
   })
-  reg.provide(JoiningToken, {
-    inject: {
-      settings: Settings,
-      store: Store,
-      clock: Clock,
-      ids: Ids,
-      limiter: RateLimiter,
-      invalidation: CacheInvalidation,
-      users: Users,
-      organizations: Organizations,
-      members: MembersToken,
-      pauses: Pauses,
-    },
-    create: (deps) => new Joining({ ...deps, auditDays: deps.settings.retention.audit_days }),
-  })
+  reg.provide(Joining)
 }

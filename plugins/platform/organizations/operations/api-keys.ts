@@ -6,7 +6,7 @@ import { prefixOf } from "../../identity/index.ts"
 import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type StoredKey } from "../collections.ts"
 import { Organizations } from "../directory.ts"
-import { MembersToken } from "../members/members.ts"
+import { Members } from "../members/members.ts"
 
 const Scope = z
   .string()
@@ -67,7 +67,7 @@ export const createKey = defineOperation({
   ],
   mcp: { absent: "An agent must not make the keys of persons and services." },
   secretOutput: ["secret"],
-  inject: { keys: ApiKeys, organizations: Organizations, members: MembersToken, clock: Clock, declared: Declarations },
+  inject: { keys: ApiKeys, organizations: Organizations, members: Members, clock: Clock, declared: Declarations },
   async handle({ input, caller, deps, work }) {
     refuseMore(input, caller)
     refuseSenseless(input, deps.clock.now())

@@ -17,7 +17,7 @@ import {
 } from "#core"
 import { type Invitation, InvitationsCollection, type Organization, OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
-import { ManagementToken } from "../management.ts"
+import { Management } from "../management.ts"
 import { named, OrganizationName, refuseOrganization, requireOrganization, requireOwned } from "../references.ts"
 import { IncludeArchived } from "../tenants/organizations.ts"
 
@@ -85,7 +85,7 @@ export const inviteManaged = defineOperation({
   errors: ["invalid_argument", "permission_denied"],
   secretOutput: ["code"],
   examples: [{ input: { role: "member", note: "Bakery" } }],
-  inject: { management: ManagementToken },
+  inject: { management: Management },
   handle({ input, caller, deps, work }) {
     requireOwn(caller)
     const { invitation, code } = deps.management.invite(work, caller.organization.id, input)
@@ -129,7 +129,7 @@ export const revokeInvitation = defineOperation({
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found", "permission_denied", "aborted"],
   examples: [{ given: { invitation: "managed_organizations.invite" }, input: { id: resultOf("invitation.id") } }],
-  inject: { management: ManagementToken },
+  inject: { management: Management },
   async handle({ input, caller, deps, work }) {
     requireOwn(caller)
     const { id } = await deps.management.invitation(caller.organization.id, input.id)
@@ -160,7 +160,7 @@ export const acceptManager = defineOperation({
       input: { code: resultOf("invitation.code"), organization: mine },
     },
   ],
-  inject: { organizations: Organizations, management: ManagementToken },
+  inject: { organizations: Organizations, management: Management },
   async handle({ input: { code, organization }, caller, deps: { organizations, management }, work }) {
     requireOwn(caller)
     const managed = await requireOwned(organizations, caller, organization ?? caller.organization.id)
@@ -182,7 +182,7 @@ export const adoptManaged = defineOperation({
   output: Link,
   errors: ["invalid_argument", "not_found", "permission_denied", "failed_precondition", "aborted"],
   examples: [{ given: { managed: "managed_organizations.list" }, input: { organization: mine, role: "member" } }],
-  inject: { organizations: Organizations, management: ManagementToken },
+  inject: { organizations: Organizations, management: Management },
   async handle({ input, caller, deps: { organizations, management }, work }) {
     requireOwn(caller)
     const manager = await requireOrganization(organizations, caller.organization.id)
@@ -216,7 +216,7 @@ export const endManaged = defineOperation({
       input: { organization: resultOf("link.id") },
     },
   ],
-  inject: { organizations: Organizations, management: ManagementToken },
+  inject: { organizations: Organizations, management: Management },
   async handle({ input, caller, deps: { organizations, management }, work }) {
     requireOwn(caller)
     const own = await requireOrganization(organizations, caller.organization.id)

@@ -1,36 +1,16 @@
 // Invitations of members: one for each address, mailed by a job, with a code that works once. A new code replaces the
 // old one.
-import {
-  AppError,
-  type Caller,
-  type Clock,
-  derivedUuid,
-  type JobQueue,
-  type PublicUrl,
-  type Store,
-  timestamp,
-  token,
-  type UnitOfWork,
-  type Vault,
-} from "#core"
+import { AppError, type Caller, Clock, type Deps, derivedUuid, JobQueue, PublicUrl, Store, timestamp, type UnitOfWork, Vault } from "#core"
 import { jobSealContext, type Role } from "#core/engine"
-import type { Mailer } from "../../../../people/email/index.ts"
-import type { Users } from "../../../identity/index.ts"
+import { Mailer } from "../../../../people/email/index.ts"
+import { Users } from "../../../identity/index.ts"
 import { countToday } from "../../day-counts.ts"
-import type { Members } from "../members.ts"
+import { Members } from "../members.ts"
 import { drawCode, invitationId } from "./code.ts"
 import { InvitationDaysCollection, InvitedAddressesCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
 import { invitationMail } from "./mail.ts"
 
-export interface InvitationsDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly queue: JobQueue
-  readonly vault: Vault
-  readonly publicUrl: PublicUrl
-  readonly mailer: Pick<Mailer, "writesOutbox">
-  readonly users: Users
-  readonly members: Members
+export interface InvitationsDeps extends Deps<typeof Invitations.inject> {
   /** Mails of one organization in a day. */
   readonly maxPerDay: number
 }
@@ -43,9 +23,17 @@ export interface Sent {
 
 const validMs = 7 * 86_400_000
 
-export const InvitationsToken = token<Invitations>("invitations of members")
-
 export class Invitations {
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    queue: JobQueue,
+    vault: Vault,
+    publicUrl: PublicUrl,
+    mailer: Mailer,
+    users: Users,
+    members: Members,
+  }
   readonly #deps: InvitationsDeps
 
   constructor(deps: InvitationsDeps) {

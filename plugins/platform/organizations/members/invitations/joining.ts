@@ -2,36 +2,24 @@
 // attempts with one code conflict, so one of them joins.
 import {
   AppError,
-  type CacheInvalidation,
-  type Clock,
-  type Ids,
-  type RateLimiter,
-  type Store,
+  CacheInvalidation,
+  Clock,
+  type Deps,
+  Ids,
+  RateLimiter,
+  Settings,
+  Store,
   sameBytes,
   timestamp,
-  token,
   type UnitOfWork,
 } from "#core"
-import { AuditLog, type Pauses, rateLimitWindowSeconds as windowSeconds } from "#core/engine"
-import type { User, Users } from "../../../identity/index.ts"
+import { AuditLog, Pauses, rateLimitWindowSeconds as windowSeconds } from "#core/engine"
+import { type User, Users } from "../../../identity/index.ts"
 import { MembershipsCollection, type Organization } from "../../collections.ts"
-import { membershipId, type Organizations, organizationsTopic } from "../../directory.ts"
-import type { Members } from "../members.ts"
+import { membershipId, Organizations, organizationsTopic } from "../../directory.ts"
+import { Members } from "../members.ts"
 import { parseCode } from "./code.ts"
 import { InvitedAddressesCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
-
-export interface JoiningDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly limiter: RateLimiter
-  readonly invalidation: CacheInvalidation
-  readonly users: Users
-  readonly organizations: Organizations
-  readonly members: Members
-  readonly pauses: Pauses
-  readonly auditDays: number
-}
 
 /** A valid code: its invitation and organization. */
 export interface Opened {
@@ -58,12 +46,22 @@ const maxWrong = 10
 const maxOpen = 100
 const dayMs = 86_400_000
 
-export const JoiningToken = token<Joining>("joining by invitations")
-
 export class Joining {
-  readonly #deps: JoiningDeps
+  static readonly inject = {
+    settings: Settings,
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    limiter: RateLimiter,
+    invalidation: CacheInvalidation,
+    users: Users,
+    organizations: Organizations,
+    members: Members,
+    pauses: Pauses,
+  }
+  readonly #deps: Deps<typeof Joining.inject>
 
-  constructor(deps: JoiningDeps) {
+  constructor(deps: Deps<typeof Joining.inject>) {
     this.#deps = deps
   }
 
@@ -145,7 +143,7 @@ export class Joining {
 
   /** The call acts in another organization, or in none, so this organization gets a record of its own. */
   #audit(work: UnitOfWork, organization: string, member: { id: string; user_id: string; role: string }, by: JoinRecord): void {
-    const { ids, clock, auditDays } = this.#deps
+    const { ids, clock, settings } = this.#deps
     const now = clock.now()
     work.in(AuditLog, organization).insert({
       id: ids.uuid(),
@@ -159,7 +157,7 @@ export class Joining {
       ],
       more_writes: 0,
       request_id: by.requestId,
-      expires_at: timestamp(now + auditDays * dayMs),
+      expires_at: timestamp(now + settings.retention.audit_days * dayMs),
     })
   }
 }

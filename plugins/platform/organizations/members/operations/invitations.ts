@@ -7,9 +7,9 @@ import { requirePerson, UserSessions, Users } from "../../../identity/index.ts"
 import { actIn } from "../../reach.ts"
 import { named, OrganizationName } from "../../references.ts"
 import { type MemberInvitation, MemberInvitationsCollection } from "../invitations/collections.ts"
-import { InvitationsToken, type Sent } from "../invitations/invitations.ts"
-import { JoiningToken } from "../invitations/joining.ts"
-import { type Members, MembersToken, requireInside } from "../members.ts"
+import { Invitations, type Sent } from "../invitations/invitations.ts"
+import { Joining } from "../invitations/joining.ts"
+import { Members, requireInside } from "../members.ts"
 
 const path = "/v1/member-invitations"
 const scope = "members:write"
@@ -48,7 +48,7 @@ export const inviteMember = defineOperation({
   errors: ["invalid_argument", "permission_denied", "failed_precondition", "resource_exhausted", "aborted"],
   secretOutput: ["link"],
   examples: [{ input: { email: "grace@example.com", role: "admin" } }],
-  inject: { invitations: InvitationsToken, members: MembersToken },
+  inject: { invitations: Invitations, members: Members },
   async handle({ input, caller, deps: { invitations, members }, work }) {
     const email = normalAddress(input.email)
     await requireRight(members, caller, input.role, "members.invite")
@@ -83,7 +83,7 @@ export const resendInvitation = defineOperation({
   errors: ["not_found", "permission_denied", "resource_exhausted", "aborted"],
   secretOutput: ["link"],
   examples: [{ given: { invitation: "members.invite" }, input: { id: resultOf("invitation.id") } }],
-  inject: { invitations: InvitationsToken, members: MembersToken },
+  inject: { invitations: Invitations, members: Members },
   async handle({ input, caller, deps: { invitations, members }, work }) {
     const invitation = await invitations.require(caller.organization.id, input.id)
     await requireRight(members, caller, invitation.role, "member_invitations.resend")
@@ -103,7 +103,7 @@ export const revokeMemberInvitation = defineOperation({
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found", "permission_denied", "aborted"],
   examples: [{ given: { invitation: "members.invite" }, input: { id: resultOf("invitation.id") } }],
-  inject: { invitations: InvitationsToken, members: MembersToken },
+  inject: { invitations: Invitations, members: Members },
   async handle({ input, caller, deps: { invitations, members }, work }) {
     const invitation = await invitations.require(caller.organization.id, input.id)
     await requireRight(members, caller, invitation.role, "member_invitations.revoke")
@@ -129,7 +129,7 @@ export const acceptInvitation = defineOperation({
   output: z.object({ organization: OrganizationName, role: z.enum(roles) }),
   errors: ["invalid_argument", "not_found", "permission_denied", "failed_precondition", "resource_exhausted", "aborted"],
   examples: [{ input: { code: resultOf("invitation.code") } }],
-  inject: { joining: JoiningToken, users: Users, sessions: UserSessions },
+  inject: { joining: Joining, users: Users, sessions: UserSessions },
   async handle({ input: { code, id }, caller, deps: { joining, users, sessions }, work }) {
     const own = caller.user && (await users.get(caller.user.id))
     const proof = { isPerson: caller.scopes === undefined, isSignedIn: isSignedIn(caller) }
@@ -159,7 +159,7 @@ export const listOwnInvitations = defineOperation({
     ),
   }),
   errors: ["permission_denied"],
-  inject: { joining: JoiningToken, users: Users },
+  inject: { joining: Joining, users: Users },
   async handle({ caller, deps: { joining, users } }) {
     const { user } = await requirePerson(caller, users, "me.list_invitations")
     const open = await joining.openFor(user.email)

@@ -3,7 +3,7 @@ import { z } from "zod"
 import { AppError, type Caller, defineList, defineOperation, resultOf, Timestamp, Uuid } from "#core"
 import { roles } from "#core/engine"
 import { requireInside } from "../members.ts"
-import { type OwnershipOffer, OwnershipOffersCollection, OwnershipToken } from "../ownership.ts"
+import { Ownership, type OwnershipOffer, OwnershipOffersCollection } from "../ownership.ts"
 
 const path = "/v1/ownership-offers"
 const scope = "members:write"
@@ -32,7 +32,7 @@ export const offerOwnership = defineOperation({
   output: Offer,
   errors: ["invalid_argument", "not_found", "permission_denied", "aborted"],
   examples: [{ given: { organization: "members.list" }, input: { user_id: resultOf("organization.members.1.user_id") } }],
-  inject: { ownership: OwnershipToken },
+  inject: { ownership: Ownership },
   async handle({ input: { user_id, stay_owner }, caller, deps: { ownership }, work }) {
     const from_user_id = ownUser(caller)
     return shown(await ownership.offer(work, caller.organization.id, { from_user_id, to_user_id: user_id, stay_owner }))
@@ -73,7 +73,7 @@ export const withdrawOffer = defineOperation({
       input: { user_id: resultOf("offer.to_user_id") },
     },
   ],
-  inject: { ownership: OwnershipToken },
+  inject: { ownership: Ownership },
   async handle({ input: { user_id }, caller, deps: { ownership }, work }) {
     requireInside(caller)
     // Another person's offer is not found.
@@ -96,7 +96,7 @@ export const acceptOwnership = defineOperation({
   input: z.strictObject({}),
   output: z.object({ user_id: Uuid, role: z.enum(roles) }),
   errors: ["not_found", "permission_denied", "aborted"],
-  inject: { ownership: OwnershipToken },
+  inject: { ownership: Ownership },
   async handle({ caller, deps: { ownership }, work }) {
     const user_id = ownUser(caller)
     await ownership.accept(work, caller, await ownership.require(caller.organization.id, user_id))

@@ -3,7 +3,7 @@ import { z } from "zod"
 import { type Caller, defineOperation, resultOf, Uuid } from "#core"
 import { requireFreshSignIn, roles } from "#core/engine"
 import type { Membership } from "../../collections.ts"
-import { type Members, MembersToken, type Removal, requireInside } from "../members.ts"
+import { Members, type Removal, requireInside } from "../members.ts"
 
 const path = "/v1/members/{user_id}"
 const scope = "members:write"
@@ -38,7 +38,7 @@ export const changeRole = defineOperation({
   output: z.object({ user_id: Uuid, role: z.enum(roles) }),
   errors: ["invalid_argument", "not_found", "permission_denied", "failed_precondition", "aborted"],
   examples: [{ given: { organization: "members.list" }, input: { user_id: resultOf("organization.members.1.user_id"), role: "member" } }],
-  inject: { members: MembersToken },
+  inject: { members: Members },
   async handle({ input: { user_id, role }, caller, deps: { members }, work }) {
     const member = await members.require(caller.organization.id, user_id)
     await requireRight(members, caller, member, "members.change_role")
@@ -63,7 +63,7 @@ export const removeMember = defineOperation({
   output: Departed,
   errors: ["not_found", "permission_denied", "failed_precondition", "aborted"],
   examples: [{ given: { organization: "members.list" }, input: { user_id: resultOf("organization.members.1.user_id") } }],
-  inject: { members: MembersToken },
+  inject: { members: Members },
   async handle({ input: { user_id }, caller, deps: { members }, work }) {
     const member = await members.require(caller.organization.id, user_id)
     await requireRight(members, caller, member, "members.remove")
@@ -83,7 +83,7 @@ export const leave = defineOperation({
   input: z.strictObject({}),
   output: Departed,
   errors: ["not_found", "permission_denied", "failed_precondition", "aborted"],
-  inject: { members: MembersToken },
+  inject: { members: Members },
   async handle({ caller, deps: { members }, work }) {
     requireInside(caller)
     const member = await members.require(caller.organization.id, caller.user?.id ?? caller.credential.id)

@@ -3,7 +3,7 @@ import { z } from "zod"
 import { AppError, defineOperation, resultOf, Uuid } from "#core"
 import { isMailAddress, normalAddress } from "../../../../people/email/index.ts"
 import { Recovery, Users } from "../../../identity/index.ts"
-import { MembersToken, requireInside } from "../members.ts"
+import { Members, requireInside } from "../members.ts"
 
 const Address = z.string().trim().max(254).refine(isMailAddress, "is not an email address").transform(normalAddress)
 
@@ -23,7 +23,7 @@ export const recoverMember = defineOperation({
   output: z.object({ user_id: Uuid, ended_sessions: z.int(), removed_passkeys: z.int() }),
   errors: ["invalid_argument", "not_found", "permission_denied", "aborted"],
   examples: [{ given: { organization: "members.list" }, input: { user_id: resultOf("organization.members.0.user_id") } }],
-  inject: { members: MembersToken, users: Users, recovery: Recovery },
+  inject: { members: Members, users: Users, recovery: Recovery },
   async handle({ input, caller, work, deps: { members, users, recovery } }) {
     const user = await wanted(input, users)
     requireInside(caller)
