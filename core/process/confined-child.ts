@@ -6,30 +6,30 @@
 // - `denyDescriptors` ends access to files and the network in the kernel, before foreign text enters.
 // - The service measures its memory, counts its time and kills it. The child cannot prevent a kill.
 import { type ChildProcess, execFile, type IOType, spawn } from "node:child_process"
+import { createRequire } from "node:module"
 import type { Duplex } from "node:stream"
 import { fileURLToPath } from "node:url"
-import { type Clock, systemClock } from "../kernel/clock.ts"
+import { promisify } from "node:util"
+import { type Clock, sleep, systemClock } from "../kernel/clock.ts"
 import { throwUncaught } from "../kernel/defect.ts"
 import { groupBytes, residentBytes } from "./memory.ts"
-import { type OnMessage, Peer } from "./peer.ts"
+import { Peer, type PeerProgram } from "./peer.ts"
 
-export interface ChildProgram {
-  /** For messages: "query process". */
-  readonly name: string
-  readonly main: URL
+export interface ChildProgram extends PeerProgram {
   /** Flags of Node. */
   readonly flags?: readonly string[]
   readonly parameters?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly limits?: ChildLimits
-  /** Paths for Node's permissions. Without them the child has the permissions of the service's user. */
-  readonly files?: { readonly read: readonly string[]; readonly write?: readonly string[] }
+  /** Readable folders and packages under Node's permissions. Without them the child has the permissions of the service's user. */
+  readonly files?: { readonly read: readonly string[]; readonly packages: readonly string[] }
+  /** Folder of compiled code, which the child writes. It shortens a start. */
+  readonly codeCache?: string | undefined
   readonly cwd?: string
   /** Default: error output, and the channel of messages. */
   readonly stdio?: readonly IOType[]
   /** Starts a group of processes, which is measured and killed as a whole. */
   readonly ownGroup?: boolean
-  readonly onMessage?: OnMessage
 }
 
 /** Limits of the kernel. Only Linux has all of them. */
@@ -37,6 +37,14 @@ export interface ChildLimits {
   readonly stackKb?: number
   readonly dataMb?: number
   readonly cpuSeconds?: number
+}
+
+export interface WorkLimits {
+  readonly deadlineMs: number
+  readonly memoryMb: number
+  /** Between two measurements of memory. */
+  readonly pollMs?: number
+  readonly clock?: Clock
 }
 
 const keptStderr = 4_096
@@ -51,15 +59,15 @@ export class ConfinedChild extends Peer {
   #stderr = ""
 
   constructor(program: ChildProgram) {
-    super(program.name, program.onMessage)
+    super(program)
     this.#ownGroup = program.ownGroup ?? false
     try {
       this.#child = spawned(program)
     } catch (error) {
-      process.nextTick(() => this.#fail(error as Error))
+      process.nextTick(() => this.#failed(error as Error))
       return
     }
-    this.#child.once("error", (error) => this.#fail(error))
+    this.#child.on("error", (error) => this.#failed(error))
     this.#child.on("message", (message) => this.received(message))
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-keptStderr)
@@ -83,29 +91,29 @@ export class ConfinedChild extends Peer {
   }
 
   send(message: object): void {
-    this.#child?.send(message, (error) => error && this.kill())
+    // A child without descriptors has no channel, despite the types.
+    this.#child?.send?.(message, (error) => error && this.kill())
   }
 
-  /** Kills the child if its resident memory exceeds the limit. Returns a function that ends the watch. */
-  watchMemory(maxBytes: number, pollMs: number, clock: Clock = systemClock): () => void {
-    const { pid } = this
-    if (process.platform !== "linux" || pid === undefined) return () => undefined
-    let isOver = false
-    let cancel = () => {}
-    const look = () => {
-      const measured = this.#ownGroup ? groupBytes(pid) : residentBytes(pid)
-      measured
-        .then((bytes) => {
-          if (isOver) return
-          if (bytes > maxBytes) this.kill("memory")
-          else cancel = clock.after(pollMs, look)
-        })
-        .catch(throwUncaught)
+  /** Runs the work under limits of time and of resident memory. The child is killed at a limit. */
+  async within<T>({ deadlineMs, memoryMb, pollMs = 25, clock = systemClock }: WorkLimits, work: () => Promise<T>): Promise<T> {
+    const cancelDeadline = this.deadline(deadlineMs, "deadline", clock)
+    const over = new AbortController()
+    this.#watchMemory(memoryMb * 2 ** 20, pollMs, clock, over.signal).catch(throwUncaught)
+    try {
+      return await work()
+    } finally {
+      cancelDeadline()
+      over.abort()
     }
-    look()
-    return () => {
-      isOver = true
-      cancel()
+  }
+
+  async #watchMemory(maxBytes: number, pollMs: number, clock: Clock, over: AbortSignal): Promise<void> {
+    const { pid } = this
+    if (process.platform !== "linux" || pid === undefined) return
+    for (; !over.aborted; await sleep(clock, pollMs, over)) {
+      const bytes = await (this.#ownGroup ? groupBytes(pid) : residentBytes(pid))
+      if (bytes > maxBytes && !over.aborted) this.kill("memory")
     }
   }
 
@@ -113,16 +121,22 @@ export class ConfinedChild extends Peer {
    * Lowers the child's limit of open files to 0. Open descriptors stay open. Returns the reason if the platform has no
    * prlimit (util-linux). Throws the error of prlimit.
    */
-  denyDescriptors(timeoutMs = prlimitMs): Promise<string | undefined> {
-    if (process.platform !== "linux") return Promise.resolve(`${process.platform} has no prlimit`)
-    return new Promise((resolve, reject) => {
+  async denyDescriptors(timeoutMs = prlimitMs): Promise<string | undefined> {
+    if (process.platform !== "linux") return `${process.platform} has no prlimit`
+    try {
       const options = { timeout: timeoutMs, env: { PATH: process.env["PATH"] } }
-      execFile("prlimit", ["--pid", String(this.pid ?? 0), "--nofile=0:0"], options, (error) => {
-        if (!error) resolve(undefined)
-        else if ("code" in error && error.code === "ENOENT") resolve("prlimit, of util-linux, is not installed")
-        else reject(error)
-      })
-    })
+      await promisify(execFile)("prlimit", ["--pid", String(this.pid ?? 0), "--nofile=0:0"], options)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
+      return "prlimit, of util-linux, is not installed"
+    }
+    return undefined
+  }
+
+  /** Kills the child, and adds the error to its error output. */
+  fail(error: Error): void {
+    this.#failed(error)
+    this.kill()
   }
 
   protected end(): void {
@@ -130,27 +144,38 @@ export class ConfinedChild extends Peer {
     else if (this.pid !== undefined) killGroup(this.pid)
   }
 
-  #fail(error: Error): void {
+  /** Adds the error to the error output. */
+  #failed(error: Error): void {
     this.#stderr += error.message
     if (this.pid === undefined) this.lost({ code: null, signal: null, stderr: this.#stderr, cause: error })
   }
 }
 
-function spawned({ main, flags = [], parameters = [], ...program }: ChildProgram): ChildProcess {
-  const { files } = program
-  const variables = Object.entries({ TZ: "UTC", ...program.env }).map(([name, value]) => `${name}=${value}`)
+function spawned({ main, flags = [], parameters = [], env, files, codeCache, ...program }: ChildProgram): ChildProcess {
+  const variables = { TZ: "UTC", ...env, ...(codeCache === undefined ? {} : { NODE_COMPILE_CACHE: codeCache }) }
+  const written = codeCache === undefined ? [] : [`${codeCache}/`]
   const permissions = files && [
     "--permission",
-    ...files.read.map((path) => `--allow-fs-read=${path}`),
-    ...(files.write ?? []).map((path) => `--allow-fs-write=${path}`),
+    ...[project, ...files.read, ...files.packages.map(folderOfPackage), ...written].map((path) => `--allow-fs-read=${path}`),
+    ...written.map((path) => `--allow-fs-write=${path}`),
   ]
   const node = [process.execPath, ...flags, ...(permissions ?? []), fileURLToPath(main), ...parameters]
-  return spawn("/bin/sh", ["-c", `${ulimits(program.limits)} ${start}`, ...variables, ...node], {
+  const command = [...Object.entries(variables).map(([name, value]) => `${name}=${value}`), ...node]
+  return spawn("/bin/sh", ["-c", `${ulimits(program.limits)} ${start}`, ...command], {
     env: {},
     cwd: program.cwd,
     detached: program.ownGroup ?? false,
     stdio: [...(program.stdio ?? ["ignore", "ignore", "pipe", "ipc"])] as IOType[],
   })
+}
+
+const require = createRequire(import.meta.url)
+const project = fileURLToPath(new URL("../../package.json", import.meta.url))
+
+/** The folder of all packages around this one, as it really lies. */
+function folderOfPackage(name: string): string {
+  const path = require.resolve(name)
+  return path.slice(0, path.lastIndexOf("node_modules") + "node_modules/".length)
 }
 
 /** The shell adds variables of its own, and Node the descriptor of the channel. */

@@ -2,13 +2,10 @@
 import { type ResourceLimits, Worker } from "node:worker_threads"
 import { type Clock, systemClock } from "../kernel/clock.ts"
 import { throwUncaught } from "../kernel/defect.ts"
-import { type OnMessage, Peer } from "./peer.ts"
+import { Peer, type PeerProgram } from "./peer.ts"
 
-export interface ThreadProgram {
-  readonly main: URL
-  readonly name: string
+export interface ThreadProgram extends PeerProgram {
   readonly limits: ResourceLimits
-  readonly onMessage?: OnMessage
 }
 
 /** Between two measurements of processor time. */
@@ -20,11 +17,13 @@ const maxMeasurements = 48
 export class ConfinedThread extends Peer {
   readonly #worker: Worker
 
-  constructor({ main, name, limits, onMessage }: ThreadProgram) {
-    super(`thread ${name}`, onMessage)
-    this.#worker = new Worker(main, { name, resourceLimits: limits, env: {} })
+  constructor(program: ThreadProgram) {
+    super(program)
+    this.#worker = new Worker(program.main, { name: program.name, resourceLimits: program.limits, env: {} })
     this.#worker.unref()
-    this.#worker.once("online", () => this.started())
+    this.#worker.once("online", () => {
+      this.isStarted = true
+    })
     this.#worker.on("message", (message) => this.received(message))
     this.#worker.once("error", (error) => this.#lost(null, error as Error))
     this.#worker.once("exit", (code) => this.#lost(code))

@@ -24,24 +24,29 @@ export class PeerLost extends Error {
   }
 }
 
-/** Receives messages without the id of a pending request. */
-export type OnMessage = (message: unknown) => void
+export interface PeerProgram {
+  /** For messages: "query process". */
+  readonly name: string
+  readonly main: URL
+  /** Receives messages without the id of a pending request. */
+  readonly onMessage?: (message: unknown) => void
+}
 
 /** A process or a thread with its pending requests. */
 export abstract class Peer {
   readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #ended = Promise.withResolvers<Exit>()
-  readonly #name: string
-  readonly #onMessage: OnMessage | undefined
+  readonly #program: PeerProgram
   #last = 0
   #exit: Exit | undefined
   #killed: KillReason | undefined
   #isDraining = false
-  #isStarted = false
+  readonly ended: Promise<Exit> = this.#ended.promise
+  /** True after the first sign of a complete start. */
+  isStarted = false
 
-  constructor(name: string, onMessage: OnMessage | undefined) {
-    this.#name = name
-    this.#onMessage = onMessage
+  constructor(program: PeerProgram) {
+    this.#program = program
   }
 
   /** Returns true if the peer accepts requests. */
@@ -49,18 +54,9 @@ export abstract class Peer {
     return !this.#exit && !this.#killed && !this.#isDraining
   }
 
-  /** Returns true after the first sign of a complete start. */
-  get isStarted(): boolean {
-    return this.#isStarted
-  }
-
-  get ended(): Promise<Exit> {
-    return this.#ended.promise
-  }
-
   /** Sends the request with an `id`, and resolves with the answer of the same `id`. Throws PeerLost. */
   ask<Answer>(request: object): Promise<Answer> {
-    if (this.#exit) return Promise.reject(new PeerLost(this.#name, this.#exit))
+    if (this.#exit) return Promise.reject(new PeerLost(this.#program.name, this.#exit))
     const id = ++this.#last
     const answer = Promise.withResolvers<Answer>()
     this.#pending.set(id, answer as PromiseWithResolvers<unknown>)
@@ -93,21 +89,14 @@ export abstract class Peer {
 
   protected abstract end(): void
 
-  protected started(): void {
-    this.#isStarted = true
-  }
-
   protected received(message: unknown): void {
     if (this.#exit) return
-    this.#isStarted = true
+    this.isStarted = true
     const id = (message as { id?: number } | null)?.id
     const request = id === undefined ? undefined : this.#pending.get(id)
-    if (id === undefined || !request) {
-      this.#onMessage?.(message)
-      return
-    }
-    this.#pending.delete(id)
-    request.resolve(message)
+    if (request) request.resolve(message)
+    else this.#program.onMessage?.(message)
+    if (id !== undefined) this.#pending.delete(id)
     if (this.#isDraining && this.#pending.size === 0) this.kill()
   }
 
@@ -115,7 +104,7 @@ export abstract class Peer {
     if (this.#exit) return
     this.#exit = { ...exit, killed: this.#killed }
     this.#ended.resolve(this.#exit)
-    for (const { reject } of this.#pending.values()) reject(new PeerLost(this.#name, this.#exit))
+    for (const { reject } of this.#pending.values()) reject(new PeerLost(this.#program.name, this.#exit))
     this.#pending.clear()
   }
 }

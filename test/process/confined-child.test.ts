@@ -3,7 +3,6 @@ import { expect } from "chai"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { type ChildProgram, ConfinedChild } from "../../core/process/confined-child.ts"
 import { PeerLost } from "../../core/process/peer.ts"
-import { readableFolders } from "../../core/process/readable-folders.ts"
 
 const main = new URL("./child-main.ts", import.meta.url)
 const onLinux = process.platform === "linux" ? it : it.skip
@@ -61,7 +60,7 @@ describe("confined child", () => {
   })
 
   it("reads only the listed folders", async () => {
-    const child = startChild({ files: { read: readableFolders(new URL("./", main), []) } })
+    const child = startChild({ files: { read: [`${import.meta.dirname}/`], packages: [] } })
     expect(await answerOf(child, "read", import.meta.filename)).to.be.greaterThan(0)
     expect(await answerOf(child, "read", "/etc/passwd")).to.equal("ERR_ACCESS_DENIED")
   })
@@ -98,8 +97,8 @@ describe("confined child", () => {
     onLinux(`is killed when its ${ownGroup ? "group" : "process"} exceeds its memory`, async () => {
       const child = startChild({ ownGroup })
       await answerOf(child, "echo")
-      child.watchMemory(256 << 20, 5)
-      expect((await lossOf(child.ask({ command: "grow" }))).exit.killed).to.equal("memory")
+      const work = child.within({ deadlineMs: 600_000, memoryMb: 256, pollMs: 5 }, () => child.ask({ command: "grow" }))
+      expect((await lossOf(work)).exit.killed).to.equal("memory")
     })
   }
 

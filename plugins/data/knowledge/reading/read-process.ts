@@ -1,5 +1,6 @@
 // A reading process: one document of an untrusted author, without access to files, network, addons and children.
-import { ConfinedChild, readableFolders } from "#core/engine"
+import { fileURLToPath } from "node:url"
+import { ConfinedChild } from "#core/engine"
 import { frameOf, frameReader, lengthOf, type ReadAnswer, type ReadFault, type ReadResult, type ReadTask } from "./protocol.ts"
 
 export interface ReadLimits {
@@ -15,14 +16,11 @@ const main = new URL("./read-main.ts", import.meta.url)
 const maxAnswerBytes = 16 * 1_048_576
 /** Address space that Node reserves and never fills. */
 const reservedMb = 1_024
-const watchMs = 25
 const prlimitMs = 5_000
 
 /** Resolves with what the document says, or why it says nothing. Rejects where the process could not be started. `document`: in pieces. */
 export async function readInProcess(task: ReadTask, document: readonly Uint8Array[], limits: ReadLimits): Promise<ReadOutcome> {
   const child = start(task.type, limits)
-  const stopWatch = child.watchMemory(limits.memoryMb * 2 ** 20, watchMs)
-  const cancelDeadline = child.deadline(limits.deadlineMs)
   const stdin = child.pipe(0)
   // What it leaves unread when it is killed.
   stdin?.on("error", () => undefined)
@@ -55,11 +53,9 @@ export async function readInProcess(task: ReadTask, document: readonly Uint8Arra
         }
       })
     })
-    const answer = await Promise.race([answered, child.ended.then(() => undefined)])
+    const answer = await child.within(limits, () => Promise.race([answered, child.ended.then(() => undefined)]))
     if (answer) return answer
   } finally {
-    cancelDeadline()
-    stopWatch()
     child.kill()
   }
   const { killed, stderr } = await child.ended
@@ -95,7 +91,6 @@ class IncomingText {
 }
 
 function start(type: ReadTask["type"], { memoryMb, deadlineMs }: ReadLimits): ConfinedChild {
-  readable ??= readableFolders(new URL("./", main), ["pdfjs-dist", "parse5"])
   return new ConfinedChild({
     name: "reading process",
     main,
@@ -106,9 +101,7 @@ function start(type: ReadTask["type"], { memoryMb, deadlineMs }: ReadLimits): Co
     parameters: [type],
     // A process that outlives the service has no other deadline.
     limits: { dataMb: memoryMb + reservedMb, cpuSeconds: Math.ceil(deadlineMs / 500) + 5 },
-    files: { read: readable },
+    files: { read: [fileURLToPath(new URL("./", main))], packages: ["pdfjs-dist", "parse5"] },
     stdio: ["pipe", "pipe", "pipe"],
   })
 }
-
-let readable: string[] | undefined

@@ -28,7 +28,6 @@ const flags = ["--disable-proto=delete"]
 const overheadMb = 384
 /** Memory that a process may write to before any query, most of it never resident: 700 MB measured, and some to spare. */
 const mappedMb = 1_024
-const watchMs = 25
 const defaultStartMs = 30_000
 
 export class QueryProcess {
@@ -46,7 +45,7 @@ export class QueryProcess {
       main: new URL("./query-main.ts", import.meta.url),
       flags,
       parameters: [String(threads), String(memoryMb)],
-      env: codeCache === undefined ? {} : { NODE_COMPILE_CACHE: codeCache },
+      codeCache,
       limits: { dataMb: memoryMb + mappedMb },
       onMessage: (message) => message === ready && this.#opened(),
     })
@@ -72,12 +71,11 @@ export class QueryProcess {
     await this.ready
     if (!this.alive) return this.#lost(await this.#child.ended, false)
     const { deadlineMs, memoryMb } = this.#limits
-    const stopWatch = this.#child.watchMemory((memoryMb + overheadMb) * 2 ** 20, watchMs)
-    const cancelDeadline = this.#child.deadline(deadlineMs)
     this.#isReady = false
     this.#readiness = Promise.withResolvers()
     try {
-      const answer = await this.#child.ask<QueryAnswer>(task)
+      const limits = { deadlineMs, memoryMb: memoryMb + overheadMb }
+      const answer = await this.#child.within(limits, () => this.#child.ask<QueryAnswer>(task))
       // "ready" can arrive together with the answer.
       if (!this.#isReady) this.#limitStart()
       const outcome = outcomeOf(answer, memoryMb)
@@ -87,9 +85,6 @@ export class QueryProcess {
     } catch (error) {
       if (error instanceof PeerLost) return this.#lost(error.exit, true)
       throw error
-    } finally {
-      cancelDeadline()
-      stopWatch()
     }
   }
 

@@ -46,13 +46,12 @@ export class SegmentEngine {
   }
 
   #start(): ConfinedChild {
-    const { codeCache } = this.#options
     this.#answered = 0
     return new ConfinedChild({
       name: "sealing process",
       main: new URL("./segment-main.ts", import.meta.url),
       parameters: [String(memoryMb)],
-      env: codeCache === undefined ? {} : { NODE_COMPILE_CACHE: codeCache },
+      codeCache: this.#options.codeCache,
     })
   }
 }
