@@ -57,9 +57,9 @@ export class MailParser {
   }
 
   #free(): ParserThread {
-    const [first, ...others] = this.#threads
-    if (!first) throw new Error("The mail parser has no threads.")
-    return others.reduce((free, one) => (one.waiting < free.waiting ? one : free), first)
+    const [free] = this.#threads.toSorted((a, b) => a.waiting - b.waiting)
+    if (!free) throw new Error("The mail parser has no threads.")
+    return free
   }
 
   async stop(): Promise<void> {
