@@ -1,10 +1,10 @@
 // Which Chromium: the operator's, or the one that comes with the service, unpacked once for each version into a folder
 // of ours. (Not into the system's temporary folder, where anybody could put a program of that name first.)
-import { spawn } from "node:child_process"
 import { constants, existsSync } from "node:fs"
 import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { ConfinedChild } from "#core/engine"
 
 export interface Chromium {
   readonly executable: string
@@ -58,21 +58,11 @@ async function unpacked(parent: string): Promise<Chromium> {
   return { executable: join(folder, "chromium"), libraries: join(folder, "al2023/lib"), fonts: join(folder, "fonts.conf") }
 }
 
-function unpackInto(folder: string): Promise<void> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./unpack-main.ts"))], {
-    stdio: ["ignore", "ignore", "pipe"],
-    env: { TMPDIR: folder },
-  })
-  return new Promise((resolve, reject) => {
-    let said = ""
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      said = (said + text).slice(-2_000)
-    })
-    child.once("error", reject)
-    child.once("close", (code) =>
-      code === 0 ? resolve() : reject(new Error(`Chromium could not be unpacked into ${folder}: ${said.trim()}`)),
-    )
-  })
+async function unpackInto(folder: string): Promise<void> {
+  const main = new URL("./unpack-main.ts", import.meta.url)
+  const child = new ConfinedChild({ name: "unpacking process", main, env: { TMPDIR: folder }, stdio: ["ignore", "ignore", "pipe"] })
+  const { code, stderr } = await child.ended
+  if (code !== 0) throw new Error(`Chromium could not be unpacked into ${folder}: ${stderr.trim()}`)
 }
 
 async function version(): Promise<string> {

@@ -16,7 +16,8 @@ process.on("disconnect", () => {
   process.kill(-process.pid, "SIGKILL")
 })
 
-process.once("message", (task: RenderTask) => {
+process.once("message", ({ id, ...task }: RenderTask & { id: number }) => {
+  const answer = (message: RenderAnswer) => process.send?.({ id, ...message })
   render(task).then(answer, (error: unknown) => answer(answerOf(error)))
 })
 
@@ -40,8 +41,4 @@ function answerOf(error: unknown): RenderAnswer {
   // What the library says when the browser has gone away under it is not news to the caller.
   if (/has been closed|target closed|crashed/i.test(message)) return { kind: "failed", message: "The browser crashed.", url: undefined }
   return { kind: "failed", message, url: error instanceof PageFailure ? error.url : undefined }
-}
-
-function answer(message: RenderAnswer): void {
-  process.send?.(message)
 }

@@ -1,11 +1,10 @@
 // Renders pages, at most so many at once, each in a group of processes with a clean environment, a deadline and a memory
 // limit, and a proxy in front that decides what it may reach. A page can cost its own render and nothing else.
-import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import type { Clock, Logger } from "#core"
+import { ConfinedChild, PeerLost } from "#core/engine"
 import type { OutgoingSockets } from "../../../platform/outgoing-http/index.ts"
 import { startFilteringProxy } from "../proxy/filtering-proxy.ts"
 import { type OwnPages, targetOfUrl } from "../proxy/targets.ts"
@@ -13,7 +12,6 @@ import type { ScreenshotSettings } from "../settings.ts"
 import { type Chromium, chromiumOf } from "./chromium.ts"
 import type { RenderAnswer, RenderOrder, RenderTask, Seen } from "./order.ts"
 import { sizeOfPng } from "./png.ts"
-import { killGroup, memoryOf } from "./process-group.ts"
 
 export interface Image {
   readonly bytes: Buffer
@@ -48,12 +46,12 @@ export interface RendererArgs {
 }
 
 const memoryPollMs = 200
-const main = fileURLToPath(import.meta.resolve("./render-main.ts"))
+const main = new URL("./render-main.ts", import.meta.url)
 
 export function createRenderer(args: RendererArgs): Renderer {
   const { settings, log } = args
   const chromium = chromiumOf({ executable: settings.executable, folder: args.browserFolder })
-  const running = new Set<number>()
+  const running = new Set<ConfinedChild>()
   let taken = 0
   let warned = false
   const root = process.getuid?.() === 0
@@ -101,44 +99,36 @@ export function createRenderer(args: RendererArgs): Renderer {
   }
 
   async function inOwnGroup(task: RenderTask, browser: Chromium, signal: AbortSignal): Promise<RenderAnswer> {
-    const child = spawn(process.execPath, ["--max-old-space-size=256", main], {
-      detached: true,
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    const child = new ConfinedChild({
+      name: "render process",
+      main,
+      flags: ["--max-old-space-size=256"],
+      ownGroup: true,
       cwd: task.folder,
       env: environment(task.folder, browser),
     })
-    const group = child.pid
-    if (group === undefined) throw new Error("The render process could not be started.")
-    running.add(group)
-    const stopWatching = watchMemory(group, settings.memory_mb * 1_048_576, args.clock, () => {
-      child.emit("overgrown")
-    })
+    running.add(child)
+    const limits = { deadlineMs: task.deadlineMs, memoryMb: settings.memory_mb, pollMs: memoryPollMs, clock: args.clock }
+    const abort = () => child.kill()
+    if (signal.aborted) abort()
+    signal.addEventListener("abort", abort, { once: true })
     try {
-      child.send(task)
-      return await outcome(child, task.deadlineMs, signal)
+      return await child.within(limits, () => child.ask<RenderAnswer>(task))
+    } catch (error) {
+      signal.throwIfAborted()
+      throw error instanceof PeerLost ? lossOf(error, task.deadlineMs) : error
     } finally {
-      stopWatching()
-      killGroup(group)
-      running.delete(group)
+      signal.removeEventListener("abort", abort)
+      child.kill()
+      running.delete(child)
     }
   }
 
-  function outcome(child: ChildProcess, deadlineMs: number, signal: AbortSignal): Promise<RenderAnswer> {
-    return new Promise((resolve, reject) => {
-      const cancel = args.clock.after(deadlineMs, () => reject(new RenderFailure(`The render timed out after ${deadlineMs} ms.`)))
-      const given = () => reject(signal.reason as Error)
-      if (signal.aborted) given()
-      signal.addEventListener("abort", given, { once: true })
-      child.once("message", (message) => resolve(message as RenderAnswer))
-      child.once("overgrown", () => reject(new RenderFailure(`The render exceeded ${settings.memory_mb} MB of memory.`)))
-      child.once("error", reject)
-      child.once("exit", (code, by) => reject(new RenderFailure(`The render process died (${by ?? `code ${code}`}).`)))
-      const tidy = () => {
-        cancel()
-        signal.removeEventListener("abort", given)
-      }
-      child.once("exit", tidy)
-    })
+  function lossOf({ exit }: PeerLost, deadlineMs: number): Error {
+    if (exit.cause) return exit.cause
+    if (exit.killed === "deadline") return new RenderFailure(`The render timed out after ${deadlineMs} ms.`)
+    if (exit.killed === "memory") return new RenderFailure(`The render exceeded ${settings.memory_mb} MB of memory.`)
+    return new RenderFailure(`The render process died (${exit.signal ?? `code ${exit.code}`}).`)
   }
 
   return {
@@ -155,7 +145,7 @@ export function createRenderer(args: RendererArgs): Renderer {
       }
     },
     stop() {
-      for (const group of running) killGroup(group)
+      for (const child of running) child.kill()
     },
   }
 }
@@ -163,21 +153,5 @@ export function createRenderer(args: RendererArgs): Renderer {
 /** Nothing of the service's own environment, which holds its secrets. */
 function environment(folder: string, { fonts }: Chromium): Record<string, string> {
   const found = fonts === undefined ? {} : { FONTCONFIG_FILE: fonts }
-  return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: folder, TMPDIR: folder, LANG: "C.UTF-8", TZ: "UTC", ...found }
-}
-
-function watchMemory(group: number, limit: number, clock: Clock, exceeded: () => void): () => void {
-  let watching = true
-  let cancel = () => {}
-  const look = async () => {
-    const held = await memoryOf(group)
-    if (held !== undefined && held > limit && watching) exceeded()
-    else if (held !== undefined && watching) cancel = clock.after(memoryPollMs, again)
-  }
-  const again = () => void look().catch(() => undefined)
-  again()
-  return () => {
-    watching = false
-    cancel()
-  }
+  return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: folder, TMPDIR: folder, LANG: "C.UTF-8", ...found }
 }
