@@ -1,20 +1,19 @@
-// One child process of the sandbox as its parent holds it: started under the same Node, with an environment of its own,
-// no files but the program's to read and no pipes but its own, and confined once it has read them (child/confinement.ts);
-// frames go in and out.
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+// A child process of the sandbox as its parent sees it. It starts confined (core/process/confined-child.ts), and gives up
+// the rest once its own code is loaded (child/confinement.ts). Frames go in and out.
+import type { ExecFileException } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"
 import { createRequire, getCompileCacheDir } from "node:module"
 import { join } from "node:path"
-import type { Duplex, Readable } from "node:stream"
+import type { Duplex } from "node:stream"
 import { fileURLToPath } from "node:url"
+import { throwUncaught } from "../../kernel/defect.ts"
+import { ConfinedChild } from "../../process/confined-child.ts"
+import type { Exit } from "../../process/peer.ts"
 import { FrameReader, frameOf } from "./wire.ts"
 
-/** Why a child is gone. `report` is what it had in hand when it ended itself at the hard deadline. */
-export interface Loss {
-  readonly signal: string | null
-  readonly exitCode: number | null
+/** The end of a child. `report` is the work in hand of a child that ended itself at the hard deadline. */
+export interface Loss extends Exit {
   readonly report: readonly string[] | null
-  readonly stderr: string
 }
 
 export interface ChildProgram {
@@ -38,34 +37,27 @@ export interface LinkHandlers {
   onLost(loss: Loss): void
 }
 
-const stderrKept = 4_096
-/** A busy machine may take seconds to start a process; without its limit the child is ended. */
-const prlimitMs = 20_000
-const require = createRequire(import.meta.url)
+/** Transforms see UTC and en-US on any host. */
+const environment = { LC_ALL: "en_US.UTF-8", LANG: "en_US.UTF-8" }
+/** Isolates run on threads, whose stacks are as large as this allows: eight times as deep a recursion costs fifty times as much. */
+const stackKb = 1_280
+const here = new URL("./", import.meta.url)
+const flags = [
+  ...["--no-warnings", "--no-node-snapshot", "--no-experimental-sqlite", "--no-experimental-websocket", "--no-experimental-eventsource"],
+  // The one addon is isolated-vm; the permission to load it ends before the first foreign text is in.
+  "--allow-addons",
+]
+
+let ownFolders: string[] | undefined
 
 /** The folders a child may read: the program itself and the packages it loads. Never the data folder. */
 function readable(): string[] {
-  const here = fileURLToPath(new URL("./", import.meta.url))
-  const project = fileURLToPath(new URL("../../../package.json", import.meta.url))
-  const packages = new Set<string>()
-  for (const name of ["isolated-vm"]) {
-    // As it is looked up and as it really lies: folders of packages may be links.
-    const folder = (require.resolve.paths(name) ?? []).find((candidate) => existsSync(`${candidate}/${name}/package.json`))
-    if (folder !== undefined) packages.add(`${folder}/`)
-    const path = require.resolve(`${name}/package.json`)
-    packages.add(path.slice(0, path.lastIndexOf("node_modules") + "node_modules/".length))
-  }
+  const { paths } = createRequire(import.meta.url).resolve
+  // As it is looked up, beside its real place: folders of packages may be links.
+  const linked = (paths("isolated-vm") ?? []).find((folder) => existsSync(`${folder}/isolated-vm/package.json`))
   // node-gyp-build looks at this file to tell musl from glibc.
-  return [here, project, ...packages, "/etc/alpine-release"]
+  return [fileURLToPath(here), ...(linked === undefined ? [] : [`${linked}/`]), "/etc/alpine-release"]
 }
-
-/** Transforms see UTC and en-US on any host. */
-const environment = "TZ=UTC LC_ALL=en_US.UTF-8 LANG=en_US.UTF-8"
-/** Isolates run on threads, whose stacks are as large as this allows: eight times as deep a recursion costs fifty times as much. */
-const stackKb = 1_280
-const start = `ulimit -s ${stackKb}; exec /usr/bin/env -i ${environment} "$0" "$@"`
-
-let ownFolders: string[] | undefined
 
 /**
  * The folder where children keep what Node compiled of their program, so that the next one starts in two thirds of the
@@ -85,76 +77,63 @@ function codeCache(): string | undefined {
   }
 }
 
-function nodeFlags(more: readonly string[]): string[] {
-  ownFolders ??= readable()
-  return [
-    ...["--no-warnings", "--no-node-snapshot", "--no-experimental-sqlite", "--no-experimental-websocket", "--no-experimental-eventsource"],
-    // The one addon is isolated-vm; the permission to load it ends before the first foreign text is in.
-    ...["--permission", "--allow-addons"],
-    ...[...ownFolders, ...more].map((path) => `--allow-fs-read=${path}`),
-  ]
-}
-
 export class ChildLink {
-  /** Both are undefined where not even a process could be had. */
-  readonly #process: ChildProcess | undefined
+  readonly #child: ConfinedChild
   readonly #pipe: Duplex | undefined
-  readonly #handlers: LinkHandlers
   #report: string[] | null = null
-  #stderr = ""
   #gone = false
 
-  constructor({ entry, parameters, bundle, snapshot, readable = [] }: ChildProgram, handlers: LinkHandlers) {
-    this.#handlers = handlers
-    const cache = codeCache()
-    const flags = nodeFlags(cache === undefined ? readable : [...readable, `${cache}/`])
-    const program = [process.execPath, ...flags, fileURLToPath(entry), ...parameters]
-    // A variable, as env(1) takes it, and the right to write to the folder.
-    const command =
-      cache === undefined ? program : [`NODE_COMPILE_CACHE=${cache}`, ...program.toSpliced(1, 0, `--allow-fs-write=${cache}/`)]
-    const spawned = this.#spawn(command)
-    if (!spawned) return
-    const { child, watch } = spawned
-    this.#process = child
-    this.#pipe = spawned.pipe
+  constructor({ entry, parameters, bundle, snapshot, readable: more = [] }: ChildProgram, handlers: LinkHandlers) {
+    ownFolders ??= readable()
+    this.#child = new ConfinedChild({
+      name: "sandbox process",
+      main: entry,
+      flags,
+      parameters,
+      env: environment,
+      limits: { stackKb },
+      files: { read: [...ownFolders, ...more], packages: ["isolated-vm"] },
+      codeCache: codeCache(),
+      cwd: fileURLToPath(here),
+      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+    })
+    this.#pipe = this.#child.pipe(3)
+    const fail = (error: Error) => this.#child.fail(error)
     let ready = false
     let limitless: string | undefined
     const frames = new FrameReader((parts) => {
       if (ready) handlers.onFrame(parts)
       else if (parts[0] === "online") {
-        if (snapshot === undefined) bundle().then((text) => this.send(["bundle", text]), this.#fail)
+        if (snapshot === undefined) bundle().then((text) => this.send(["bundle", text]), fail)
         else this.send(["snapshot", snapshot])
       } else if (parts[0] === "loaded") {
         if (parts[1]) handlers.onSnapshot?.(parts[1])
-        forbidDescriptors(child.pid ?? 0).then((why) => {
+        this.#denyDescriptors().then((why) => {
           limitless = why
           this.send(["confine"])
-        }, this.#fail)
+        }, fail)
       } else if (parts[0] === "ready") {
         ready = true
         handlers.onReady(limitless === undefined ? parts.slice(1) : [...parts.slice(1), limitless])
       }
     })
-    this.#pipe.on("data", (chunk: Buffer) => frames.push(chunk))
-    this.#pipe.on("error", () => this.kill())
-    const reports = new FrameReader((parts) => {
-      this.#report = parts
-    })
-    watch.on("data", (chunk: Buffer) => reports.push(chunk))
-    watch.on("error", () => this.kill())
-    child.stderr?.on("data", (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-stderrKept)
-    })
-    child.once("error", (error) => {
-      this.#stderr += error.message
-      if (child.pid === undefined) this.#lost(null, null)
-    })
-    // "close" comes after the pipes are drained, so every answer of the child has been read.
-    child.once("close", (code, signal) => this.#lost(code, signal))
+    this.#read(3, frames)
+    this.#read(
+      4,
+      new FrameReader((parts) => {
+        this.#report = parts
+      }),
+    )
+    this.#child.ended
+      .then((exit) => {
+        this.#gone = true
+        handlers.onLost({ ...exit, report: this.#report })
+      })
+      .catch(throwUncaught)
   }
 
   get pid(): number | undefined {
-    return this.#process?.pid
+    return this.#child.pid
   }
 
   send(parts: readonly string[]): void {
@@ -171,59 +150,27 @@ export class ChildLink {
   }
 
   kill(): void {
-    this.#process?.kill("SIGKILL")
+    this.#child.kill()
   }
 
-  /** undefined, and lost in the next tick, where the system has no process or no descriptors left. */
-  #spawn(command: readonly string[]): { child: ChildProcess; pipe: Duplex; watch: Readable } | undefined {
-    const lost = (error: Error) => {
-      this.#stderr += error.message
-      process.nextTick(() => this.#lost(null, null))
-    }
-    try {
-      const child = spawn("/bin/sh", ["-c", start, ...command], {
-        cwd: fileURLToPath(new URL("./", import.meta.url)),
-        env: {},
-        stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-      })
-      // Without a descriptor for them there are none, despite the types.
-      const [, , , pipe, watch] = (child.stdio as ChildProcess["stdio"] | undefined) ?? []
-      if (pipe && watch) return { child, pipe: pipe as Duplex, watch: watch as Readable }
-      child.once("error", lost)
-    } catch (error) {
-      lost(error as Error)
-    }
-    return undefined
+  stop(): Promise<void> {
+    return this.#child.stop()
   }
 
-  readonly #fail = (error: Error): void => {
-    this.#stderr += error.message
-    this.kill()
+  #read(descriptor: number, frames: FrameReader): void {
+    const pipe = this.#child.pipe(descriptor)
+    pipe?.on("data", (chunk: Buffer) => frames.push(chunk))
+    pipe?.on("error", () => this.kill())
   }
 
-  #lost(exitCode: number | null, signal: string | null): void {
-    if (this.#gone) return
-    this.#gone = true
-    this.#handlers.onLost({ exitCode, signal, report: this.#report, stderr: this.#stderr })
+  /** Returns the reason if the platform does not deny descriptors. Throws if a retry can deny them. */
+  #denyDescriptors(): Promise<string | undefined> {
+    return this.#child.denyDescriptors().catch((error: ExecFileException) => {
+      if (error.killed || passing.has(error.code)) throw error
+      return error.message.trim()
+    })
   }
 }
 
 /** Of a machine under pressure: what did not start may well start in a moment. */
 const passing: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"])
-
-/**
- * Lowers a process's limit of open files to none: what it holds stays, and it gets no file, socket or pipe any more. Node
- * has no call for it; util-linux's prlimit, which every common distribution has, does it from outside. Answers undefined,
- * or why this platform does not do it. Rejects where it would, and did not this time.
- */
-function forbidDescriptors(pid: number): Promise<string | undefined> {
-  if (process.platform !== "linux") return Promise.resolve(`${process.platform} has no prlimit`)
-  return new Promise((resolve, reject) => {
-    const options = { timeout: prlimitMs, env: { PATH: process.env["PATH"] } }
-    execFile("prlimit", ["--pid", String(pid), "--nofile=0:0"], options, (error) => {
-      if (!error) resolve(undefined)
-      else if (error.killed || ("code" in error && passing.has(error.code))) reject(error)
-      else resolve("code" in error && error.code === "ENOENT" ? "prlimit, of util-linux, is not installed" : error.message.trim())
-    })
-  })
-}

@@ -42,8 +42,8 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   const organizations = new Offenders(clock, organizationPenaltyFrom)
   const programs = new ProgramCache(cacheFolder ?? null, log)
   const faults = new BoundedLog(log, clock)
-  const sayLost = ({ signal, exitCode, stderr }: Loss, what: string) =>
-    faults.error(what, { signal, exit_code: exitCode, stderr: stderr.trim() }, what)
+  const sayLost = ({ signal, code, stderr }: Loss, what: string) =>
+    faults.error(what, { signal, exit_code: code, stderr: stderr.trim() }, what)
   const compiler = new Compiler(clock, {
     onReady: (undenied) => sayUndenied(undenied),
     onLost: (loss) => sayLost(loss, "A process of the sandbox ended while it was to compile, or could not start."),
@@ -201,7 +201,7 @@ function paused(milliseconds: number): SandboxResult {
 }
 
 function causeOf(loss: Loss): string {
-  return loss.report ? "hard_deadline" : (loss.signal ?? `exit_${loss.exitCode}`)
+  return loss.report ? "hard_deadline" : (loss.signal ?? `exit_${loss.code}`)
 }
 
 /** FNV-1a: the same pipeline meets the same child. */

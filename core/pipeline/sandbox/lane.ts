@@ -265,7 +265,7 @@ export class Lane {
       only.resolve({
         ok: false,
         kind: "memory",
-        message: `The event ended its process (${loss.signal ?? `exit ${loss.exitCode}`}), usually by its memory use.`,
+        message: `The event ended its process (${loss.signal ?? `exit ${loss.code}`}), usually by its memory use.`,
       })
     }
     return others

@@ -1,8 +1,8 @@
 // A run child as its lane sees it: what it has been told (the bundle, programs by pipeline), and a last resort against a
 // child that neither answers nor dies.
-import { readFile } from "node:fs/promises"
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
+import { residentBytes } from "../../process/memory.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
 import type { Program } from "./sandbox.ts"
 
@@ -19,13 +19,11 @@ const startMs = 30_000
 const silentMs = 10_000
 const minTickMs = 25
 const slowTicks = 2
-const pageBytes = 4_096
 
 export class RunChild {
   readonly ready: Promise<void>
   readonly #clock: Clock
   readonly #link: ChildLink
-  readonly #gone: Promise<void>
   /** Digest of the program that the child was sent for a pipeline. It may have evicted it since, and then asks. */
   readonly #sent = new Map<string, string>()
   #isReady = false
@@ -42,9 +40,7 @@ export class RunChild {
     this.#tickMs = Math.max(minTickMs, config.timeout_ms)
     this.#onSlow = handlers.onSlow
     const startedAt = clock.monotonic()
-    const gone = Promise.withResolvers<void>()
     const ready = Promise.withResolvers<void>()
-    this.#gone = gone.promise
     this.ready = ready.promise
     this.ready.catch(() => {})
     const parameters = [config.memory_mb, config.timeout_ms, config.hard_deadline_ms, config.max_isolates].map(String)
@@ -62,7 +58,6 @@ export class RunChild {
       },
       onLost: (loss) => {
         this.#cancelTimer()
-        gone.resolve()
         ready.reject(new Error(`The sandbox's child could not start: ${loss.stderr.trim() || loss.signal}`))
         handlers.onLost(loss, this.#isReady)
       },
@@ -76,12 +71,7 @@ export class RunChild {
 
   /** Its resident memory in MB; 0 where it can't be read: the process is gone, or the system has no /proc. */
   async residentMb(): Promise<number> {
-    try {
-      const [, resident = "0"] = (await readFile(`/proc/${this.#link.pid}/statm`, "utf8")).split(" ")
-      return (Number(resident) * pageBytes) / 1_048_576
-    } catch {
-      return 0
-    }
+    return (await residentBytes(this.#link.pid ?? 0)) / 1_048_576
   }
 
   /** `deadlineMs` "": the one that all have. */
@@ -115,9 +105,8 @@ export class RunChild {
     this.#link.uncork()
   }
 
-  async stop(): Promise<void> {
-    this.#link.kill()
-    await this.#gone
+  stop(): Promise<void> {
+    return this.#link.stop()
   }
 
   #answered(): void {
