@@ -283,13 +283,13 @@ export type Operations = {
   "replay_plans.stop": typeof import("../plugins/capture/executions/operations/replay-plans.ts").stopPlan
   "screenshots.result": typeof import("../plugins/pages/screenshots/operations.ts").screenshotResult
   "screenshots.start": typeof import("../plugins/pages/screenshots/operations.ts").startScreenshot
-  "sending_domains.delete": typeof import("../plugins/people/sending-domains/operations/domains.ts").deleteDomain
+  "sending_domains.delete": (typeof import("../plugins/people/sending-domains/sending-domain.ts").SendingDomainResource)["delete"]
   "sending_domains.disable": typeof import("../plugins/people/sending-domains/operations/checking.ts").disableDomain
   "sending_domains.enable": typeof import("../plugins/people/sending-domains/operations/checking.ts").enableDomain
-  "sending_domains.get": typeof import("../plugins/people/sending-domains/operations/domains.ts").getDomain
-  "sending_domains.list": typeof import("../plugins/people/sending-domains/operations/domains.ts").listDomains
-  "sending_domains.register": typeof import("../plugins/people/sending-domains/operations/domains.ts").registerDomain
-  "sending_domains.update": typeof import("../plugins/people/sending-domains/operations/domains.ts").updateDomain
+  "sending_domains.get": (typeof import("../plugins/people/sending-domains/sending-domain.ts").SendingDomainResource)["get"]
+  "sending_domains.list": (typeof import("../plugins/people/sending-domains/sending-domain.ts").SendingDomainResource)["list"]
+  "sending_domains.register": (typeof import("../plugins/people/sending-domains/sending-domain.ts").SendingDomainResource)["create"]
+  "sending_domains.update": (typeof import("../plugins/people/sending-domains/sending-domain.ts").SendingDomainResource)["update"]
   "sending_domains.verify": typeof import("../plugins/people/sending-domains/operations/checking.ts").verifyDomain
   "sessions.end": typeof import("../plugins/platform/identity/operations/sessions.ts").endSession
   "sessions.end_others": typeof import("../plugins/platform/identity/operations/sessions.ts").endOtherSessions

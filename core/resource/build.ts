@@ -74,8 +74,9 @@ export class ResourceBuilder {
   }
 
   get storedFields(): readonly string[] {
-    const { within, hidden = [] } = this.#spec
-    return [...new Set([...Object.keys(this.answer.shape), "organization_id", ...hidden, ...(within ? [within.column] : [])])]
+    const { within, hidden = [], unstored = [] } = this.#spec
+    const answered = Object.keys(this.answer.shape).filter((field) => !unstored.includes(field))
+    return [...new Set([...answered, "organization_id", ...hidden, ...(within ? [within.column] : [])])]
   }
 
   show(item: Fields): Fields {
@@ -84,11 +85,10 @@ export class ResourceBuilder {
   }
 
   create(): AnyOperation {
-    const { key, within, fields, defaults, once, path } = this.#spec
-    const writable = Object.entries(fields as Shape).map(([field, schema]) => [
-      field,
-      field in defaults ? schema.default(defaults[field]) : schema,
-    ])
+    const { key, within, fields, defaults, later = [], once, path } = this.#spec
+    const writable = Object.entries(fields as Shape).flatMap(([field, schema]) =>
+      later.includes(field) ? [] : [[field, field in defaults ? schema.default(defaults[field]) : schema]],
+    )
     const usual: ErrorCode[] = [
       "invalid_argument",
       ...(within ? ["not_found" as const] : []),

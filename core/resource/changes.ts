@@ -30,16 +30,16 @@ export class ItemChanges {
 
   /** Stages a new item. `kept` has fields of the service. */
   async add(args: Args, input: Fields, kept?: Fields): Promise<Item> {
-    const { key, within, fields, check, start } = this.#parts.spec
+    const { key, within, fields, defaults, later = [], check, start } = this.#parts.spec
     const { store, clock, ids } = args.deps
-    const given = Object.fromEntries(Object.keys(fields).map((field) => [field, input[field]]))
+    const given = Object.fromEntries(Object.keys(fields).map((field) => [field, later.includes(field) ? defaults[field] : input[field]]))
     const isTaken = async (text: string) => (await this.#parts.items.find(store, args.organization, text, args.container)) !== undefined
     const keyed = await keyOfNew(key, input, this.#parts.word, isTaken)
     await check?.(given, { ...args, before: undefined, change: given })
     const id = key.idOf?.(args.organization, String(keyed[key.field])) ?? ids.uuid()
     const at = timestamp(clock.now())
     const contained = within ? { [within.column]: args.container.id } : {}
-    const started = await start?.({ ...given, id }, args)
+    const started = await start?.({ ...input, ...given, id }, args)
     const item: Item = { ...given, ...started, ...kept, ...contained, ...keyed, id, revision: 1, created_at: at, updated_at: at }
     return this.#insert(args, item)
   }

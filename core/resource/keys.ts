@@ -17,13 +17,14 @@ export function givenKey<const K extends string, V extends z.ZodType<string>>(fi
   return { field, input: { [field]: schema } as Record<K, V> }
 }
 
-/** The caller gives a name at the creation, such as a phone number. The id follows from the name. The schema brings the name into one form. */
-export function namedKey<const K extends string, V extends z.ZodType<string, string>>(
+/** The caller gives a name at the creation, such as a phone number. The id follows from the name. The schema brings the name into one form. `beside` are further inputs of the creation. */
+export function namedKey<const K extends string, V extends z.ZodType<string, string>, E extends Shape = Record<never, never>>(
   field: K,
   schema: V,
   given: Required<Pick<Key<K, Record<K, V>>, "idOf" | "taken">>,
-): Key<K, Record<K, V>> {
-  return { field, input: { [field]: schema } as Record<K, V>, ...given }
+  beside?: E,
+): Key<K, Record<K, V> & E> {
+  return { field, input: { [field]: schema, ...beside } as Record<K, V> & E, ...given }
 }
 
 /** The id alone names an item. */

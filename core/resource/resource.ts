@@ -11,7 +11,9 @@ import { ResourceBuilder } from "./build.ts"
 import type { Items } from "./items.ts"
 import type { AnyResourceSpec, Defaults, HookArgs, ReadOnlyField, ResourceSpec, Service, Shape, Stored } from "./spec.ts"
 
-type CreateShape<F extends Shape, D> = { [P in keyof F]: P extends keyof D ? z.ZodDefault<F[P]> : F[P] }
+type CreateShape<F extends Shape, D, Y extends string> = {
+  [P in keyof F as P extends Y ? never : P]: P extends keyof D ? z.ZodDefault<F[P]> : F[P]
+}
 type UpdateShape<F extends Shape, X extends string> = { [P in keyof F]: P extends X ? z.ZodOptional<z.ZodType> : z.ZodOptional<F[P]> }
 type Path<K extends string> = Record<K, z.ZodType<string, string>>
 type ReadOnly<S extends Shape> = { [P in keyof S | ReadOnlyField]: z.ZodOptional<z.ZodType> }
@@ -42,6 +44,7 @@ export interface Resource<
   X extends string = never,
   Q extends Shape = Record<never, never>,
   G extends Shape = Record<never, never>,
+  Y extends string = never,
 > extends DeclaredResource {
   readonly collection: CollectionSpec<Stored<K, F, S, H>, "organization">
   readonly items: Items<Stored<K, F, S, H>>
@@ -55,13 +58,13 @@ export interface Resource<
   readonly ref: z.ZodType<string, string>
   readonly changes: DeclaredResource["changes"] & {
     /** Stages a new item as the creation does. `kept` has fields of the service. */
-    add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D> & I>>, kept?: Partial<Service<S, H>>): Promise<Stored<K, F, S, H>>
+    add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D, Y> & I>>, kept?: Partial<Service<S, H>>): Promise<Stored<K, F, S, H>>
     /** Stages a deletion. `deletedWith` is the id of the deleted container; its restoration restores both. */
     remove(args: HookArgs<TokenRecord>, item: Stored<K, F, S, H>, deletedWith?: string): Promise<void>
   }
   /** An item as answers show it. */
   show(item: Stored<K, F, S, H>): z.input<Answer<K, F, S>>
-  readonly create: Operation<Strict<Path<P> & CreateShape<F, D> & I>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
+  readonly create: Operation<Strict<Path<P> & CreateShape<F, D, Y> & I>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
   readonly list: Operation<
     Strict<Path<P> & Q & typeof pageInput>,
     z.ZodObject<Record<L, z.ZodArray<Answer<K, F, S>>> & { next_cursor: z.ZodString }>
@@ -92,9 +95,10 @@ export function defineResource<H extends object = object>() {
     const X extends string = never,
     Q extends Shape = Record<never, never>,
     G extends Shape = Record<never, never>,
+    const Y extends string = never,
   >(
-    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L, X, Q, G>,
-  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R, X, Q, G> => {
+    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L, X, Q, G, Y>,
+  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R, X, Q, G, Y> => {
     const built = new ResourceBuilder(spec as unknown as AnyResourceSpec)
     const { collection, items, reasons, answer, identity, storedFields, former, ref, changes } = built
     const operations = { create: built.create(), list: built.list(), get: built.get(), update: built.update(), delete: built.delete() }

@@ -130,6 +130,7 @@ export interface ResourceSpec<
   X extends string,
   Q extends Shape,
   G extends Shape,
+  Y extends string,
 > {
   /** Singular in snake case, such as `persona`. Reasons and examples begin with it. */
   readonly name: N
@@ -155,11 +156,15 @@ export interface ResourceSpec<
   readonly fields: F
   /** Defaults of a creation. */
   readonly defaults: D
+  /** Writable fields of a change alone. A new item has their defaults, or the values of `start`. */
+  readonly later?: readonly Y[]
   /** Writable fields of the creation alone. Further operations may change them. */
   readonly fixed?: readonly X[]
   /** Read-only fields. The service writes them. */
   readonly shown?: S
-  /** Values in answers of `shown` fields that documents store in another form. */
+  /** Shown fields that no document stores. `present` gives their values. */
+  readonly unstored?: readonly (keyof S & string)[]
+  /** Values in answers of `shown` fields that documents store in another form, or not. */
   present?(item: Stored<K, F, S, H>): Partial<Values<S>>
   /** Names of hidden fields. No answer shows them. */
   readonly hidden?: readonly (keyof H & string)[]
@@ -183,7 +188,7 @@ export interface ResourceSpec<
   /** Refuses contradictory fields. Gets all fields of a new, changed or restored item. */
   check?(fields: Values<F>, args: CheckArgs<R, Stored<K, F, S, H>, F>): Promise<void> | void
   /** Values of `shown` and of hidden fields for a new item. */
-  start?(fields: Values<F> & { readonly id: string }, args: HookArgs<R>): Promise<Service<S, H>> | Service<S, H>
+  start?(fields: Values<F> & Values<I> & { readonly id: string }, args: HookArgs<R>): Promise<Service<S, H>> | Service<S, H>
   /** Fields of the service that change with the given fields. */
   alongside?(
     change: Partial<Values<F>>,
@@ -203,7 +208,7 @@ export interface ResourceSpec<
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the builder knows fields by their names alone.
-export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any>
+export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any>
 
 /** Read-only fields of every document. */
 export type ReadOnlyField = "id" | "revision" | "created_at" | "updated_at"

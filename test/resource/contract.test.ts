@@ -9,6 +9,7 @@ import { shippedResources } from "./shipped.ts"
 /** Keys of a form of their own, and the reason of a second item with the same key. */
 const namedKeys: Readonly<Record<string, { of(n: number): string; readonly taken: string }>> = {
   phone_numbers: { of: (n) => `+4930901820${n}`, taken: "phone_number_registered" },
+  sending_domains: { of: (n) => `item-${n}.example.com`, taken: "sending_domain_registered" },
 }
 
 type Item = Record<string, unknown> & { id: string; revision: number; updated_at: string }

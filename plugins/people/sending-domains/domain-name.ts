@@ -11,25 +11,26 @@ export interface DomainName {
 }
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+/** The conversion to ASCII ends a name at these, and decodes text after a %. */
+const foreign = /[/\\?#%@:\s]/
 /** Leaves room for `<selector>._domainkey.` within the 253 characters of a name. */
 const maxLength = 220
 
 /** Throws `invalid_argument` for what is not a domain that somebody can own. */
 export function readDomain(text: string): DomainName {
   const name = asciiOf(text)
-  // The conversion ends a name at these, and decodes what follows a %.
-  if (
-    /[/\\?#%@:\s]/.test(text.trim()) ||
-    name.length > maxLength ||
-    !name.includes(".") ||
-    !name.split(".").every((part) => label.test(part))
-  )
+  if (foreign.test(text.trim()) || name.length > maxLength || !name.includes(".") || !name.split(".").every((part) => label.test(part)))
     throw refused(text, "is not a domain name; give it without scheme, path or address, such as example.com")
   const { domain, publicSuffix, isIcann, isPrivate, isIp } = parse(name, { allowPrivateDomains: true })
   if (isIp) throw refused(text, "is an IP address, not a domain name")
   if (!isIcann && !isPrivate) throw refused(text, `ends in .${publicSuffix}, which the public suffix list does not know`)
   if (!domain) throw refused(text, "is a public suffix, under which others register domains; give a domain of your own")
   return { name, apex: domain }
+}
+
+/** A domain name in one form. Another text stays, and `readDomain` refuses it. */
+export function nameOf(text: string): string {
+  return foreign.test(text.trim()) ? text : asciiOf(text) || text
 }
 
 /** As `readDomain` gives a name, without judging it: for looking up what was registered. */

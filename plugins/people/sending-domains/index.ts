@@ -4,14 +4,15 @@ import { importedAtStart, Outgoing } from "#core/engine"
 import { SenderChoices } from "../email/index.ts"
 import { sendingDomainsChannel } from "./channel.ts"
 import { checkJob } from "./checks/job.ts"
-import { SendingDomainCollection } from "./collections.ts"
 import { authoritativeLookup } from "./dns/authoritative.ts"
 import { askServer, configuredServers, createLookup, DnsLookup, emptyLookup } from "./dns/lookup.ts"
-import { createMailRoutes, MailRouteCollection, MailRoutes } from "./mail-routes.ts"
+import { MailRouteCollection } from "./mail-route.ts"
+import { createMailRoutes, MailRoutes } from "./mail-routes.ts"
 import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
-import { deleteDomain, getDomain, listDomains, registerDomain, updateDomain } from "./operations/domains.ts"
 import { reasons } from "./reasons.ts"
+import { Registrations, RegistrationsToken } from "./registrations.ts"
 import { chooseSender } from "./sender.ts"
+import { SendingDomainResource } from "./sending-domain.ts"
 import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
 import { pointsNowhere, Settings, unsetHosts } from "./settings.ts"
 
@@ -25,8 +26,8 @@ export default definePlugin({
   config: Settings,
   extend: [[SenderChoices, injected({ store: Store, vault: Vault }, ({ store, vault }) => chooseSender(store, vault))]],
   register(registrar, settings) {
-    registrar.collections(SendingDomainCollection, MailRouteCollection)
-    registrar.operations(registerDomain, listDomains, getDomain, updateDomain, deleteDomain)
+    registrar.resources(SendingDomainResource)
+    registrar.collections(MailRouteCollection)
     registrar.operations(verifyDomain, disableDomain, enableDomain)
     registrar.channels(sendingDomainsChannel)
     registrar.jobs(checkJob)
@@ -41,8 +42,12 @@ export default definePlugin({
       create: ({ outgoing }) => (outgoing.capture ? emptyLookup : createLookup(settings)),
     })
     registrar.provide(MailRoutes, { inject: { store: Store }, create: ({ store }) => createMailRoutes(store) })
+    registrar.provide(RegistrationsToken, {
+      inject: { ids: Ids, vault: Vault, lookup: DnsLookup },
+      create: (deps) => new Registrations({ ...deps, settings }),
+    })
     registrar.provide(SendingDomainsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler, lookup: DnsLookup, log: Log },
+      inject: { store: Store, clock: Clock, vault: Vault, live: Live, scheduler: Scheduler, lookup: DnsLookup, log: Log },
       create(deps) {
         const parts = { recursive: deps.lookup, ask: askServer(settings) }
         const ownLookup = () =>
@@ -50,7 +55,7 @@ export default definePlugin({
         const unset = unsetHosts(settings)
         if (unset.length > 0)
           deps.log.info({ unset }, "sending domains cannot be verified: the hosts that their records point to are not set")
-        return new SendingDomains({ ...deps, ownLookup, settings })
+        return new SendingDomains({ ...deps, ownLookup })
       },
     })
   },

@@ -1,25 +1,11 @@
-// Whose mail arrives under a domain: a global index of the active domains, kept with each change of one. A domain that
-// several organizations have verified is that of the one that registered it first.
-import { type Document, defineCollection, type Store, token, type UnitOfWork } from "#core"
-import { domainId, SendingDomainCollection, type StoredDomain } from "./collections.ts"
+// Finds the organization of a host that mail arrives for. Of several organizations with an active domain, it is the one that
+// registered the domain first.
+import { type Store, token } from "#core"
+import { domainId } from "./collections.ts"
 import { asciiOf } from "./domain-name.ts"
+import { MailRouteCollection } from "./mail-route.ts"
 import { returnPathOf } from "./records.ts"
-
-interface StoredRoute extends Document {
-  domain: string
-  owner_id: string
-  receives: boolean
-  registered_at: string
-}
-
-/** `id` is that of the sending domain. */
-export const MailRouteCollection = defineCollection<StoredRoute>()({
-  name: "mail_routes",
-  scope: "global",
-  times: ["registered_at"],
-  indexes: [{ fields: ["domain", "registered_at"] }],
-  audit: "none",
-})
+import { SendingDomainResource } from "./sending-domain.ts"
 
 export interface MailRoute {
   readonly organization: string
@@ -56,19 +42,7 @@ export function createMailRoutes(store: Store): MailRoutes {
       return found && { organization: found.owner_id, domain: found.domain, kind: "mail" }
     },
     async forwardTo({ organization, domain }) {
-      return (await store.open(SendingDomainCollection, organization).get(domainId(organization, domain)))?.forward_to_email ?? ""
+      return (await store.open(SendingDomainResource.collection, organization).get(domainId(organization, domain)))?.forward_to_email ?? ""
     },
   }
-}
-
-/** Stages the route of a domain as it is now, or that it has none any more. */
-export function stageRoute(
-  work: UnitOfWork,
-  organization: string,
-  { id, domain, status, receiving_enabled, created_at }: StoredDomain,
-): void {
-  const routes = work.in(MailRouteCollection)
-  const route = { domain, owner_id: organization, receives: receiving_enabled, registered_at: created_at }
-  if (status === "active") routes.update(id, { $set: route }, { upsert: true })
-  else routes.remove(id, { optional: true })
 }

@@ -1,5 +1,6 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { SendingDomainResource } from "./sending-domain.ts"
 
 export const reasons = defineReasons({
   domain_refused: {
@@ -7,11 +8,7 @@ export const reasons = defineReasons({
     summary: "The text is not a domain that somebody can own: no domain name, an IP address or a public suffix.",
     details: { fields: FieldProblems },
   },
-  sending_domain_not_found: {
-    code: "not_found",
-    summary: "The organization has not registered this domain.",
-    remedy: "List the sending domains.",
-  },
+  ...SendingDomainResource.reasons,
   sending_domain_registered: { code: "already_exists", summary: "The organization has registered this domain already." },
   sending_domain_disabled: {
     code: "failed_precondition",

@@ -1,12 +1,9 @@
-// The service behind sending domains: registering, reading and changing them.
-import { createHash, generateKeyPair } from "node:crypto"
-import { promisify } from "node:util"
+// Checks sending domains, and takes them out of use and back.
 import {
   AppError,
   type Clock,
   changesOf,
   type FieldsOf,
-  type Ids,
   type Live,
   type Scheduler,
   type Store,
@@ -21,32 +18,21 @@ import { signSample } from "./checks/receiver.ts"
 import type { RecordCheck } from "./checks/record-check.ts"
 import { endChecks, scheduleChecks } from "./checks/schedule.ts"
 import { afterCheck } from "./checks/transition.ts"
-import { domainId, SendingDomainCollection, type StoredDomain, sealContext } from "./collections.ts"
+import { sealContext } from "./collections.ts"
 import type { Lookup } from "./dns/lookup.ts"
-import { asciiOf, readDomain } from "./domain-name.ts"
-import { stageRoute } from "./mail-routes.ts"
-import { recordsOf } from "./records.ts"
-import type { Settings } from "./settings.ts"
+import { stageRoute } from "./mail-route.ts"
+import { SendingDomainResource, type StoredDomain } from "./sending-domain.ts"
 
 export interface DomainServices {
   readonly store: Store
   readonly clock: Clock
-  readonly ids: Ids
   readonly live: Live
   readonly scheduler: Scheduler
   readonly vault: Vault
   readonly lookup: Lookup
   /** One that asks the name servers of a zone themselves, for one check. */
   readonly ownLookup: () => Lookup
-  readonly settings: Settings
 }
-
-export interface Registration extends Pick<StoredDomain, "forward_to_email" | "from_local_part" | "from_name"> {
-  readonly domain: string
-  readonly receiving: boolean
-}
-
-export type DomainChange = Partial<Pick<StoredDomain, "forward_to_email" | "from_local_part" | "from_name" | "receiving_enabled">>
 
 export class SendingDomains {
   readonly #services: DomainServices
@@ -55,75 +41,13 @@ export class SendingDomains {
     this.#services = services
   }
 
-  async find(organization: string, domain: string): Promise<StoredDomain | undefined> {
-    return this.#services.store.open(SendingDomainCollection, organization).get(domainId(organization, asciiOf(domain)))
+  find(organization: string, domain: string): Promise<StoredDomain | undefined> {
+    return SendingDomainResource.items.find(this.#services.store, organization, domain)
   }
 
   /** As `find`; throws `not_found`. */
-  async require(organization: string, domain: string): Promise<StoredDomain> {
-    const found = await this.find(organization, domain)
-    if (found) return found
-    throw new AppError(
-      "not_found",
-      `The organization has not registered the domain "${domain}"; GET /v1/sending-domains lists its domains.`,
-      {
-        reason: "sending_domain_not_found",
-      },
-    )
-  }
-
-  /** Stages a domain with a key of its own. Asks DNS whether it has mail records already. */
-  async register(work: UnitOfWork, organization: string, { domain: text, receiving, ...identity }: Registration): Promise<StoredDomain> {
-    const { clock, ids, vault, settings } = this.#services
-    const { name, apex } = readDomain(text)
-    if (await this.find(organization, name)) throw registeredAlready(name)
-    const existing = await this.#hasMail(name, receiving)
-    const id = domainId(organization, name)
-    const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2_048 })
-    const der = publicKey.export({ type: "spki", format: "der" })
-    const at = timestamp(clock.now())
-    const selector = `mr${createHash("sha256").update(ids.uuid()).digest("hex").slice(0, 16)}`
-    const receives = receiving && !existing
-    const stored: StoredDomain = {
-      ...identity,
-      id,
-      domain: name,
-      apex,
-      status: "pending",
-      error_reason: "",
-      selector,
-      private_key: vault.seal(privateKey.export({ type: "pkcs8", format: "pem" }).toString(), sealContext(id)),
-      records: recordsOf({ domain: name, selector, publicKey: der.toString("base64"), receives }, settings),
-      existing_mx_detected: existing,
-      registered_receiving: receiving,
-      receiving_enabled: receives,
-      last_checked_at: null,
-      evidence: null,
-      strikes: null,
-      revision: 1,
-      created_at: at,
-      updated_at: at,
-    }
-    work.in(SendingDomainCollection, organization).insert(stored)
-    scheduleChecks(this.#services.scheduler, work, organization, stored)
-    return stored
-  }
-
-  /** Stages a change made for the domain as read; one made meanwhile has the commit `aborted`. Throws where it cannot receive. */
-  update(work: UnitOfWork, organization: string, domain: StoredDomain, change: DomainChange): StoredDomain {
-    if (change.receiving_enabled && !domain.registered_receiving)
-      throw new AppError(
-        "failed_precondition",
-        `${domain.domain} was registered without receiving, which is fixed; delete it and register it, or a subdomain, with receiving.`,
-        { reason: "receiving_not_registered" },
-      )
-    if (change.receiving_enabled && domain.existing_mx_detected)
-      throw new AppError(
-        "failed_precondition",
-        `${domain.domain} had mail records of a mailbox provider when it was registered; register a subdomain with receiving.`,
-        { reason: "receiving_conflict" },
-      )
-    return this.#change(work, organization, domain, { ...change, updated_at: timestamp(this.#services.clock.now()) })
+  require(organization: string, domain: string): Promise<StoredDomain> {
+    return SendingDomainResource.items.require(this.#services.store, organization, domain)
   }
 
   /** Asks DNS, and stages what follows from it. `asked`: by a person, not by the schedule. Throws where the domain is disabled. */
@@ -157,7 +81,7 @@ export class SendingDomains {
   #change(work: UnitOfWork, organization: string, domain: StoredDomain, change: Partial<FieldsOf<StoredDomain>>): StoredDomain {
     const changed = { ...domain, ...change, revision: domain.revision + 1 }
     const update = { $set: changesOf({ ...change, revision: changed.revision }) }
-    work.in(SendingDomainCollection, organization).update(domain.id, update, { where: { revision: domain.revision } })
+    work.in(SendingDomainResource.collection, organization).update(domain.id, update, { where: { revision: domain.revision } })
     stageRoute(work, organization, changed)
     const { domain: name, status, error_reason } = changed
     if (status !== domain.status) {
@@ -166,31 +90,6 @@ export class SendingDomains {
     }
     return changed
   }
-
-  remove(work: UnitOfWork, organization: string, domain: StoredDomain): void {
-    work.in(SendingDomainCollection, organization).remove(domain.id, { where: { revision: domain.revision } })
-    stageRoute(work, organization, { ...domain, status: "disabled" })
-    endChecks(this.#services.scheduler, work, domain)
-  }
-
-  /** Whether a mail server is named; a null MX (RFC 7505) names none. Unknown is no: without receiving nothing hangs on it. */
-  async #hasMail(name: string, receiving: boolean): Promise<boolean> {
-    const { lookup, settings } = this.#services
-    const answer = await lookup(name, "MX")
-    if (answer.known) return answer.values.map(exchangeOf).some((host) => host !== "" && host !== settings.receiving_host)
-    if (!receiving) return false
-    throw new AppError("unavailable", `DNS does not tell whether ${name} has mail records (${answer.why}); try again.`, {
-      reason: "dns_unavailable",
-    })
-  }
-}
-
-function exchangeOf(value: string): string {
-  return value.slice(value.indexOf(" ") + 1)
-}
-
-function registeredAlready(domain: string): AppError {
-  return new AppError("already_exists", `The organization has registered ${domain} already.`, { reason: "sending_domain_registered" })
 }
 
 export const SendingDomainsToken = token<SendingDomains>("SendingDomains")

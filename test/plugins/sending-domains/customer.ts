@@ -14,6 +14,8 @@ export interface Refusal {
   readonly details: { reason?: string; fields?: { path: string; message: string }[] }
 }
 export interface Domain extends Refusal {
+  readonly id: string
+  readonly revision: number
   readonly domain: string
   readonly status: string
   readonly error_reason: string

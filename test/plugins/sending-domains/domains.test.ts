@@ -3,7 +3,8 @@ import { createPublicKey } from "node:crypto"
 import { expect } from "chai"
 import { Store, Vault } from "#core"
 import type { TestHost } from "#core/testing"
-import { domainId, SendingDomainCollection, sealContext } from "../../../plugins/people/sending-domains/collections.ts"
+import { domainId, sealContext } from "../../../plugins/people/sending-domains/collections.ts"
+import { SendingDomainResource } from "../../../plugins/people/sending-domains/sending-domain.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { Customer, type Domain, domainsEnv, path, type Refusal, typesOf } from "./customer.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"
@@ -37,7 +38,7 @@ onBothStores("sending domains", ({ start }) => {
       receiving_enabled: false,
       registered_receiving: false,
     })
-    expect(Object.keys(body)).to.have.length(15)
+    expect(Object.keys(body)).to.have.length(17)
     expect(body["warnings"], "return_path_host is as it ships").to.have.length(1)
     expect((body["warnings"] as string[])[0]).to.contain("return_path_host")
     expect(host.logged.join(""))
@@ -53,7 +54,7 @@ onBothStores("sending domains", ({ start }) => {
     const key = Buffer.from(body.dns_records[0]?.value.split("p=")[1] ?? "", "base64")
     const kept = await host
       .get(Store)
-      .open(SendingDomainCollection, host.organization.id)
+      .open(SendingDomainResource.collection, host.organization.id)
       .get(domainId(host.organization.id, "example.com"))
     if (!kept) throw new Error("nothing is kept")
     const pem = host.get(Vault).open(kept.private_key, sealContext(kept.id))
@@ -75,7 +76,7 @@ onBothStores("sending domains", ({ start }) => {
   it("change only in what is given, and never in what was registered", async () => {
     const { body: before } = await customer.register("change.com", { from_name: "Ada" })
     const changed = await host.api<Domain>("PATCH", `${path}/change.com`, { domain: "change.com", from_local_part: "team" })
-    expect(changed.body).to.deep.equal({ ...before, from_local_part: "team", updated_at: changed.body["updated_at"] })
+    expect(changed.body).to.deep.equal({ ...before, from_local_part: "team", revision: 2, updated_at: changed.body["updated_at"] })
     expect((await host.api<Domain>("PATCH", `${path}/change.com`, changed.body)).body).to.deep.equal(changed.body)
     for (const domain of ["CHANGE.com", "Change.COM."]) {
       const same = await host.api<Domain>("PATCH", `${path}/change.com`, { domain, from_local_part: "team" })
@@ -105,7 +106,7 @@ onBothStores("sending domains", ({ start }) => {
 
   it("are gone once they are deleted, and have another key when they come back", async () => {
     const first = (await customer.register("gone.com")).body
-    expect((await host.api("DELETE", `${path}/gone.com`)).body).to.deep.equal({ domain: "gone.com", deleted: true })
+    expect((await host.api("DELETE", `${path}/gone.com`)).body).to.deep.equal({ id: first.id, domain: "gone.com", deleted: true })
     const missing = await host.api<Refusal>("GET", `${path}/gone.com`)
     expect([missing.status, missing.body.details.reason]).to.deep.equal([404, "sending_domain_not_found"])
     const second = (await customer.register("gone.com")).body
@@ -113,5 +114,10 @@ onBothStores("sending domains", ({ start }) => {
     expect(second.dns_records[0]?.name).to.not.equal(first.dns_records[0]?.name)
     const all = (await host.api<{ sending_domains: Domain[] }>("GET", `${path}?limit=200`)).body.sending_domains
     expect(all[0]).to.deep.equal(second)
+    const restored = await host.api<Refusal>("POST", `/v1/trash/${first.id}/restore`)
+    expect([restored.status, restored.body.details.reason]).to.deep.equal([409, "sending_domain_registered"])
+    await host.api("DELETE", `${path}/gone.com`)
+    expect((await host.api("POST", `/v1/trash/${second.id}/restore`)).status).to.equal(200)
+    expect(await customer.read("gone.com")).to.deep.include({ dns_records: second.dns_records, status: "pending", revision: 2 })
   })
 })

@@ -1,7 +1,7 @@
 // Checks of every registered domain each hour, at a minute of its own.
 import { z } from "zod"
 import { jobRef, type Scheduler, type UnitOfWork } from "#core"
-import type { StoredDomain } from "../collections.ts"
+import type { StoredDomain } from "../sending-domain.ts"
 
 export const checkRef = jobRef("sending_domains.check", z.object({ organization: z.string(), domain: z.string() }))
 

@@ -1,6 +1,6 @@
 // The status of a domain after a check. A look-up without an answer changes no status. One contradiction of an active domain
 // is remembered, and the same one over several checks ends it.
-import type { StoredDomain } from "../collections.ts"
+import type { StoredDomain } from "../sending-domain.ts"
 import type { RecordCheck } from "./record-check.ts"
 
 /** Checks that must find the same before a domain fails. */

@@ -2,12 +2,12 @@
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import { RecordCheck } from "../checks/record-check.ts"
+import { SendingDomainResource } from "../sending-domain.ts"
 import { SendingDomainsToken } from "../sending-domains.ts"
-import { RegisteredDomainField, SendingDomain, shown } from "./resource.ts"
 
 const path = "/v1/sending-domains/{domain}"
 const writing = { scope: "sending_domains:write", role: "admin" } as const
-const input = z.strictObject({ domain: RegisteredDomainField })
+const input = z.strictObject({ domain: SendingDomainResource.ref })
 const thatOf = (domain: string) => ({
   given: { domain: { operation: "sending_domains.register", input: { domain } } },
   input: { domain: resultOf("domain.domain") },
@@ -22,14 +22,14 @@ export const verifyDomain = defineOperation({
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input,
-  output: z.object({ sending_domain: SendingDomain, records: z.array(RecordCheck) }),
+  output: z.object({ sending_domain: SendingDomainResource.answer, records: z.array(RecordCheck) }),
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [thatOf("verify.example.com")],
   inject: { domains: SendingDomainsToken },
   async handle({ input: { domain }, caller, deps, work }) {
     const organization = caller.organization.id
     const checked = await deps.domains.check(work, organization, await deps.domains.require(organization, domain), true)
-    return { sending_domain: shown(checked.domain), records: checked.records }
+    return { sending_domain: SendingDomainResource.show(checked.domain), records: checked.records }
   },
   onConflict: async ({ error }) => error,
 })
@@ -42,13 +42,13 @@ export const disableDomain = defineOperation({
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input,
-  output: SendingDomain,
+  output: SendingDomainResource.answer,
   errors: ["not_found", "aborted"],
   examples: [thatOf("disable.example.com")],
   inject: { domains: SendingDomainsToken },
   async handle({ input: { domain }, caller, deps, work }) {
     const organization = caller.organization.id
-    return shown(deps.domains.setInUse(work, organization, await deps.domains.require(organization, domain), false))
+    return SendingDomainResource.show(deps.domains.setInUse(work, organization, await deps.domains.require(organization, domain), false))
   },
   onConflict: async ({ error }) => error,
 })
@@ -61,13 +61,13 @@ export const enableDomain = defineOperation({
   access: writing,
   hints: { readOnly: false, destructive: false, idempotent: true },
   input,
-  output: SendingDomain,
+  output: SendingDomainResource.answer,
   errors: ["not_found", "aborted"],
   examples: [thatOf("enable.example.com")],
   inject: { domains: SendingDomainsToken },
   async handle({ input: { domain }, caller, deps, work }) {
     const organization = caller.organization.id
-    return shown(deps.domains.setInUse(work, organization, await deps.domains.require(organization, domain), true))
+    return SendingDomainResource.show(deps.domains.setInUse(work, organization, await deps.domains.require(organization, domain), true))
   },
   onConflict: async ({ error }) => error,
 })
