@@ -3,8 +3,8 @@
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
-import type { ClientError } from "#client"
-import { away, call, type Row } from "./api.ts"
+import type { ClientError, Operations } from "#client"
+import { away, call, type Output, type Row } from "./api.ts"
 import { returns, trouble } from "./connection.ts"
 import { unturned } from "./foreign.tsx"
 import { withOwnTimes } from "./show.tsx"
@@ -31,8 +31,15 @@ interface State<T> {
   readonly key?: string
 }
 
-/** Undefined in place of a name asks nothing. */
-export function useAnswer<T = Row>(name: string | undefined, input: object = {}, { everyMs }: AnswerOptions = {}): Answer<T> {
+/** Undefined in place of a name asks nothing. The answer has the type of the operation's schema. */
+export function useAnswer<Name extends keyof Operations>(
+  name: Name | undefined,
+  input?: object,
+  options?: AnswerOptions,
+): Answer<Output<Name>>
+/** An operation whose name is computed, or that does not ship. */
+export function useAnswer<T = Row>(name: string | undefined, input?: object, options?: AnswerOptions): Answer<T>
+export function useAnswer<T>(name: string | undefined, input: object = {}, { everyMs }: AnswerOptions = {}): Answer<T> {
   const state = useSignal<State<T>>({})
   const again = useSignal(0)
   const isLoading = useSignal(true)

@@ -1,12 +1,14 @@
 // The API as the app calls it: the operations that the service has declared, with the browser's session.
 import { signal } from "@preact/signals"
-import { type CallOptions, type ClientError, createClient } from "#client"
+import { type CallOptions, type ClientError, createClient, type Operations, type OutputOf } from "#client"
 import type { CatalogOperation } from "../catalog.ts"
 import { lost, returns } from "./connection.ts"
 import { signedInAgain } from "./fresh-sign-in.ts"
 
 export type Operation = CatalogOperation
 export type Row = Readonly<Record<string, unknown>>
+/** Answer of an operation, by the operation's schema. */
+export type Output<Name extends keyof Operations> = OutputOf<Operations[Name]>
 
 export interface Me {
   /** Null for a person whose session acts in no organization. */

@@ -1,6 +1,6 @@
 // `#console`: what screens of areas are made of (docs/console.md). The rest of this folder is for the console alone.
 export { type Answer, Answered, Nothing, Problem, useAnswer } from "./answer.tsx"
-export { call, type Me, me, type Operation, type Row, refreshSession, roles, switchOrganization } from "./api.ts"
+export { call, type Me, me, type Operation, type Output, type Row, refreshSession, roles, switchOrganization } from "./api.ts"
 export { Area, One } from "./area.tsx"
 export { Copy, confirmed, OperationButton } from "./buttons.tsx"
 export { Chart, type Series } from "./chart.tsx"

@@ -2,8 +2,8 @@
 // goes out under the same idempotency key, however often somebody presses the button.
 import { signal, useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
-import type { ClientError } from "#client"
-import { call, type Row } from "./api.ts"
+import type { ClientError, Operations } from "#client"
+import { call, type Output, type Row } from "./api.ts"
 
 interface Open {
   readonly text: string
@@ -19,7 +19,9 @@ export interface Submission<T> {
 }
 
 /** `known`: what it would be called with now; the place then says how the same is done without it. */
-export function useSubmit<T = Row>(name: string, known?: Row): Submission<T> {
+export function useSubmit<Name extends keyof Operations>(name: Name, known?: Row): Submission<Output<Name>>
+export function useSubmit<T = Row>(name: string, known?: Row): Submission<T>
+export function useSubmit<T>(name: string, known?: Row): Submission<T> {
   useEffect(() => offer({ name, known }), [name, JSON.stringify(known)])
   const open = useRef<Open | undefined>(undefined)
   const state = useSignal<{ readonly isBusy: boolean; readonly answer?: T; readonly error?: ClientError }>({ isBusy: false })

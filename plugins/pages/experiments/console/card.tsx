@@ -1,26 +1,18 @@
 // Each experiment that runs with what its visitors say so far.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Answered, Badge, Foreign, formatNumber, Nothing, type Tone, useAnswer } from "#console"
+import { Answered, Badge, Foreign, formatNumber, Nothing, type Output, useAnswer } from "#console"
+import { words } from "../report/sentences.ts"
+import { verdictTones } from "./report.ts"
 
-interface Experiment {
-  readonly slug: string
-  readonly name: string
-  readonly status: string
-}
-
-interface Live {
-  readonly visitors: number
-  readonly verdict: { readonly outcome: string; readonly leader_key: string; readonly message: string }
-}
+type Experiment = Output<"experiments.list">["experiments"][number]
 
 const maxShown = 5
 /** More are not looked into: each is a question to analytics. */
 const maxAsked = 20
-const tones: Readonly<Record<string, Tone>> = { better: "good", control: "good", sample_ratio_mismatch: "bad" }
 
 export default function ExperimentsCard() {
-  const listed = useAnswer<{ experiments: readonly Experiment[] }>("experiments.list", { status: "running" }, { everyMs: 60_000 })
+  const listed = useAnswer("experiments.list", { status: "running" }, { everyMs: 60_000 })
   const outcomes = useSignal<Readonly<Record<string, string>>>({})
   const isReady = ({ slug }: Experiment) => Number(canBeDecided(outcomes.value[slug]))
   return (
@@ -65,7 +57,7 @@ interface RunningArgs {
 }
 
 function Running({ experiment: { slug, name }, isShown, onOutcome }: RunningArgs) {
-  const { answer } = useAnswer<Live>("experiments.live", { slug }, { everyMs: 60_000 })
+  const { answer } = useAnswer("experiments.live", { slug }, { everyMs: 60_000 })
   const outcome = answer?.verdict.outcome
   useEffect(() => {
     if (outcome !== undefined) onOutcome(outcome)
@@ -78,8 +70,8 @@ function Running({ experiment: { slug, name }, isShown, onOutcome }: RunningArgs
       </a>{" "}
       {answer && (
         <>
-          <Badge tone={tones[answer.verdict.outcome] ?? "plain"}>
-            {canBeDecided(answer.verdict.outcome) ? "can be decided" : answer.verdict.outcome.replaceAll("_", " ")}
+          <Badge tone={verdictTones[answer.verdict.outcome] ?? "plain"}>
+            {canBeDecided(answer.verdict.outcome) ? "can be decided" : words(answer.verdict.outcome)}
           </Badge>{" "}
           <small>{formatNumber(answer.visitors)} visitors</small>
         </>

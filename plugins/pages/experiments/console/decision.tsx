@@ -20,7 +20,7 @@ export function Decision({ experiment: { slug, variants, revision }, onDone }: D
     give_all_visitors: givesAll.value && variant.value !== "",
     expected_revision: revision,
   }
-  const { submit, isBusy, error } = useSubmit<{ warnings: readonly string[] }>("experiments.decide", input)
+  const { submit, isBusy, error } = useSubmit("experiments.decide", input)
   const decide = async () => {
     const title = variant.value === "" ? "Decide for none of them?" : `Decide for ${variant.value}?`
     const text = "The experiment ends with it. This cannot be taken back."

@@ -1,16 +1,10 @@
 // A dot with its interval for each variant, on one axis; the numbers stand in a table beside it.
+import type { IntervalRow } from "../report/columns.ts"
 import "./experiments.css"
-
-export interface Interval {
-  readonly label: string
-  readonly value: number | null
-  readonly low: number | null
-  readonly high: number | null
-}
 
 interface IntervalsArgs {
   readonly label: string
-  readonly rows: readonly Interval[]
+  readonly rows: readonly IntervalRow[]
   readonly format: (value: number) => string
   /** Values that are always on the axis. */
   readonly from?: number

@@ -14,12 +14,12 @@ import {
   Table,
   useAnswer,
 } from "#console"
-import { type Experiment, statusTones } from "./report.ts"
+import { statusTones } from "./report.ts"
 
 export default function Experiments() {
   const { status = "", cursor = "" } = query()
   const input = { ...(status && { status }), ...(cursor && { cursor }) }
-  const listed = useAnswer<{ experiments: readonly Experiment[]; next_cursor: string }>("experiments.list", input)
+  const listed = useAnswer("experiments.list", input)
   return (
     <>
       <h1>Experiments</h1>

@@ -12,13 +12,15 @@ import {
   OperationDetails,
   SameAs,
   type ScreenProps,
-  Table,
   Time,
   useAnswer,
 } from "#console"
+import { summaryColumns } from "../report/columns.ts"
+import { words } from "../report/sentences.ts"
 import { Decision } from "./decision.tsx"
+import { EvidenceTable } from "./evidence-table.tsx"
 import { PanelSection, TournamentSection } from "./judged.tsx"
-import { type Experiment, type Report, score, share, statusTones } from "./report.ts"
+import { type Experiment, type Report, statusTones } from "./report.ts"
 import { Said } from "./said.tsx"
 import { Visitors } from "./visitors.tsx"
 
@@ -26,7 +28,7 @@ const everyMs = 60_000
 
 export default function ExperimentScreen({ params }: ScreenProps) {
   const { slug = "" } = params
-  const read = useAnswer<Report>("experiments.report", { slug }, { everyMs })
+  const read = useAnswer("experiments.report", { slug }, { everyMs })
   const warnings = useSignal<readonly string[]>([])
   return (
     <>
@@ -100,8 +102,8 @@ function About({ experiment }: { readonly experiment: Experiment }) {
         of={[
           [
             "goal",
-            Object.values(goal)
-              .map((one) => (typeof one === "string" ? one.replaceAll("_", " ") : JSON.stringify(one)))
+            Object.values(goal ?? {})
+              .map((one) => (typeof one === "string" ? words(one) : JSON.stringify(one)))
               .join(", "),
           ],
           ["started", <Time key="started" value={started_at} />],
@@ -171,20 +173,5 @@ const actions = [
 
 function Summary({ rows }: { readonly rows: Report["summary"] }) {
   if (rows.length === 0) return <Nothing>The experiment has no variants yet; name its page, or the variants themselves.</Nothing>
-  return (
-    <Table
-      label="What each kind of evidence says of each variant"
-      rows={rows}
-      keyOf={({ variant_key }) => variant_key}
-      columns={[
-        { name: "variant", show: ({ variant_key }) => <code>{variant_key}</code> },
-        { name: "conversion rate", isNumber: true, show: ({ conversion_rate }) => share(conversion_rate) },
-        { name: "panel score", isNumber: true, show: ({ panel_score }) => score(panel_score) },
-        { name: "panel rank", isNumber: true, show: ({ panel_rank }) => panel_rank ?? "–" },
-        { name: "tournament strength", isNumber: true, show: ({ tournament_strength }) => score(tournament_strength) },
-        { name: "tournament rank", isNumber: true, show: ({ tournament_rank }) => tournament_rank ?? "–" },
-        { name: "remarks", isNumber: true, show: ({ feedback }) => feedback },
-      ]}
-    />
-  )
+  return <EvidenceTable label="What each kind of evidence says of each variant" rows={rows} columns={summaryColumns} />
 }

@@ -5,52 +5,25 @@ import {
   Foreign,
   formatDuration,
   formatNumber,
-  formatShare,
   formatTime,
   Nothing,
-  Table,
+  type Output,
   Time,
-  type Tone,
   useAnswer,
   withOwnTimes,
 } from "#console"
+import { guardrailColumns, rateColumns, rateRows } from "../report/columns.ts"
+import { intervalText, orDash, percentText } from "../report/numbers.ts"
+import { pValueText, sourceText, words } from "../report/sentences.ts"
+import { EvidenceTable } from "./evidence-table.tsx"
 import { Intervals } from "./intervals.tsx"
-import { between, type Experiment, type LiveSection, type Seen, score, share } from "./report.ts"
+import { type Experiment, type LiveSection, verdictTones } from "./report.ts"
 
-interface Difference {
-  readonly lift: number | null
-  readonly lift_low: number
-  readonly lift_high: number | null
-  readonly verdict: string
-}
-
-/** What only an experiment that runs has. */
-interface Evidence {
-  readonly variants: readonly { readonly variant_key: string; readonly weight: number | null; readonly to_control: Difference | null }[]
-  readonly sample_ratio: { readonly causes: readonly { readonly cause: string; readonly variant_key: string; readonly message: string }[] }
-  readonly to_decision: { readonly visitors: number; readonly days: number | null } | null
-}
-
-interface Allocations {
-  readonly observations: readonly {
-    readonly created_at: string
-    readonly details: { readonly chances?: Readonly<Record<string, number>> }
-  }[]
-}
-
-const tones: Readonly<Record<string, Tone>> = {
-  better: "good",
-  control: "good",
-  not_harmed: "good",
-  as_expected: "good",
-  worse: "bad",
-  harmed: "bad",
-  alarm: "bad",
-  sample_ratio_mismatch: "bad",
-}
+type Seen = LiveSection["variants"][number]
+type Difference = NonNullable<Output<"experiments.live">["variants"][number]["to_control"]>
 
 function Verdict({ of }: { readonly of: string }) {
-  return <Badge tone={tones[of] ?? "plain"}>{of.replaceAll("_", " ")}</Badge>
+  return <Badge tone={verdictTones[of] ?? "plain"}>{words(of)}</Badge>
 }
 
 interface VisitorsArgs {
@@ -59,12 +32,12 @@ interface VisitorsArgs {
 }
 
 export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
-  const now = useAnswer<Evidence>(status === "running" ? "experiments.live" : undefined, { slug }, { everyMs: 60_000 }).answer
-  const allocations = useAnswer<Allocations>("experiments.list_observations", { slug, judge_slug: "live:allocation", limit: 1 }).answer
+  const now = useAnswer(status === "running" ? "experiments.live" : undefined, { slug }, { everyMs: 60_000 }).answer
+  const allocations = useAnswer("experiments.list_observations", { slug, judge_slug: "live:allocation", limit: 1 }).answer
   if (live === null) return <Nothing>No visitor was counted yet.</Nothing>
   const { source, as_of, outcome, message, sample_ratio, variants, guardrails, series } = live
   const [allocated] = allocations?.observations ?? []
-  const chances = allocated?.details.chances
+  const chances = allocated?.details["chances"] as Readonly<Record<string, number>> | undefined
   const ofNow = ({ variant_key }: Seen) => now?.variants.find((one) => one.variant_key === variant_key)
   return (
     <>
@@ -78,12 +51,11 @@ export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
         </p>
       )}
       <p class="about">
-        {source === "ledger" ? "As the ledger has it" : "Counted"} up to <Time value={as_of} />. Intervals hold however often they are
-        looked at.
+        {sourceText(source)} up to <Time value={as_of} />. Intervals hold however often they are looked at.
         {sample_ratio && (
           <>
             {" "}
-            Shares of the variants: <Verdict of={sample_ratio.verdict} /> (p = {sample_ratio.p_value.toPrecision(2)}).
+            Shares of the variants: <Verdict of={sample_ratio.verdict} /> ({pValueText(sample_ratio.p_value)}).
           </>
         )}
       </p>
@@ -94,31 +66,16 @@ export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
           ))}
         </ul>
       )}
-      <Intervals
-        label="Conversion rate of each variant, with its interval"
-        rows={variants.map(({ variant_key, visitors, rate, rate_low, rate_high }) => ({
-          label: variant_key,
-          value: rate,
-          low: visitors > 0 ? rate_low : null,
-          high: visitors > 0 ? rate_high : null,
-        }))}
-        format={formatShare}
-        from={0}
-      />
-      <Table<Seen>
+      <Intervals label="Conversion rate of each variant, with its interval" rows={rateRows(variants)} format={percentText} from={0} />
+      <EvidenceTable<Seen>
         label="Visitors by variant"
         rows={variants}
-        keyOf={({ variant_key }) => variant_key}
-        columns={[
-          { name: "variant", show: ({ variant_key }) => <code>{variant_key}</code> },
-          { name: "visitors", isNumber: true, show: ({ visitors }) => formatNumber(visitors) },
-          { name: "conversions", isNumber: true, show: ({ conversions }) => formatNumber(conversions) },
-          { name: "rate", isNumber: true, show: ({ rate }) => share(rate) },
-          { name: "interval", isNumber: true, show: ({ rate_low, rate_high }) => between(rate_low, rate_high, formatShare) },
+        columns={rateColumns}
+        more={[
           ...(now
             ? [
-                { name: "lift", isNumber: true, show: (one: Seen) => share(ofNow(one)?.to_control?.lift ?? null) },
-                { name: "lift's interval", isNumber: true, show: (one: Seen) => liftOf(ofNow(one)?.to_control ?? null) },
+                { name: "lift", isNumber: true, show: (one: Seen) => orDash(ofNow(one)?.to_control?.lift, percentText) },
+                { name: "lift's interval", isNumber: true, show: (one: Seen) => orDash(ofNow(one)?.to_control, liftOf) },
                 {
                   name: "against the control",
                   show: (one: Seen) => <Verdict of={ofNow(one)?.to_control?.verdict ?? "the control itself"} />,
@@ -126,7 +83,7 @@ export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
               ]
             : []),
           ...(chances
-            ? [{ name: "chance of being best", isNumber: true, show: ({ variant_key }: Seen) => share(chances[variant_key] ?? null) }]
+            ? [{ name: "chance of being best", isNumber: true, show: ({ variant_key }: Seen) => orDash(chances[variant_key], percentText) }]
             : []),
         ]}
       />
@@ -139,17 +96,11 @@ export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
       {guardrails.length > 0 && (
         <>
           <h3>Guardrails</h3>
-          <Table
+          <EvidenceTable
             label="Guardrails"
             rows={guardrails}
-            keyOf={({ metric, variant_key }) => `${metric} ${variant_key}`}
-            columns={[
-              { name: "metric", show: ({ metric }) => metric.replaceAll("_", " ") },
-              { name: "variant", show: ({ variant_key }) => <code>{variant_key}</code> },
-              { name: "value", isNumber: true, show: ({ value }) => score(value) },
-              { name: "interval", isNumber: true, show: ({ low, high }) => between(low, high, score) },
-              { name: "verdict", show: ({ verdict }) => <Verdict of={verdict} /> },
-            ]}
+            columns={guardrailColumns}
+            more={[{ name: "verdict", show: ({ verdict }) => <Verdict of={verdict} /> }]}
           />
         </>
       )}
@@ -157,9 +108,8 @@ export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
   )
 }
 
-function liftOf(to: Difference | null): string {
-  if (to === null) return "–"
-  return to.lift_high === null ? `from ${formatShare(to.lift_low)}` : between(to.lift_low, to.lift_high, formatShare)
+function liftOf({ lift_low, lift_high }: Difference): string {
+  return lift_high === null ? `from ${percentText(lift_low)}` : intervalText(lift_low, lift_high, percentText)
 }
 
 function OverTime({ series }: Pick<LiveSection, "series">) {
@@ -170,7 +120,7 @@ function OverTime({ series }: Pick<LiveSection, "series">) {
       label="Conversion rate of all visitors so far"
       names={series.map(({ at }) => formatTime(at))}
       series={keys.map((name) => ({ name, values: series.map((day) => rateAt(day, name)) }))}
-      format={formatShare}
+      format={percentText}
     />
   )
 }

@@ -15,14 +15,17 @@ const Difference = z.object({
   verdict: z.enum(["better", "worse", "cannot_tell"]),
 })
 
-const Seen = z.object({
+/** Visitors of one variant. */
+export const Seen = z.object({
   variant_key: z.string(),
   visitors: z.int(),
   conversions: z.int(),
-  rate: Bound.describe("conversions / visitors; null without visitors."),
+  rate: Bound,
   rate_low: z.number(),
   rate_high: z.number(),
 })
+
+const DescribedSeen = Seen.extend({ rate: Bound.describe("conversions / visitors; null without visitors.") })
 
 const Guarded = z.object({
   variant_key: z.string(),
@@ -96,7 +99,7 @@ export const LiveEvidence = z
     unlinked_conversions: z.int().describe("Rows of a dataset that name no session: each counts as a visitor of its own."),
     sample_ratio: SampleRatio,
     variants: z.array(
-      Seen.extend({
+      DescribedSeen.extend({
         page_variant: z.string(),
         weight: Bound.describe("On the page now; null where the page has the variant no more."),
         to_control: Difference.nullable().describe("Null of the first variant, which is the control."),
@@ -116,7 +119,7 @@ export const LiveEvidence = z
           day: z.int().describe("Days since the start, the first being 1."),
           p_value: z.number().describe("Of the sample ratio, on this day."),
           variants: z.array(
-            Seen.extend({
+            DescribedSeen.extend({
               difference: Bound,
               difference_low: Bound.describe("Null of the control."),
               difference_high: Bound,

@@ -2,6 +2,7 @@
 // part. Personas are the sample: their draws are averaged first, and intervals are over personas. Pure.
 import type { StoredObservation } from "../collections.ts"
 import { studentT } from "../statistics/distributions.ts"
+import type { Interval } from "../statistics/rate.ts"
 
 const [lowestPoint, highestPoint] = [1, 5]
 
@@ -30,35 +31,7 @@ export function isPanelCheck({ kind, judge_slug }: Pick<StoredObservation, "kind
   return kind === "decision_check" && judge_slug.startsWith("model:") && judge_slug.endsWith("@panel")
 }
 
-export interface Interval {
-  readonly low: number
-  readonly high: number
-}
-
-export interface PanelRanking {
-  readonly ranking: readonly {
-    readonly variant_key: string
-    readonly rank: number
-    readonly score: number | null
-    readonly interval: Interval | null
-  }[]
-  readonly kill_list: readonly { readonly variant_key: string; readonly reason: string }[]
-  readonly persona_scores: readonly {
-    readonly persona_slug: string
-    readonly variant_key: string
-    readonly score: number | null
-    readonly interval: Interval | null
-    readonly draws: number
-  }[]
-  readonly failed_cells: readonly {
-    readonly persona_slug: string
-    readonly variant_key: string
-    readonly draw: number
-    readonly reason: string
-  }[]
-}
-
-export function panelRanking(cells: readonly Cell[], variants: readonly string[], personas: readonly string[]): PanelRanking {
+export function panelRanking(cells: readonly Cell[], variants: readonly string[], personas: readonly string[]) {
   const ofPersona = (variant: string, persona: string) =>
     cells.flatMap((cell) => (cell.variant === variant && cell.persona === persona && cell.value !== null ? [cell.value] : []))
   const persona_scores = variants.flatMap((variant_key) =>

@@ -1,6 +1,7 @@
 // Pictures of the report, as SVG without a size of its own: places along the width are percentages, so that letters are as
 // large on a phone as on paper. Each has a title and a description; the numbers stand in a table beside it. Pure.
 import { type Html, html, noHtml } from "#core"
+import type { IntervalRow } from "./columns.ts"
 
 export interface Described {
   /** Unique in the document. */
@@ -8,13 +9,6 @@ export interface Described {
   readonly title: string
   /** What is to be seen, for those who cannot. */
   readonly description: string
-}
-
-export interface IntervalRow {
-  readonly label: string
-  readonly value: number | null
-  readonly low: number | null
-  readonly high: number | null
 }
 
 export interface Axis {

@@ -1,4 +1,4 @@
-// Numbers and times as the report writes them.
+// Numbers and times as the report writes them, on the exported page and in the console.
 
 /** As many digits as a share has to tell: 12.5%, 3.4%, 0.28%. */
 export function percentText(share: number): string {
@@ -16,11 +16,28 @@ export function strengthText(value: number): string {
   return (text === "-0.00" ? "0.00" : text).replace("-", "−")
 }
 
+/** Text of a value; a dash without one. */
+export function orDash<T>(value: T | null | undefined, write: (value: T) => string = String): string {
+  return value === null || value === undefined ? "–" : write(value)
+}
+
+export function scoreText(value: number): string {
+  return value.toFixed(2)
+}
+
+export function intervalText(low: number | null | undefined, high: number | null | undefined, write: (value: number) => string): string {
+  return orDash(low, (from) => orDash(high, (to) => `${write(from)} to ${write(to)}`))
+}
+
 /** UTC. */
 export function timeText(at: string): string {
   return `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`
 }
 
+export function countText(count: number): string {
+  return count.toLocaleString("en-US")
+}
+
 export function plural(count: number, one: string, more = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : more}`
+  return `${countText(count)} ${count === 1 ? one : more}`
 }

@@ -42,8 +42,8 @@ export function reportOf(experiment: StoredExperiment, observations: readonly St
     experiment: resourceOf(experiment) as Report["experiment"],
     as_of: inOrder.at(-1)?.created_at ?? null,
     summary,
-    panel: panel as Report["panel"],
-    tournament: tournament as Report["tournament"],
+    panel,
+    tournament,
     feedback,
     live: live ?? null,
   }

@@ -1,6 +1,7 @@
 // A report as callers see it: all evidence on an experiment side by side, read from its ledger.
 import { z } from "zod"
 import { Timestamp, Uuid } from "#core"
+import { Seen } from "../live/resource.ts"
 import { ExperimentResource } from "../resource.ts"
 
 const Interval = z.object({ low: z.number(), high: z.number() }).nullable()
@@ -24,13 +25,7 @@ const Panel = z.object({
   ranking: z.array(z.object({ variant_key: z.string(), rank: z.int(), score: z.number().nullable(), interval: Interval })),
   kill_list: z.array(z.object({ variant_key: z.string(), reason: z.string() })),
   persona_scores: z.array(
-    z.object({
-      persona_slug: z.string(),
-      variant_key: z.string(),
-      score: z.number().nullable(),
-      interval: Interval,
-      draws: z.int(),
-    }),
+    z.object({ persona_slug: z.string(), variant_key: z.string(), score: z.number().nullable(), interval: Interval, draws: z.int() }),
   ),
   failed_cells: z.array(z.object({ persona_slug: z.string(), variant_key: z.string(), draw: z.int(), reason: z.string() })),
 })
@@ -60,15 +55,6 @@ const Tournament = z.object({
     }),
   ),
   merges: z.array(z.object({ merged_key: z.string(), representative_key: z.string(), method: z.string(), similarity: z.number() })),
-})
-
-const Seen = z.object({
-  variant_key: z.string(),
-  visitors: z.int(),
-  conversions: z.int(),
-  rate: z.number().nullable(),
-  rate_low: z.number(),
-  rate_high: z.number(),
 })
 
 export const LiveSection = z.object({

@@ -1,12 +1,6 @@
 // Tables of the report: the first column names the row.
 import { type Html, html } from "#core"
-
-export interface Column<T> {
-  readonly title: string
-  readonly text: (row: T) => string
-  readonly isNumber?: boolean
-  readonly isTime?: boolean
-}
+import type { Column } from "./columns.ts"
 
 export function table<T>(caption: string, columns: readonly Column<T>[], rows: readonly T[]): Html {
   const heads = columns.map(({ title, isNumber }) => html`<th scope="col"${isNumber ? numeric : plain}><bdi>${title}</bdi></th>`)

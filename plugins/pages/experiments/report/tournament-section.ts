@@ -13,7 +13,7 @@ interface End {
   readonly alpha: number
   readonly equal_margin: number
   readonly keys: readonly string[]
-  readonly merges: readonly Merge[]
+  readonly merges: Merge[]
   readonly cost_millicents: number
   readonly note: string
 }
