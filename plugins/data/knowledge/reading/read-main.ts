@@ -1,32 +1,33 @@
-// The reading process: one document of somebody's, and then it ends. It is started with nothing in its environment and under a
-// limit on its memory, says when it has loaded what it needs, and is sent the document once it can open nothing any more.
-import { frameOf, frameReader, framesOf, type ReadResult, type ReadTask } from "./protocol.ts"
+// The reading process: one document of an untrusted author, and then it ends. It reads the document after it has loaded its
+// program, and after the service has denied it all descriptors.
+import { answerOf, type ReadResult, ready, type SizedTask } from "./protocol.ts"
 import { readHtml } from "./read-html.ts"
 import { loadPdf, readPdf } from "./read-pdf.ts"
 import { decoded, readText } from "./read-text.ts"
 
-const maxTaskBytes = 64 * 1_048_576
+const maxBytes = 64 * 1_048_576
 
-const pdf = process.argv[2] === "pdf" ? await loadPdf() : undefined
+const task = JSON.parse(process.argv[2] ?? "") as SizedTask
+if (task.bytes > maxBytes) throw new RangeError(`A document of ${task.bytes} bytes is too long.`)
+const pdf = task.type === "pdf" ? await loadPdf() : undefined
 
 function answer(result: ReadResult): void {
-  process.stdout.write(framesOf(result), () => process.exit(0))
+  process.stdout.write(answerOf(result), () => process.exit(0))
 }
 
-async function read(task: ReadTask, body: Buffer): Promise<ReadResult> {
+async function read(body: Buffer): Promise<ReadResult> {
   if (task.type === "text") return readText(body, task.charset, task.maxCharacters)
   return pdf ? await readPdf(pdf, new Uint8Array(body), task) : readHtml(decoded(body, task.charset), task)
 }
 
-let task: ReadTask | undefined
-
-const take = frameReader(maxTaskBytes, (body) => {
-  if (task === undefined) {
-    task = JSON.parse(body.toString("utf8")) as ReadTask
-    return
-  }
-  read(task, body).then(answer, (error: Error) => answer({ kind: "fault", fault: "malformed", message: error.message.slice(0, 300) }))
+const pieces: Buffer[] = []
+let missing = task.bytes + 1
+process.stdin.on("data", (piece: Buffer) => {
+  pieces.push(piece)
+  missing -= piece.length
+  if (missing !== 0) return
+  const body = Buffer.concat(pieces).subarray(1)
+  read(body).then(answer, (error: Error) => answer({ kind: "fault", fault: "malformed", message: error.message.slice(0, 300) }))
 })
-process.stdin.on("data", take)
-process.stdin.on("end", () => process.exit(0))
-process.stdout.write(frameOf({ kind: "ready" }))
+process.stdin.on("end", () => process.exit(1))
+process.stdout.write(ready)
