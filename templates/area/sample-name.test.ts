@@ -1,4 +1,4 @@
-// The area sample_name over HTTP: made, listed, read, removed, and what is refused.
+// The area sample_name over HTTP.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import plugin from "./index.ts"
@@ -6,6 +6,7 @@ import plugin from "./index.ts"
 interface Item {
   readonly id: string
   readonly name: string
+  readonly revision: number
 }
 
 describe("the area sample_name", () => {
@@ -21,7 +22,7 @@ describe("the area sample_name", () => {
     return { names: body.sample_name.map(({ name }) => name), cursor: body.next_cursor }
   }
 
-  it("keeps what is made, and lists it newest first, page by page", async () => {
+  it("lists items newest first, page by page", async () => {
     const one = await make("One")
     await make("Two")
     await make("Three")
@@ -31,15 +32,24 @@ describe("the area sample_name", () => {
     expect((await names(`?limit=2&cursor=${first.cursor}`)).names).to.deep.equal(["One"])
   })
 
-  it("removes one, and nothing else", async () => {
+  it("changes an item of the given revision alone", async () => {
+    const item = await make("Before")
+    const change = { name: "After", expected_revision: item.revision }
+    expect((await host.api<Item>("PATCH", `/v1/sample-name/${item.id}`, change)).body).to.include({ name: "After", revision: 2 })
+    expect((await host.api("PATCH", `/v1/sample-name/${item.id}`, change)).status).to.equal(409)
+  })
+
+  it("deletes one item, and restores it from the trash", async () => {
     const gone = await make("Gone")
     const before = (await names()).names
     expect((await host.api("DELETE", `/v1/sample-name/${gone.id}`)).status).to.equal(200)
     expect((await names()).names).to.deep.equal(before.filter((name) => name !== "Gone"))
     expect((await host.api("DELETE", `/v1/sample-name/${gone.id}`)).status).to.equal(404)
+    expect((await host.api("POST", `/v1/trash/${gone.id}/restore`)).status).to.equal(200)
+    expect((await names()).names).to.deep.equal(before)
   })
 
-  it("refuses an empty name and an unknown field, naming it, and keeps neither", async () => {
+  it("refuses an empty name and an unknown field, and names the field", async () => {
     const before = (await names()).names
     for (const [input, field] of [
       [{ name: "" }, "name"],

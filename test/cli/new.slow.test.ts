@@ -47,7 +47,7 @@ describe("millrace new", function () {
       expect(readFileSync(join(repository.root, folder, "index.ts"), "utf8")).to.match(declares)
       made.push(...[...output.matchAll(/^made (\S+)$/gm)].map(([, path = ""]) => path))
     }
-    expect(made).to.have.length(9)
+    expect(made).to.have.length(6)
     for (const path of made) expect(readFileSync(join(repository.root, path), "utf8"), path).to.not.match(/sample/i)
 
     const formatted = await user.run(join("node_modules/.bin", "biome"), "ci", "--colors=off", "--error-on-warnings", ...made)

@@ -54,11 +54,11 @@ describe("millrace generate client", () => {
 
   it("names each operation where the project exports it, and what ships by the package", async () => {
     const text = read("client.ts")
-    expect(text).to.include('  "gift_cards.create": typeof import("./plugins/gift-cards/operations.ts").create\n')
+    expect(text).to.include('  "gift_cards.create": (typeof import("./plugins/gift-cards/index.ts").GiftCards)["create"]\n')
     expect(text).to.include('  "gift_cards.list": { method: "GET", path: "/v1/gift-cards", repeatable: true, list: "gift_cards" },\n')
     expect(text).to.include('from "millrace/client"').and.not.include("datasets.list")
     expect((await generate("--into", "web/api.ts")).code).to.equal(0)
-    expect(read("web/api.ts")).to.include('typeof import("../plugins/gift-cards/operations.ts").create')
+    expect(read("web/api.ts")).to.include('(typeof import("../plugins/gift-cards/index.ts").GiftCards)["create"]')
   })
 
   it("tells a client that is not current, and `new` writes it again", async () => {

@@ -28,6 +28,7 @@ export function named(text: string, name: string): string {
     .replaceAll("sample_name", snakeCase(name))
     .replaceAll("sample-name", name)
     .replaceAll("Sample-Name", header)
+    .replaceAll("SampleName", header.replaceAll("-", ""))
     .replaceAll("sample name", words)
     .replaceAll("Sample name", words.charAt(0).toUpperCase() + words.slice(1))
 }
