@@ -139,18 +139,18 @@ export type Operations = {
   "events.list_replays": typeof import("../plugins/capture/executions/operations/one.ts").listReplays
   "experiments.archive": typeof import("../plugins/pages/experiments/operations/experiments.ts").archiveExperiment
   "experiments.correct_observation": typeof import("../plugins/pages/experiments/operations/observations.ts").correctObservation
-  "experiments.create": typeof import("../plugins/pages/experiments/operations/experiments.ts").createExperiment
+  "experiments.create": (typeof import("../plugins/pages/experiments/experiment.ts").ExperimentResource)["create"]
   "experiments.decide": typeof import("../plugins/pages/experiments/operations/decide.ts").decideExperiment
   "experiments.export_report": typeof import("../plugins/pages/experiments/operations/report.ts").exportReport
-  "experiments.get": typeof import("../plugins/pages/experiments/operations/experiments.ts").getExperiment
-  "experiments.list": typeof import("../plugins/pages/experiments/operations/experiments.ts").listExperiments
+  "experiments.get": (typeof import("../plugins/pages/experiments/experiment.ts").ExperimentResource)["get"]
+  "experiments.list": (typeof import("../plugins/pages/experiments/experiment.ts").ExperimentResource)["list"]
   "experiments.list_observations": typeof import("../plugins/pages/experiments/operations/observations.ts").listObservations
   "experiments.live": typeof import("../plugins/pages/experiments/operations/live.ts").getLiveEvidence
   "experiments.report": typeof import("../plugins/pages/experiments/operations/report.ts").getReport
   "experiments.run_tournament": typeof import("../plugins/pages/experiments/operations/tournament.ts").runTournament
   "experiments.start": typeof import("../plugins/pages/experiments/operations/experiments.ts").startExperiment
   "experiments.start_panel": typeof import("../plugins/pages/experiments/operations/panel.ts").startPanel
-  "experiments.update": typeof import("../plugins/pages/experiments/operations/experiments.ts").updateExperiment
+  "experiments.update": (typeof import("../plugins/pages/experiments/experiment.ts").ExperimentResource)["update"]
   "heartbeats.create": (typeof import("../plugins/agents/heartbeats/heartbeat.ts").HeartbeatResource)["create"]
   "heartbeats.delete": (typeof import("../plugins/agents/heartbeats/heartbeat.ts").HeartbeatResource)["delete"]
   "heartbeats.get": (typeof import("../plugins/agents/heartbeats/heartbeat.ts").HeartbeatResource)["get"]

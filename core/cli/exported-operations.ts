@@ -22,7 +22,7 @@ export async function exportedOperations(folder: string): Promise<Map<unknown, E
     const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
     for (const [name, value] of Object.entries(module)) {
       const places = isResource(value) ? verbs.map((verb) => [`${name}.${verb}`, value[verb]] as const) : [[name, value] as const]
-      for (const [place, operation] of places) if (!found.has(operation)) found.set(operation, { path, name: place })
+      for (const [place, operation] of places) if (operation && !found.has(operation)) found.set(operation, { path, name: place })
     }
   }
   return found

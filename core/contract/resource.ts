@@ -45,10 +45,10 @@ export interface DeclaredResource {
     restoreVersion(call: ResourceCall, version: StoredVersion): Promise<{ readonly id: string; readonly revision: number }>
   }
   readonly create: AnyOperation
-  readonly list: AnyOperation
+  readonly list?: AnyOperation | undefined
   readonly get: AnyOperation
   readonly update: AnyOperation
-  readonly delete: AnyOperation
+  readonly delete?: AnyOperation | undefined
 }
 
 /** The loaded resources. */
@@ -61,5 +61,5 @@ export function collectionsOf({ collection, former }: DeclaredResource): readonl
 
 /** The operations of a resource. */
 export function operationsOf({ create, list, get, update, delete: remove }: DeclaredResource): readonly AnyOperation[] {
-  return [create, list, get, update, remove]
+  return [create, list, get, update, remove].filter((operation) => operation !== undefined)
 }

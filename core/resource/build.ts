@@ -85,9 +85,9 @@ export class ResourceBuilder {
   }
 
   create(): AnyOperation {
-    const { key, within, fields, defaults, later = [], once, path } = this.#spec
+    const { key, within, fields, defaults, later = [], inputs, once, path } = this.#spec
     const writable = Object.entries(fields as Shape).flatMap(([field, schema]) =>
-      later.includes(field) ? [] : [[field, field in defaults ? schema.default(defaults[field]) : schema]],
+      later.includes(field) ? [] : [[field, withDefault(schema, field, defaults)]],
     )
     const usual: ErrorCode[] = [
       "invalid_argument",
@@ -97,7 +97,7 @@ export class ResourceBuilder {
     return declared({
       ...this.#handled("create", usual),
       http: { method: "POST", path },
-      input: z.strictObject({ ...this.#ofContainer, ...Object.fromEntries(writable), ...key.input }),
+      input: z.strictObject({ ...this.#ofContainer, ...Object.fromEntries(writable), ...inputs, ...key.input }),
       output: this.#wrapped(once ? z.object({ ...this.answer.shape, ...once.fields }) : this.answer),
       ...(once ? { secretOutput: Object.keys(once.fields) } : {}),
       handle: async (call: Call) => {
@@ -166,6 +166,7 @@ export class ResourceBuilder {
       input: z.strictObject({
         ...this.#one,
         ...Object.fromEntries(fields),
+        ...this.#spec.inputs,
         ...(key.former && {
           [key.former.rename]: Slug.optional().describe(`The slug, or a free one: the ${this.#named.word} is renamed.`),
         }),
@@ -183,11 +184,14 @@ export class ResourceBuilder {
     const names = { ref: key.field, container: within?.field ?? "", slug: key.former?.rename ?? "" }
     const { [names.ref]: ref, [names.container]: _container, [names.slug]: slug, expected_revision, ...rest } = call.input
     requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)
-    const given = omitReadOnly(rest, this.show(before), this.#readOnly)
+    const given = Object.entries(omitReadOnly(rest, this.show(before), this.#readOnly))
+    const isInput = ([name]: [string, unknown]) => name in (this.#spec.inputs ?? {})
+    const inputs = Object.fromEntries(given.filter(isInput))
     const renamed = await this.changes.rename(args, before, String(ref), slug as string | undefined)
-    const change = { ...changedFields(given, before), ...renamed }
-    if (Object.keys(change).length === 0) return this.#wrap(this.show(before))
-    return this.#wrap(this.show(await this.changes.update(args, before, change)))
+    const fields = Object.fromEntries(given.filter((one) => !isInput(one)))
+    const change = { ...changedFields(fields, before), ...renamed }
+    if (Object.keys({ ...change, ...inputs }).length === 0) return this.#wrap(this.show(before))
+    return this.#wrap(this.show(await this.changes.update(args, before, change, inputs)))
   }
 
   delete(): AnyOperation {
@@ -262,6 +266,11 @@ export class ResourceBuilder {
     const { wrapped } = this.#spec
     return wrapped === undefined ? schema : z.object({ [wrapped]: schema })
   }
+}
+
+function withDefault(schema: z.ZodType, field: string, defaults: Fields): z.ZodType {
+  if (!(field in defaults)) return schema
+  return defaults[field] === undefined ? schema.optional() : schema.default(defaults[field])
 }
 
 /** The caller has an organization: no operation of a resource is open to a person without one. */

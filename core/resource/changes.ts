@@ -53,10 +53,10 @@ export class ItemChanges {
   }
 
   /** Stages a change of an item. */
-  async update(args: Args, before: Item, change: Fields): Promise<Item> {
+  async update(args: Args, before: Item, change: Fields, inputs: Fields = {}): Promise<Item> {
     const { check, alongside, updated } = this.#parts.spec
     await check?.({ ...before, ...change }, { ...args, before, change })
-    const changed = { ...change, ...(await alongside?.(change, before, args)) }
+    const changed = { ...change, ...(await alongside?.(change, before, { ...args, inputs })) }
     const item = stageRevision(args.work.in(this.#parts.collection, args.organization), before, changed as never, args.deps.clock.now())
     stageVersion(args, this.#parts.spec, item, before)
     await updated?.(item, before, args)

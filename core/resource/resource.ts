@@ -9,7 +9,7 @@ import type { DeclaredResource } from "../contract/resource.ts"
 import type { TokenRecord } from "../kernel/di.ts"
 import { ResourceBuilder } from "./build.ts"
 import type { Items } from "./items.ts"
-import type { AnyResourceSpec, Defaults, HookArgs, ReadOnlyField, ResourceSpec, Service, Shape, Stored } from "./spec.ts"
+import type { AnyResourceSpec, Defaults, HookArgs, Omittable, ReadOnlyField, ResourceSpec, Service, Shape, Stored } from "./spec.ts"
 
 type CreateShape<F extends Shape, D, Y extends string> = {
   [P in keyof F as P extends Y ? never : P]: P extends keyof D ? z.ZodDefault<F[P]> : F[P]
@@ -45,6 +45,8 @@ export interface Resource<
   Q extends Shape = Record<never, never>,
   G extends Shape = Record<never, never>,
   Y extends string = never,
+  E extends Shape = Record<never, never>,
+  O extends Omittable = never,
 > extends DeclaredResource {
   readonly collection: CollectionSpec<Stored<K, F, S, H>, "organization">
   readonly items: Items<Stored<K, F, S, H>>
@@ -58,23 +60,28 @@ export interface Resource<
   readonly ref: z.ZodType<string, string>
   readonly changes: DeclaredResource["changes"] & {
     /** Stages a new item as the creation does. `kept` has fields of the service. */
-    add(args: HookArgs<R>, input: z.output<Strict<CreateShape<F, D, Y> & I>>, kept?: Partial<Service<S, H>>): Promise<Stored<K, F, S, H>>
+    add(
+      args: HookArgs<R>,
+      input: z.output<Strict<CreateShape<F, D, Y> & I & E>>,
+      kept?: Partial<Service<S, H>>,
+    ): Promise<Stored<K, F, S, H>>
     /** Stages a deletion. `deletedWith` is the id of the deleted container; its restoration restores both. */
     remove(args: HookArgs<TokenRecord>, item: Stored<K, F, S, H>, deletedWith?: string): Promise<void>
   }
   /** An item as answers show it. */
   show(item: Stored<K, F, S, H>): z.input<Answer<K, F, S>>
-  readonly create: Operation<Strict<Path<P> & CreateShape<F, D, Y> & I>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
-  readonly list: Operation<
-    Strict<Path<P> & Q & typeof pageInput>,
-    z.ZodObject<Record<L, z.ZodArray<Answer<K, F, S>>> & { next_cursor: z.ZodString }>
-  >
+  readonly create: Operation<Strict<Path<P> & CreateShape<F, D, Y> & I & E>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
+  readonly list: "list" extends O
+    ? undefined
+    : Operation<Strict<Path<P> & Q & typeof pageInput>, z.ZodObject<Record<L, z.ZodArray<Answer<K, F, S>>> & { next_cursor: z.ZodString }>>
   readonly get: Operation<Strict<Path<P | K>>, Answer<K, F, S>>
   readonly update: Operation<
-    Strict<Path<P | K> & UpdateShape<F, X> & ReadOnly<S> & { expected_revision: z.ZodOptional<z.ZodInt> }>,
+    Strict<Path<P | K> & UpdateShape<F, X> & E & ReadOnly<S> & { expected_revision: z.ZodOptional<z.ZodInt> }>,
     Wrapped<W, Answer<K, F, S>>
   >
-  readonly delete: Operation<Strict<Path<P | K>>, z.ZodObject<{ id: typeof Uuid; deleted: z.ZodLiteral<true> } & G>>
+  readonly delete: "delete" extends O
+    ? undefined
+    : Operation<Strict<Path<P | K>>, z.ZodObject<{ id: typeof Uuid; deleted: z.ZodLiteral<true> } & G>>
 }
 
 /** Declares a resource: `defineResource<Hidden>()({ ... })`. `Hidden` has the hidden fields. */
@@ -96,12 +103,19 @@ export function defineResource<H extends object = object>() {
     Q extends Shape = Record<never, never>,
     G extends Shape = Record<never, never>,
     const Y extends string = never,
+    E extends Shape = Record<never, never>,
+    const O extends Omittable = never,
   >(
-    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L, X, Q, G, Y>,
-  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R, X, Q, G, Y> => {
+    spec: ResourceSpec<N, K, I, F, D, S, H, W, A, P, C, R, L, X, Q, G, Y, E, O>,
+  ): Resource<N, K, I, F, D, S, H & ([C] extends [never] ? unknown : Record<C, string>), W, A, P, L, R, X, Q, G, Y, E, O> => {
     const built = new ResourceBuilder(spec as unknown as AnyResourceSpec)
     const { collection, items, reasons, answer, identity, storedFields, former, ref, changes } = built
-    const operations = { create: built.create(), list: built.list(), get: built.get(), update: built.update(), delete: built.delete() }
+    const has = (verb: Omittable) => !spec.omit?.some((omitted) => omitted === verb)
+    const operations = {
+      ...{ create: built.create(), get: built.get(), update: built.update() },
+      ...(has("list") && { list: built.list() }),
+      ...(has("delete") && { delete: built.delete() }),
+    }
     const show = (item: Stored<K, F, S, H>) => built.show(item as never)
     return {
       fields: spec.fields,

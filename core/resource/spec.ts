@@ -14,7 +14,8 @@ import type { FormerSlugsSpec } from "./former-slugs.ts"
 export type Shape = Readonly<Record<string, z.ZodType>>
 /** Values of a shape, as they are stored. */
 export type Values<S extends Shape> = { -readonly [P in keyof S]: z.output<S[P]> }
-export type Defaults<F extends Shape> = { readonly [P in keyof F]?: z.input<F[P]> }
+/** Defaults of a creation. The hook `start` gives the value of an undefined default. */
+export type Defaults<F extends Shape> = { readonly [P in keyof F]?: z.input<F[P]> | undefined }
 
 /** The key of an item in a path: a slug, a key of the caller, or the id. A UUID always works. */
 export interface Key<K extends string, I extends Shape> {
@@ -92,6 +93,7 @@ export interface CheckArgs<R extends TokenRecord, D, F extends Shape> extends Ho
 }
 
 export type Verb = "create" | "list" | "get" | "update" | "delete"
+export type Omittable = "list" | "delete"
 
 /** Unusual parts of one operation. */
 export interface VerbSpec {
@@ -131,6 +133,8 @@ export interface ResourceSpec<
   Q extends Shape,
   G extends Shape,
   Y extends string,
+  E extends Shape,
+  O extends Omittable,
 > {
   /** Singular in snake case, such as `persona`. Reasons and examples begin with it. */
   readonly name: N
@@ -156,6 +160,10 @@ export interface ResourceSpec<
   readonly fields: F
   /** Defaults of a creation. */
   readonly defaults: D
+  /** Optional inputs of creations and changes. Documents do not store them, and hooks read them. */
+  readonly inputs?: E
+  /** Operations that the resource does not have. Without a deletion no item gets into the trash. */
+  readonly omit?: readonly O[]
   /** Writable fields of a change alone. A new item has their defaults, or the values of `start`. */
   readonly later?: readonly Y[]
   /** Writable fields of the creation alone. Further operations may change them. */
@@ -165,7 +173,7 @@ export interface ResourceSpec<
   /** Shown fields that no document stores. `present` gives their values. */
   readonly unstored?: readonly (keyof S & string)[]
   /** Values in answers of `shown` fields that documents store in another form, or not. */
-  present?(item: Stored<K, F, S, H>): Partial<Values<S>>
+  present?(item: Stored<K, F, S, H>): Partial<Values<S> & Values<F>>
   /** Names of hidden fields. No answer shows them. */
   readonly hidden?: readonly (keyof H & string)[]
   /** Answers of create and update hold the item under this name. */
@@ -188,12 +196,12 @@ export interface ResourceSpec<
   /** Refuses contradictory fields. Gets all fields of a new, changed or restored item. */
   check?(fields: Values<F>, args: CheckArgs<R, Stored<K, F, S, H>, F>): Promise<void> | void
   /** Values of `shown` and of hidden fields for a new item. */
-  start?(fields: Values<F> & Values<I> & { readonly id: string }, args: HookArgs<R>): Promise<Service<S, H>> | Service<S, H>
+  start?(fields: Values<F> & Values<I> & Values<E> & { readonly id: string }, args: HookArgs<R>): Promise<Service<S, H>> | Service<S, H>
   /** Fields of the service that change with the given fields. */
   alongside?(
     change: Partial<Values<F>>,
     before: Stored<K, F, S, H>,
-    args: HookArgs<R>,
+    args: HookArgs<R> & { readonly inputs: Partial<Values<E>> },
   ): Promise<Partial<Service<S, H>>> | Partial<Service<S, H>>
   /** Fields of the service that a restoration from the trash replaces. */
   restored?(item: Stored<K, F, S, H>, args: HookArgs<R>): Promise<Partial<Service<S, H>>> | Partial<Service<S, H>>
@@ -208,7 +216,7 @@ export interface ResourceSpec<
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the builder knows fields by their names alone.
-export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any>
+export type AnyResourceSpec = ResourceSpec<any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any, any>
 
 /** Read-only fields of every document. */
 export type ReadOnlyField = "id" | "revision" | "created_at" | "updated_at"

@@ -16,7 +16,7 @@ const checks: readonly (readonly [file: string, find: string, operation: string]
   ["core/resource/keys.ts", "await isTaken(given)", "agents.create"],
   ["core/resource/keys.ts", "await isTaken(given)", "evals.create_suite"],
   ["core/resource/keys.ts", "await isTaken(given)", "evals.create_case"],
-  ["plugins/pages/experiments/operations/experiments.ts", "input.slug !== undefined && (await isTaken(input.slug))", "experiments.create"],
+  ["core/resource/keys.ts", "await isTaken(given)", "experiments.create"],
   ["core/resource/keys.ts", "await isTaken(given)", "personas.create"],
   ["plugins/agents/workstreams/operations/workstreams.ts", "slug !== undefined && (await isTaken(slug))", "workstreams.create"],
   ["core/resource/keys.ts", "await isTaken(given)", "workstream_templates.create"],

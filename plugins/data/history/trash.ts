@@ -105,7 +105,7 @@ async function restore(
   container?: { readonly id: string },
 ): Promise<{ readonly id: string }> {
   const resource = declarations.get(Resources, item.resource)
-  if (!resource) throw notFound(item.id)
+  if (!resource?.delete) throw notFound(item.id)
   for (const { access } of [resource.create, resource.delete]) authorise(access, caller, `The restoration of a ${item.resource}`)
   const deps = services.of(resource.create.inject)
   return await resource.changes.restore({ organization: caller.organization.id, caller, deps, work }, item, container)

@@ -6,22 +6,16 @@ import { Datasets } from "../../data/datasets/index.ts"
 import { PageAnalytics } from "../page-analytics/index.ts"
 import { Pages } from "../pages/index.ts"
 import { Screenshots } from "../screenshots/index.ts"
-import { ExperimentCollection, ObservationCollection } from "./collections.ts"
+import { ObservationCollection } from "./collections.ts"
 import { experimentCommands } from "./commands/commands.ts"
+import { ExperimentResource } from "./experiment.ts"
 import { createExperiments, Experiments } from "./experiments.ts"
 import { createJudges, Judges } from "./judges/judges.ts"
 import { createLedger, experimentsChannel, Ledger } from "./ledger.ts"
 import { createLiveEvidenceReader, LiveEvidenceReader } from "./live/reader.ts"
 import { allocateWeights, LiveTicks, LiveTicksToken, recordDay } from "./live/ticks.ts"
 import { decideExperiment } from "./operations/decide.ts"
-import {
-  archiveExperiment,
-  createExperiment,
-  getExperiment,
-  listExperiments,
-  startExperiment,
-  updateExperiment,
-} from "./operations/experiments.ts"
+import { archiveExperiment, startExperiment } from "./operations/experiments.ts"
 import { listJudges } from "./operations/judges.ts"
 import { getLiveEvidence } from "./operations/live.ts"
 import { correctObservation, listObservations, recordFeedback } from "./operations/observations.ts"
@@ -46,11 +40,11 @@ export default definePlugin({
   config: ExperimentSettings,
   commands: experimentCommands,
   register(registrar, config) {
-    registrar.collections(ExperimentCollection, ObservationCollection, RunCollection)
+    registrar.collections(ObservationCollection, RunCollection)
     registrar.channels(experimentsChannel)
-    registrar.operations(createExperiment, listExperiments, getExperiment, updateExperiment, startExperiment, archiveExperiment)
+    registrar.operations(startExperiment, archiveExperiment)
     registrar.operations(listObservations, correctObservation, recordFeedback)
-    registrar.resources(Personas)
+    registrar.resources(ExperimentResource, Personas)
     registrar.provide(Experiments, { inject: { store: Store, clock: Clock }, create: createExperiments })
     registrar.operations(startPanel, runTournament)
     registrar.operations(listJudges, getReport, exportReport)

@@ -1,10 +1,11 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { ExperimentResource } from "./experiment.ts"
 import { Personas } from "./personas.ts"
 
 export const reasons = defineReasons({
-  experiment_not_found: { code: "not_found", summary: "The organization has no such experiment.", remedy: "List the experiments." },
+  ...ExperimentResource.reasons,
   ...Personas.reasons,
   observation_not_found: {
     code: "not_found",

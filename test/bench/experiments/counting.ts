@@ -7,7 +7,7 @@ import { Clock, Ids, Store, timestamp, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Buckets } from "../../../plugins/data/buckets/index.ts"
 import { type Dataset, type Row as DatasetRow, Datasets } from "../../../plugins/data/datasets/index.ts"
-import { ExperimentCollection } from "../../../plugins/pages/experiments/collections.ts"
+import { ExperimentResource } from "../../../plugins/pages/experiments/experiment.ts"
 import { countsSql } from "../../../plugins/pages/experiments/live/counting-query.ts"
 import { CopyStore } from "../../../plugins/pages/page-analytics/sealing/copy-store.ts"
 import { Sealer } from "../../../plugins/pages/page-analytics/sealing/sealer.ts"
@@ -72,7 +72,9 @@ async function experimentOn(host: TestHost): Promise<{ page: string; slug: strin
   const from = host.get(Clock).now() - days * dayMs - 60_000
   await host
     .get(UnitsOfWork)
-    .run((work) => work.in(ExperimentCollection, host.organization.id).update(made.body.id, { $set: { started_at: timestamp(from) } }))
+    .run((work) =>
+      work.in(ExperimentResource.collection, host.organization.id).update(made.body.id, { $set: { started_at: timestamp(from) } }),
+    )
   return { page: page.id, slug: made.body.slug, from }
 }
 

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import type { Row as DatasetRow } from "../../../plugins/data/datasets/index.ts"
-import { ExperimentCollection, type StoredExperiment } from "../../../plugins/pages/experiments/collections.ts"
+import { ExperimentResource, type StoredExperiment } from "../../../plugins/pages/experiments/experiment.ts"
 import { Ledger } from "../../../plugins/pages/experiments/ledger.ts"
 import { kendall } from "../../../plugins/pages/experiments/statistics/kendall.ts"
 import type { Comparison } from "../../../plugins/pages/experiments/statistics/ranking/comparisons.ts"
@@ -138,7 +138,7 @@ async function made(host: TestHost, name: string): Promise<StoredExperiment> {
   await host.api("POST", `/v1/pages/${page}/publish`)
   const { slug } = (await host.api<{ slug: string }>("POST", "/v1/experiments", { name, page })).body
   await host.api("POST", `/v1/experiments/${slug}/start`)
-  return (await host.get(Store).open(ExperimentCollection, host.organization.id).first({ slug })) as StoredExperiment
+  return (await host.get(Store).open(ExperimentResource.collection, host.organization.id).first({ slug })) as StoredExperiment
 }
 
 async function timed(host: TestHost, path: string): Promise<number> {
@@ -176,7 +176,7 @@ async function reportRow(host: TestHost, dataDir: string, { note, runs = 5 }: Be
   note(`${names.report}: ${sessions} exposures in ${count} events`)
   const { id, slug, page_id } = await made(host, "Report")
   const month = { started_at: new Date(firstAt).toISOString(), ended_at: new Date(firstAt + 30 * 86_400_000).toISOString() }
-  await host.get(UnitsOfWork).run((work) => work.in(ExperimentCollection, host.organization.id).update(id, { $set: month }))
+  await host.get(UnitsOfWork).run((work) => work.in(ExperimentResource.collection, host.organization.id).update(id, { $set: month }))
   const fixture = await AnalyticsFixture.make(host, dataDir)
   try {
     const exposure = (index: number): DatasetRow => {

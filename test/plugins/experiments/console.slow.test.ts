@@ -1,7 +1,7 @@
 // The screens of experiments in Chromium: a report with all kinds of evidence, a decision by the keyboard, and what a member may do.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
-import { ExperimentCollection, type StoredExperiment } from "../../../plugins/pages/experiments/collections.ts"
+import { ExperimentResource, type StoredExperiment } from "../../../plugins/pages/experiments/experiment.ts"
 import { Ledger } from "../../../plugins/pages/experiments/ledger.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { consoleUnderTest } from "../console/browser.ts"
@@ -45,7 +45,7 @@ describe("the screens of experiments", () => {
     await traffic.counted()
     // What a change of weights by the evidence leaves on the ledger.
     const organization = host.organization.id
-    const found = (await host.get(Store).open(ExperimentCollection, organization).first({ slug })) as StoredExperiment
+    const found = (await host.get(Store).open(ExperimentResource.collection, organization).first({ slug })) as StoredExperiment
     const details = { chances: { a: 0.013, b: 0.987 } }
     await host
       .get(UnitsOfWork)

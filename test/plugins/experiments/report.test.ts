@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { derivedUuid, type Json, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { type CollectionSpec, Collections, type Document } from "../../../core/contract/collection.ts"
-import { ExperimentCollection, type StoredExperiment } from "../../../plugins/pages/experiments/collections.ts"
+import { ExperimentResource, type StoredExperiment } from "../../../plugins/pages/experiments/experiment.ts"
 import { Ledger } from "../../../plugins/pages/experiments/ledger.ts"
 import { reportPage } from "../../../plugins/pages/experiments/report/page.ts"
 import type { Report } from "../../../plugins/pages/experiments/report/resource.ts"
@@ -57,7 +57,7 @@ onBothStores("reports", ({ start }) => {
   /** What is written when an experiment is decided. */
   const decided = async (of: string, rates: Record<string, number>, leader_key: string) => {
     const organization = host.organization.id
-    const found = (await host.get(Store).open(ExperimentCollection, organization).first({ slug: of })) as StoredExperiment
+    const found = (await host.get(Store).open(ExperimentResource.collection, organization).first({ slug: of })) as StoredExperiment
     await host.get(UnitsOfWork).run((work) => {
       const live = { kind: "live" as const, judge_slug: "live:conversion" }
       for (const [variant_key, value] of Object.entries(rates)) {
@@ -73,7 +73,7 @@ onBothStores("reports", ({ start }) => {
       }
       const verdict: Json = { outcome: "better", leader_key, message: `${leader_key} is better.` }
       host.get(Ledger).add(work, organization, found, { ...live, kind: "decision_check", variant_key: leader_key, details: { verdict } })
-      work.in(ExperimentCollection, organization).update(found.id, { $set: { status: "decided" } })
+      work.in(ExperimentResource.collection, organization).update(found.id, { $set: { status: "decided" } })
     })
   }
 

@@ -1,6 +1,7 @@
 // The cards of an organization's judges, read from its ledger.
 import { type Store, token } from "#core"
-import { ExperimentCollection, ObservationCollection, type StoredObservation } from "../collections.ts"
+import { ObservationCollection, type StoredObservation } from "../collections.ts"
+import { ExperimentResource } from "../experiment.ts"
 import { counted, isCorrection } from "../ledger-reading.ts"
 import { type Calibration, calibrationOf, type Prediction } from "./calibration.ts"
 import { healthOf, type JudgeHealth } from "./health.ts"
@@ -35,7 +36,7 @@ export function createJudges({ store }: { readonly store: Store }): Judges {
   async function predictions(organization: string, signal: AbortSignal): Promise<Map<string, Prediction[]>> {
     const byJudge = new Map<string, Prediction[]>()
     const decided = await store
-      .open(ExperimentCollection, organization)
+      .open(ExperimentResource.collection, organization)
       .find({ status: "decided" }, { sort: { id: -1 }, limit: maxExperiments })
     let read = 0
     for (const { id } of decided) {

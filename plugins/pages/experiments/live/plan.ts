@@ -1,7 +1,7 @@
 // What an experiment declares of its statistics, and the stopping report: what ending now saved or cost in comparison with a
 // test of a fixed size. Pure.
 import { z } from "zod"
-import type { ExperimentPlan, StoredExperiment } from "../collections.ts"
+import type { StoredExperiment } from "../collections.ts"
 import { fixedHorizonVisitors } from "../statistics/fixed-horizon.ts"
 import { type CountedVisitors, dayMs, sumOf } from "./counts.ts"
 import type { StoppingReport } from "./resource.ts"
@@ -25,7 +25,7 @@ export const Plan = z.strictObject({
 })
 
 /** Of experiments of earlier versions as well. */
-export function planOf({ plan }: Pick<StoredExperiment, "plan">): ExperimentPlan {
+export function planOf({ plan }: { readonly plan?: z.output<typeof Plan> }): z.output<typeof Plan> {
   return plan ?? Plan.parse({})
 }
 

@@ -2,12 +2,12 @@
 import { z } from "zod"
 import { Clock, defineOperation, requireRevision, resultOf, Scheduler, Store, Uuid } from "#core"
 import { Pages } from "../../pages/index.ts"
+import { bySlug, ExperimentResource, VariantKey } from "../experiment.ts"
 import { Experiments } from "../experiments.ts"
 import { Ledger } from "../ledger.ts"
 import { decide, decidedBefore } from "../live/decide.ts"
 import { LiveEvidenceReader } from "../live/reader.ts"
 import { StoppingReport } from "../live/resource.ts"
-import { bySlug, ExperimentResource, resourceOf, VariantKey } from "../resource.ts"
 import { running } from "./live.ts"
 
 export const decideExperiment = defineOperation({
@@ -26,7 +26,7 @@ export const decideExperiment = defineOperation({
     expected_revision: z.int().optional().describe("Revision that the decision was made for; refused when there is a newer one."),
   }),
   output: z.object({
-    experiment: ExperimentResource,
+    experiment: ExperimentResource.answer,
     observation_id: Uuid.describe("The decision, on the ledger."),
     warnings: z.array(z.string()).describe("What the live evidence says against the choice."),
     weights_changed: z.boolean(),
@@ -63,7 +63,7 @@ export const decideExperiment = defineOperation({
     const { experiment, observation } = before ?? (await decide(deps, work, caller, found, choice, signal))
     const { warnings, weights_changed, stopping } = observation.details
     return {
-      experiment: resourceOf(experiment),
+      experiment: ExperimentResource.show(experiment),
       observation_id: observation.id,
       warnings: warnings as string[],
       weights_changed: weights_changed === true,

@@ -1,10 +1,10 @@
 // What an experiment's real visitors did.
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
+import { bySlug, onThatPage, pageOfTwo } from "../experiment.ts"
 import { Experiments } from "../experiments.ts"
 import { LiveEvidenceReader } from "../live/reader.ts"
 import { LiveEvidence } from "../live/resource.ts"
-import { bySlug, onThatPage, pageOfTwo } from "../resource.ts"
 
 /** Calls that examples are given: an experiment that runs. */
 export const running = {

@@ -3,9 +3,11 @@ import { z } from "zod"
 import { AppError, type Caller, defineList, defineOperation, resultOf, Store, Uuid } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"
 import { ObservationCollection, observationKinds } from "../collections.ts"
-import { Experiments, requireVariant } from "../experiments.ts"
+import { bySlug, VariantKey } from "../experiment.ts"
+import { Experiments } from "../experiments.ts"
 import { judgeOf, Ledger, shownObservation } from "../ledger.ts"
-import { bySlug, ObservationResource, VariantKey } from "../resource.ts"
+import { requireVariant } from "../requirements.ts"
+import { ObservationResource } from "../resource.ts"
 
 const Reason = z.string().min(1).max(10_000)
 

@@ -2,10 +2,10 @@
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import type { Streamed } from "#core/engine"
+import { bySlug, onThatPage, pageOfTwo } from "../experiment.ts"
 import { reportPage } from "../report/page.ts"
 import { Reports } from "../report/reports.ts"
 import { Report } from "../report/resource.ts"
-import { bySlug, onThatPage, pageOfTwo } from "../resource.ts"
 
 const examples = [{ given: { page: pageOfTwo, experiment: onThatPage }, input: { slug: resultOf("experiment.slug") } }]
 const access = { scope: "experiments:read", role: "guest" } as const

@@ -1,8 +1,8 @@
 // A tournament between variants: the call is answered with its end, and a repeat of the call joins it.
 import { z } from "zod"
 import { AppError, defineOperation, resultOf, Uuid } from "#core"
-import { requireStatus } from "../experiments.ts"
-import { bySlug, onThatPage, pageOfTwo, VariantKey } from "../resource.ts"
+import { bySlug, onThatPage, pageOfTwo, VariantKey } from "../experiment.ts"
+import { requireStatus } from "../requirements.ts"
 import { awaitedRun, beginOrJoin, type StoredRun } from "../runs.ts"
 import { playTournament } from "../tournament/jobs.ts"
 import { criteriaOf, judgeSlugOf, kinds } from "../tournament/prompts.ts"

@@ -1,8 +1,8 @@
 // All evidence on an experiment side by side, from the ledger alone: panel and tournament are fitted again from their
 // observations, so that the same ledger gives the same report. Pure.
 import type { StoredExperiment, StoredObservation } from "../collections.ts"
+import { ExperimentResource } from "../experiment.ts"
 import { counted } from "../ledger-reading.ts"
-import { resourceOf } from "../resource.ts"
 import { recordedSection } from "./live-section.ts"
 import { panelSection } from "./panel-section.ts"
 import type { LiveSection, Report } from "./resource.ts"
@@ -39,7 +39,7 @@ export function reportOf(experiment: StoredExperiment, observations: readonly St
     }
   })
   return {
-    experiment: resourceOf(experiment) as Report["experiment"],
+    experiment: ExperimentResource.show(experiment) as Report["experiment"],
     as_of: inOrder.at(-1)?.created_at ?? null,
     summary,
     panel,

@@ -1,8 +1,8 @@
 // A report as callers see it: all evidence on an experiment side by side, read from its ledger.
 import { z } from "zod"
 import { Timestamp, Uuid } from "#core"
+import { ExperimentResource } from "../experiment.ts"
 import { Seen } from "../live/resource.ts"
-import { ExperimentResource } from "../resource.ts"
 
 const Interval = z.object({ low: z.number(), high: z.number() }).nullable()
 const TextsFrom = z
@@ -81,7 +81,7 @@ export type LiveSection = z.output<typeof LiveSection>
 
 export const Report = z
   .object({
-    experiment: ExperimentResource,
+    experiment: ExperimentResource.answer,
     as_of: Timestamp.nullable().describe("Time of the newest observation; null without any."),
     summary: z
       .array(
