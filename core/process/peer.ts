@@ -59,8 +59,8 @@ export abstract class Peer {
     if (this.#exit) return Promise.reject(new PeerLost(this.#program.name, this.#exit))
     const id = ++this.#last
     const answer = Promise.withResolvers<Answer>()
-    this.#pending.set(id, answer as PromiseWithResolvers<unknown>)
     this.send({ ...request, id })
+    this.#pending.set(id, answer as PromiseWithResolvers<unknown>)
     return answer.promise
   }
 

@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { throwUncaught } from "../../kernel/defect.ts"
 import { ConfinedChild } from "../../process/confined-child.ts"
-import type { Exit } from "../../process/peer.ts"
+import type { Exit, KillReason } from "../../process/peer.ts"
 import { FrameReader, frameOf } from "./wire.ts"
 
 /** The end of a child. `report` is the work in hand of a child that ended itself at the hard deadline. */
@@ -149,8 +149,8 @@ export class ChildLink {
     this.#pipe?.uncork()
   }
 
-  kill(): void {
-    this.#child.kill()
+  kill(reason?: KillReason): void {
+    this.#child.kill(reason)
   }
 
   stop(): Promise<void> {

@@ -53,7 +53,6 @@ export class CompileChild {
   readonly #handlers: CompileChildHandlers
   #ready = false
   #job: CompileJob | null = null
-  #silent = false
   #cancelTimer = () => {}
 
   constructor(organization: string, clock: Clock, handlers: CompileChildHandlers) {
@@ -113,10 +112,7 @@ export class CompileChild {
 
   #limit(): void {
     this.#cancelTimer()
-    this.#cancelTimer = giveUpAfter(this.#clock, silentMs, () => {
-      this.#silent = true
-      this.#link.kill()
-    })
+    this.#cancelTimer = giveUpAfter(this.#clock, silentMs, () => this.#link.kill("deadline"))
   }
 
   #onFrame([, kind = "", answer = ""]: string[]): void {
@@ -131,7 +127,7 @@ export class CompileChild {
   #onLost(loss: Loss): void {
     this.#cancelTimer()
     const job = this.#job
-    const blamed = loss.report !== null || (this.#silent && this.#ready)
+    const blamed = loss.report !== null || (loss.killed === "deadline" && this.#ready)
     if (job && blamed) this.#finish(tooSlow(job))
     this.#job = null
     this.#handlers.onGone(loss, blamed ? null : job)

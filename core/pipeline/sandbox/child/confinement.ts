@@ -1,7 +1,7 @@
-// The second wall: what a sandbox child gives up once its own code is loaded and before any foreign text is in, so that
-// code which broke out of an isolate finds nothing to reach for. The parent has lowered the limit of open files to 0
-// before (child-link.ts), which denies files and the network in the kernel; here go the permissions, the user and
-// the functions that signal other processes. Each denial is then tried, and what is not denied is said.
+// The second wall: a child gives up its rights after it has loaded its own code, and before foreign text enters. Code that
+// breaks out of an isolate then reaches nothing. The parent has already denied descriptors (core/process/confined-child.ts).
+// This file drops the permissions, the user, and the functions that signal other processes. It tries each denial, and
+// reports the failed ones.
 import { spawnSync } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
 import { connect } from "node:net"

@@ -14,15 +14,8 @@ export type ToThread =
 export type FromThread =
   | { readonly kind: "ask"; readonly question: number; readonly name: string; readonly type: string }
   | { readonly kind: "content"; readonly content: MailContent }
-  | ({ readonly id: number } & (Read | Checked))
-
-interface Read {
-  readonly bytes: Uint8Array | undefined
-}
-
-interface Checked {
-  readonly authentication: Authentication | undefined
-}
+  | { readonly id: number; readonly bytes: Uint8Array | undefined }
+  | { readonly id: number; readonly authentication: Authentication | undefined }
 
 export interface ParsedMail {
   readonly content: MailContent
@@ -88,7 +81,7 @@ class ParserThread {
 
   parse(raw: Uint8Array, origin: Omit<Origin, "mta">): Promise<ParsedMail> {
     return this.#inTurn(async () => {
-      const checked = await this.#ask<Checked>({ kind: "parse", raw, origin: { ...origin, mta: this.#mta } })
+      const checked = await this.#ask<Partial<ParsedMail>>({ kind: "parse", raw, origin: { ...origin, mta: this.#mta } })
       // Loaded for the first such message: the charsets are large.
       const content = this.#content ?? (await (await import("./read-content.ts")).headersAlone(raw, "too_complex"))
       return { content, authentication: checked?.authentication ?? unchecked }
@@ -96,7 +89,7 @@ class ParserThread {
   }
 
   attachment(raw: Uint8Array, index: number): Promise<Uint8Array | undefined> {
-    return this.#inTurn(async () => (await this.#ask<Read>({ kind: "attachment", raw, index }))?.bytes)
+    return this.#inTurn(async () => (await this.#ask<{ bytes?: Uint8Array }>({ kind: "attachment", raw, index }))?.bytes)
   }
 
   /** Callers are served in turn. */
