@@ -130,6 +130,29 @@ onStoresInTurn("each resource", ({ storage }) => {
         expect(await bench.list()).to.deep.equal([])
       })
 
+      it("restores a deleted item with its fields, and a key that is free", async () => {
+        if (!resource.delete) return
+        const item = bench.lasting(await bench.created())
+        await bench.ok("delete", bench.pathOf(item))
+        expect(await bench.restore(item.id)).to.equal(200)
+        const { revision, fields } = bench.split(await bench.read(item.id))
+        expect({ revision, fields }).to.deep.equal({ revision: 2, fields: bench.split(item).fields })
+        await bench.ok("delete", bench.pathOf(item))
+        const second = await bench.created()
+        if (resource.identity.key !== "id") expect(await bench.restore(item.id)).to.equal(409)
+        expect(await bench.read(second.id)).to.deep.equal(bench.lasting(second))
+      })
+
+      it("keeps a version of each revision, and gives an item earlier fields", async () => {
+        const item = bench.lasting(await bench.created())
+        await bench.ok("update", { ...bench.pathOf(item), ...bench.change(item) })
+        const versions = await bench.versions(item.id)
+        expect(versions.map(({ revision }) => revision)).to.deep.equal([2, 1])
+        expect(await bench.restoreVersion(versions[1]?.id)).to.equal(200)
+        const { revision, fields } = bench.split(await bench.read(item.id))
+        expect({ revision, fields }).to.deep.equal({ revision: 3, fields: bench.split(item).fields })
+      })
+
       it("hides items from another organization", async () => {
         const item = await bench.created()
         const stranger = await Bench.open(fixture, resource, `resource-${++made}`)
@@ -242,6 +265,34 @@ class Bench {
     const answer = await this.call(verb, input)
     const { details } = answer.body as { details?: { reason?: string } }
     expect({ status: answer.status, reason: details?.reason }, JSON.stringify(answer.body)).to.deep.equal({ status, reason })
+  }
+
+  /** The revision, and the fields that callers write. */
+  split(item: Item): { readonly revision: number; readonly fields: Record<string, unknown> } {
+    const written = new Set(Object.keys(this.#resource.update.input.shape))
+    const readOnly = new Set(
+      Object.entries(this.#resource.update.input.shape as object).flatMap(([name, field]) => (field?.meta?.()?.readOnly ? [name] : [])),
+    )
+    return {
+      revision: item.revision,
+      fields: Object.fromEntries(Object.entries(item).filter(([name]) => written.has(name) && !readOnly.has(name))),
+    }
+  }
+
+  async restore(id: string): Promise<number> {
+    return (await this.#fixture.host.api("POST", `/v1/trash/${id}/restore`, undefined, { key: this.#member.key })).status
+  }
+
+  async versions(id: string): Promise<{ id: string; revision: number }[]> {
+    const path = `/v1/versions?resource=${this.#resource.identity.name}&item_id=${id}`
+    const { body } = await this.#fixture.host.api<{ versions: { id: string; revision: number }[] }>("GET", path, undefined, {
+      key: this.#member.key,
+    })
+    return body.versions
+  }
+
+  async restoreVersion(id: string | undefined): Promise<number> {
+    return (await this.#fixture.host.api("POST", `/v1/versions/${id}/restore`, undefined, { key: this.#member.key })).status
   }
 
   /** Sends fields of the path in the path, and others in the query or the body. */
