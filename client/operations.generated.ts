@@ -79,14 +79,14 @@ export type Operations = {
   "consents.record": typeof import("../plugins/people/consents/operations/ledger.ts").recordConsent
   "consents.set_settings": typeof import("../plugins/people/consents/operations/ledger.ts").setConsentSettings
   "conversations.send": typeof import("../plugins/people/conversations/operations/send.ts").sendToPerson
-  "datasets.create": typeof import("../plugins/data/datasets/operations/datasets.ts").createDataset
+  "datasets.create": (typeof import("../plugins/data/datasets/dataset.ts").DatasetResource)["create"]
   "datasets.delete_row": typeof import("../plugins/data/datasets/operations/rows.ts").deleteRow
   "datasets.export": typeof import("../plugins/data/datasets/operations/rows.ts").exportRows
-  "datasets.get": typeof import("../plugins/data/datasets/operations/datasets.ts").getDataset
+  "datasets.get": (typeof import("../plugins/data/datasets/dataset.ts").DatasetResource)["get"]
   "datasets.insert_rows": typeof import("../plugins/data/datasets/operations/rows.ts").insertRows
   "datasets.list": typeof import("../plugins/data/datasets/operations/datasets.ts").listDatasets
   "datasets.list_rows": typeof import("../plugins/data/datasets/operations/rows.ts").listRows
-  "datasets.update": typeof import("../plugins/data/datasets/operations/datasets.ts").updateDataset
+  "datasets.update": (typeof import("../plugins/data/datasets/dataset.ts").DatasetResource)["update"]
   "email_conversations.get": typeof import("../plugins/people/inbound-mail/operations/conversations.ts").getConversation
   "email_conversations.list": typeof import("../plugins/people/inbound-mail/operations/conversations.ts").listConversations
   "email_conversations.list_files": typeof import("../plugins/people/inbound-mail/operations/files.ts").listFiles

@@ -280,9 +280,12 @@ function declared<T extends { handle(call: Call): Promise<unknown> }>(operation:
 
 function collectionOf({ collection, key, within }: AnyResourceSpec): CollectionSpec<Item, "organization"> {
   const { indexes = [], times = [], ...given } = collection
-  const unique = key.field === "id" || key.idOf ? [] : [{ fields: [...(within ? [within.column] : []), key.field], unique: true }]
+  const unique =
+    key.field === "id" || (key.idOf && key.from === undefined)
+      ? []
+      : [{ fields: [...(within ? [within.column] : []), key.field], unique: true }]
   return defineCollection<Item>()({
-    ...given,
+    ...(given as object as Pick<CollectionSpec<Item, "organization">, "name">),
     scope: "organization",
     times: ["created_at", "updated_at", ...times],
     indexes: [...unique, ...indexes],

@@ -30,10 +30,13 @@ export class ItemChanges {
 
   /** Stages a new item. `kept` has fields of the service. */
   async add(args: Args, input: Fields, kept?: Fields): Promise<Item> {
-    const { key, within, fields, defaults, later = [], check, start } = this.#parts.spec
+    const { key, within, fields, defaults, later = [], check, start, reserved } = this.#parts.spec
     const { store, clock, ids } = args.deps
     const given = Object.fromEntries(Object.keys(fields).map((field) => [field, later.includes(field) ? defaults[field] : input[field]]))
-    const isTaken = async (text: string) => (await this.#parts.items.find(store, args.organization, text, args.container)) !== undefined
+    const refused = reserved?.(String(input[key.field] ?? ""), args)
+    if (refused) throw refused
+    const isTaken = async (text: string) =>
+      reserved?.(text, args) !== undefined || (await this.#parts.items.find(store, args.organization, text, args.container)) !== undefined
     const keyed = await keyOfNew(key, input, this.#parts.word, isTaken)
     await check?.(given, { ...args, before: undefined, change: given })
     const id = key.idOf?.(args.organization, String(keyed[key.field])) ?? ids.uuid()

@@ -147,7 +147,7 @@ export interface ResourceSpec<
   /** Id of the answer's schema, such as `Persona`. */
   readonly title: string
   readonly path: string
-  readonly collection: Pick<CollectionSpec, "name" | "audit" | "auditFields" | "sealed" | "repairsText"> & {
+  readonly collection: Pick<CollectionSpec, "name" | "audit" | "auditFields" | "sealed" | "repairsText" | "restore"> & {
     /** Indexes beside the one of the key. */
     readonly indexes?: CollectionSpec["indexes"]
     /** Times beside `created_at` and `updated_at`. */
@@ -195,6 +195,8 @@ export interface ResourceSpec<
   readonly inject?: R
   /** Refuses contradictory fields. Gets all fields of a new, changed or restored item. */
   check?(fields: Values<F>, args: CheckArgs<R, Stored<K, F, S, H>, F>): Promise<void> | void
+  /** Refusal of a reserved key. A generated key avoids reserved keys. */
+  reserved?(key: string, args: HookArgs<R>): Error | undefined
   /** Values of `shown` and of hidden fields for a new item. */
   start?(fields: Values<F> & Values<I> & Values<E> & { readonly id: string }, args: HookArgs<R>): Promise<Service<S, H>> | Service<S, H>
   /** Fields of the service that change with the given fields. */

@@ -95,7 +95,7 @@ describe("operations as commands", () => {
     const listed = await json(["datasets", "list-rows", "flags", "--sort", "n", "--limit", "1"])
     expect(listed["rows"]).to.have.length(1)
     const { revision } = await json(["datasets", "get", "flags"])
-    expect((await run(["datasets", "update", "flags", "--status", "archived", "--expected-revision", "0"])).code).to.equal(5)
+    expect((await run(["datasets", "update", "flags", "--status", "archived", "--expected-revision", "99"])).code).to.equal(5)
     expect(await json(["datasets", "update", "flags", "--status", "archived", "--expected-revision", String(revision)])).to.include({
       status: "archived",
     })
@@ -211,7 +211,7 @@ describe("operations as commands", () => {
     expect(refused).to.deep.include({ code: 2, out: "" })
     expect(refused.err).to.match(/^The input is not valid \(invalid_argument\)\.\n {2}--name: Too small.*\n {2}--slug: Lower-case/)
     const cases: [string[], number, RegExp, Record<string, string>?][] = [
-      [["datasets", "get", "none"], 4, /The dataset "none" does not exist\. \(not_found\)/],
+      [["datasets", "get", "none"], 4, /The organization has no dataset "none"; GET \/v1\/datasets lists them\. \(not_found\)/],
       [["datasets", "create", "--name", "Empty", "--slug", "shown"], 5, /already_exists/],
       [["datasets", "list"], 3, /millrace login/, { MILLRACE_KEY: "mr_api_wrong" }],
       [["datasets", "get"], 2, /^The input is not valid \(invalid_argument\)\.\n {2}<slug>: Required/],

@@ -8,7 +8,6 @@ const second = (operation: string) => `a call that meets a faster commit ${opera
 
 /** Calls of `requireRevision`, by area. */
 const checks: readonly (readonly [file: string, find: string, operation: string])[] = [
-  ["plugins/data/datasets/operations/datasets.ts", 'requireRevision("dataset", dataset.revision, expected_revision)', "datasets.update"],
   ["plugins/pages/pages/operations/pages.ts", 'requireRevision("page", page.revision, expected_revision)', "pages.update"],
   [
     "plugins/capture/pipelines/pipelines.ts",
@@ -20,6 +19,11 @@ const checks: readonly (readonly [file: string, find: string, operation: string]
     "core/resource/build.ts",
     "requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)",
     "evals.update_case",
+  ],
+  [
+    "core/resource/build.ts",
+    "requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)",
+    "datasets.update",
   ],
   [
     "core/resource/build.ts",

@@ -20,6 +20,7 @@ import { Pager } from "../../core/contract/pagination.ts"
 import { createPauses, Pauses } from "../../core/contract/pauses.ts"
 import { RateLimiter } from "../../core/contract/rate-limiter.ts"
 import { type AnyPlugin, registerPlugin } from "../../core/contract/registrar.ts"
+import { TrashCollection, VersionCollection } from "../../core/contract/resource-history.ts"
 import { Store } from "../../core/contract/store.ts"
 import { type UnitOfWork, UnitsOfWork } from "../../core/contract/unit-of-work.ts"
 import { App } from "../../core/kernel/app.ts"
@@ -167,6 +168,7 @@ function declaredBy(registry: Registry): Iterable<CollectionSpec> {
       yield AuditLog
       yield IdempotencyRecords
       yield* registry.items(Collections)
+      yield* [VersionCollection, TrashCollection]
     },
   }
 }

@@ -38,7 +38,7 @@ onStoresInTurn("each resource", ({ storage }) => {
         const item = await bench.created()
         expect(item).to.include({ revision: 1 })
         for (const ref of [item[resource.identity.key], item.id]) expect(await bench.read(ref)).to.deep.equal(bench.lasting(item))
-        expect(await bench.list()).to.deep.equal([bench.lasting(item)])
+        if (resource.list) expect(await bench.list()).to.deep.equal([bench.lasting(item)])
       })
 
       it("changes given fields alone, and counts revisions", async () => {
@@ -96,6 +96,7 @@ onStoresInTurn("each resource", ({ storage }) => {
       })
 
       it("pages through all items once", async () => {
+        if (!resource.list) return
         const items = await bench.several(3)
         const ids: string[] = []
         let cursor = ""

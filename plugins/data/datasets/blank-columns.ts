@@ -1,8 +1,8 @@
 // Columns that a dataset knows and a row lacks, since it was written before them, or without them: they read as blank in
 // answers, exports and filters alike. Blank is "" where the column holds text, and null where it holds anything else. Pure.
 import type { Filter, Json } from "#core"
-import type { Dataset } from "./collections.ts"
 import { columnsOf } from "./column-types.ts"
+import type { Dataset } from "./dataset.ts"
 
 type Values = Readonly<Record<string, Json>>
 type Condition = Filter[string]

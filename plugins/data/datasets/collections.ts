@@ -1,28 +1,12 @@
-// What is kept of datasets and their rows.
+// Rows of datasets, and the columns of a dataset.
 import { type Document, defineCollection, type Json } from "#core"
-import type { ColumnType } from "./column-types.ts"
+import type { ColumnSeen } from "./column-types.ts"
 
-export interface Dataset extends Document {
-  slug: string
-  name: string
-  description: string
-  class: "table" | "events"
-  purpose: string
-  type: "native" | "synced"
-  status: "active" | "archived"
-  sync_status: "idle" | "syncing" | "error"
-  integration_config_key: string
-  integration_id: string
-  /** Column that keyed rows are known by; fixed by the first keyed write, null until then. */
-  key: string | null
-  /** Whether rows were written without a key; absent in datasets of earlier versions, where there may be such. */
-  unkeyed?: boolean
-  /** What values were seen to be, in the order in which they were first seen: one entry a name and type. */
-  columns: { name: string; type: ColumnType }[]
-  /** Counts changes made by callers; columns that are learned do not count. */
-  revision: number
-  created_at: string
-  updated_at: string
+/** Invalidation topic; announced with `<organization id>/<slug>` when a dataset changes. */
+export const datasetsTopic = "datasets"
+
+export function keyOf(organization: string, slug: string): string {
+  return `${organization}/${slug}`
 }
 
 export interface Row extends Document {
@@ -35,19 +19,11 @@ export interface Row extends Document {
   column_positions?: Record<string, string>
 }
 
-export const DatasetsCollection = defineCollection<Dataset>()({
-  name: "datasets",
-  scope: "organization",
-  times: ["created_at", "updated_at"],
-  indexes: [{ fields: ["slug"], unique: true }],
-  restore: withFirstColumns,
-})
-
 /** Names of columns that a dataset knows. Further ones stay in their rows. */
 export const maxColumns = 1_000
 
 /** Writers that learn columns at the same time may store more than the limit. The first names count, on every node and store. */
-function withFirstColumns(dataset: Dataset): Dataset {
+export function withFirstColumns<D extends { readonly columns: readonly ColumnSeen[] }>(dataset: D): D {
   const { columns } = dataset
   if (columns.length <= maxColumns) return dataset
   const names = new Set<string>()

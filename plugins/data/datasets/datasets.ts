@@ -1,27 +1,22 @@
 // The datasets of an organization: making, finding and changing them, and the one way in which rows are written.
 import {
-  AppError,
   type CacheInvalidation,
   type Clock,
   type Collection,
   defineExtensionPoint,
-  derivedUuid,
-  isUuid,
   type Json,
   type Live,
   type RowResult,
   type Store,
-  slugOf,
-  slugTaken,
-  stageRevision,
   timestamp,
   token,
   type UnitOfWork,
-  uniqueSlug,
 } from "#core"
-import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
+import { type Row, RowsCollection } from "./collections.ts"
+import { type Dataset, DatasetResource, DatasetsCollection, datasetId, newFields } from "./dataset.ts"
 import { resolveReference } from "./dataset-reference.ts"
-import { datasetsTopic, KnownDatasets, keyOf } from "./known-datasets.ts"
+import { KnownDatasets } from "./known-datasets.ts"
+import type { Reservations } from "./reservations.ts"
 import type { RowFollower } from "./row-followers.ts"
 import { keyedRowId } from "./row-identity.ts"
 import { RowNews } from "./row-news.ts"
@@ -37,8 +32,6 @@ export interface NewDataset {
   readonly purpose?: string | undefined
 }
 
-export type DatasetChange = Partial<Pick<Dataset, "name" | "description" | "purpose" | "status">>
-
 interface Owner {
   readonly id: string
   readonly slug: string
@@ -51,14 +44,10 @@ export interface Datasets {
   resolve(reference: string, organization: Owner): string
   /** Stages the dataset that a reference names unless there is one. Staging it in two units of work makes it once. */
   ensure(work: UnitOfWork, organization: Owner, reference: string, given?: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
-  /** Stages a new dataset. A slug that is given and taken is `already_exists`. */
-  create(work: UnitOfWork, organization: string, given: NewDataset): Promise<Dataset>
   /** By slug or UUID. */
   get(organization: string, slugOrId: string): Promise<Dataset | undefined>
   /** As `get`; throws `not_found`. */
   require(organization: string, slugOrId: string): Promise<Dataset>
-  /** Throws `failed_precondition` where a reserved dataset would take no rows any more. */
-  update(work: UnitOfWork, organization: string, dataset: Dataset, change: DatasetChange): Dataset
   /** Keeps a slug for one plugin: nobody else makes a dataset of it, writes rows to it, names it as a target or archives it. To be called while services are created. */
   reserve(slug: string, what: string, options?: { readonly scope?: string }): ReservedDataset
   rows(organization: string): Collection<Row>
@@ -106,37 +95,32 @@ export interface DatasetsDeps {
   readonly live: Live
   readonly guards: readonly RowGuard[]
   readonly followers: readonly RowFollower[]
+  readonly reservations: Reservations
   /** Rows that a read may go through without an index. */
   readonly maxScannedRows: number
 }
 
-export function createDatasets({ store, invalidation, clock, live, guards, followers, maxScannedRows }: DatasetsDeps): Datasets {
+export function createDatasets({
+  store,
+  invalidation,
+  clock,
+  live,
+  guards,
+  followers,
+  reservations,
+  maxScannedRows,
+}: DatasetsDeps): Datasets {
   const known = new KnownDatasets({ store, invalidation, clock })
   const writer = new RowWriter(known, invalidation)
   const news = new RowNews(live)
-  const stored = (organization: string) => store.open(DatasetsCollection, organization)
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
   const scans = new RowScans(clock, maxScannedRows)
 
-  const reserved = new Map<string, string>()
   /** Of reserved datasets: the column that their key counts within. */
   const scopes = new Map<string, string>()
   function refuseReserved(slug: string): void {
-    const what = reserved.get(slug)
-    if (what === undefined) return
-    const message = `"${slug}" is reserved for ${what}; choose another dataset.`
-    throw new AppError("failed_precondition", message, {
-      reason: "dataset_reserved",
-      fields: [{ path: "dataset_slug", message }],
-      retryable: false,
-    })
-  }
-
-  function refuseArchiving(slug: string): void {
-    const what = reserved.get(slug)
-    if (what === undefined) return
-    const message = `"${slug}" is reserved for ${what}, so it cannot be archived.`
-    throw new AppError("failed_precondition", `status: ${message}`, { reason: "dataset_reserved", fields: [{ path: "status", message }] })
+    const refusal = reservations.refusal(slug)
+    if (refusal) throw refusal
   }
 
   async function ensure(work: UnitOfWork, organization: Owner, slug: string, given: Partial<NewDataset>) {
@@ -144,14 +128,6 @@ export function createDatasets({ store, invalidation, clock, live, guards, follo
     const made = newDataset(organization.id, slug, { ...given, name: given.name ?? nameOf(slug) }, clock.now())
     work.in(DatasetsCollection, organization.id).insert(made, { ifPresent: "keep" })
     return { slug, created: true }
-  }
-
-  async function get(organization: string, slugOrId: string): Promise<Dataset | undefined> {
-    return isUuid(slugOrId) ? stored(organization).get(slugOrId) : stored(organization).first({ slug: slugOrId })
-  }
-
-  async function isTaken(organization: string, slug: string): Promise<boolean> {
-    return reserved.has(slug) || (await get(organization, slug)) !== undefined
   }
 
   return {
@@ -179,7 +155,7 @@ export function createDatasets({ store, invalidation, clock, live, guards, follo
       for (const guard of guards) await guard(organization, rows, receivedAt)
     },
     reserve(slug, what, { scope } = {}) {
-      reserved.set(slug, what)
+      reservations.reserve(slug, what)
       if (scope !== undefined) scopes.set(slug, scope)
       const remove: ReservedDataset["remove"] = (work, organization, row) => {
         writer.remove(work, organization.id, slug, row, { optional: true })
@@ -196,7 +172,8 @@ export function createDatasets({ store, invalidation, clock, live, guards, follo
       }
     },
     resolve: (reference, organization) => resolveReference(reference, organization.slug),
-    get,
+    get: (organization, slugOrId) => DatasetResource.items.find(store, organization, slugOrId),
+    require: (organization, slugOrId) => DatasetResource.items.require(store, organization, slugOrId),
     rows: rowsOf,
     query: (organization, dataset, asked) => scans.query(rowsOf(organization), organization, dataset, asked, scopes.get(dataset.slug)),
     remove(work, organization, dataset, row) {
@@ -209,26 +186,6 @@ export function createDatasets({ store, invalidation, clock, live, guards, follo
       refuseReserved(slug)
       return ensure(work, organization, slug, given)
     },
-    async create(work, organization, given) {
-      const slug = given.slug ?? (await uniqueSlug(slugOf(given.name, "dataset"), (one) => isTaken(organization, one)))
-      refuseReserved(slug)
-      if (given.slug !== undefined && (await get(organization, slug)))
-        throw slugTaken(`There is a dataset "${slug}" already; use another slug.`)
-      const made = newDataset(organization, slug, given, clock.now())
-      work.in(DatasetsCollection, organization).insert(made)
-      return made
-    },
-    async require(organization, slugOrId) {
-      const found = await get(organization, slugOrId)
-      if (found) return found
-      throw new AppError("not_found", `The dataset "${slugOrId}" does not exist.`, { reason: "dataset_not_found" })
-    },
-    update(work, organization, dataset, change) {
-      if (change.status === "archived") refuseArchiving(dataset.slug)
-      const changed = stageRevision(work.in(DatasetsCollection, organization), dataset, change, clock.now())
-      invalidation.announce(work, datasetsTopic, keyOf(organization, dataset.slug))
-      return changed
-    },
   }
 }
 
@@ -236,19 +193,14 @@ export function createDatasets({ store, invalidation, clock, live, guards, follo
 function newDataset(organization: string, slug: string, given: NewDataset, now: number): Dataset {
   const at = timestamp(now)
   return {
-    id: derivedUuid("dataset", organization, slug),
+    ...newFields,
+    id: datasetId(organization, slug),
     slug,
     name: given.name,
     description: given.description ?? "",
     class: given.class ?? "table",
     purpose: given.purpose ?? "",
-    type: "native",
     status: "active",
-    sync_status: "idle",
-    integration_config_key: "",
-    integration_id: "",
-    key: null,
-    unkeyed: false,
     columns: [],
     revision: 1,
     created_at: at,

@@ -1,18 +1,21 @@
 // Datasets: tables of rows that pipelines and callers write, and that people query and export.
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, Live, Store } from "#core"
-import { DatasetsCollection, RowsCollection } from "./collections.ts"
+import { RowsCollection } from "./collections.ts"
+import { DatasetResource } from "./dataset.ts"
 import { createDatasets, Datasets, RowGuards } from "./datasets.ts"
-import { createDataset, getDataset, listDatasets, updateDataset } from "./operations/datasets.ts"
+import { listDatasets } from "./operations/datasets.ts"
 import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedRows } from "./rehearsal.ts"
+import { Reservations, ReservationsToken } from "./reservations.ts"
 import { RowFollowers } from "./row-followers.ts"
 import { rowsChannel } from "./row-news.ts"
 import { splitLeads } from "./split-leads.ts"
 
-export { type Dataset, DatasetsCollection, type Row } from "./collections.ts"
+export type { Row } from "./collections.ts"
 export { asColumns, columnOf, type RenamedField } from "./column-names.ts"
+export { type Dataset, DatasetsCollection } from "./dataset.ts"
 export { DatasetReference } from "./dataset-reference.ts"
 export { Datasets, type ReservedDataset, type RowGuard, RowGuards } from "./datasets.ts"
 export { personColumn } from "./person-columns.ts"
@@ -34,13 +37,23 @@ export default definePlugin({
   }),
   extensionPoints: [RowGuards, RowFollowers],
   register(reg, config) {
-    reg.collections(DatasetsCollection, RowsCollection)
+    reg.resources(DatasetResource)
+    reg.collections(RowsCollection)
     reg.channels(rowsChannel)
     reg.lintRules(splitLeads)
     reg.rehearsal({ name: "rows", run: rehearsedRows })
-    reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
+    reg.operations(listDatasets, listRows, insertRows, deleteRow, exportRows)
+    reg.provide(ReservationsToken, { create: () => new Reservations() })
     reg.provide(Datasets, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, live: Live, guards: RowGuards, followers: RowFollowers },
+      inject: {
+        store: Store,
+        invalidation: CacheInvalidation,
+        clock: Clock,
+        live: Live,
+        guards: RowGuards,
+        followers: RowFollowers,
+        reservations: ReservationsToken,
+      },
       create: (deps) => createDatasets({ ...deps, maxScannedRows: config.max_scanned_rows }),
     })
   },

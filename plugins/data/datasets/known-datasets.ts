@@ -1,11 +1,9 @@
 // What a node keeps in memory of the datasets it writes to, so that writing a row waits for nothing. Dropped when a
 // dataset changes anywhere; what rows teach about columns is added as their commits succeed.
 import { allKeys, type CacheInvalidation, type Clock, type Store, type UnitOfWork } from "#core"
-import { type Dataset, DatasetsCollection, maxColumns } from "./collections.ts"
+import { datasetsTopic, keyOf, maxColumns } from "./collections.ts"
 import type { ColumnType } from "./column-types.ts"
-
-/** Invalidation topic; announced with `<organization id>/<slug>` when a dataset changes. */
-export const datasetsTopic = "datasets"
+import { type Dataset, DatasetsCollection } from "./dataset.ts"
 
 const maxKnown = 10_000
 /** Milliseconds that one event's staging of a new column keeps others from staging it too. */
@@ -108,8 +106,4 @@ export class KnownDatasets {
       this.#loading.delete(key)
     }
   }
-}
-
-export function keyOf(organization: string, slug: string): string {
-  return `${organization}/${slug}`
 }

@@ -1,6 +1,7 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { DatasetResource } from "./dataset.ts"
 
 export const reasons = defineReasons({
   column_not_indexed: {
@@ -10,7 +11,7 @@ export const reasons = defineReasons({
     details: { indexed_columns: z.array(z.string()).describe("The columns that are indexed."), fields: FieldProblems },
   },
   dataset_archived: { code: "failed_precondition", summary: "The dataset is archived.", remedy: "Make the dataset active again." },
-  dataset_not_found: { code: "not_found", summary: "The dataset does not exist.", remedy: "List the datasets, or create it." },
+  ...DatasetResource.reasons,
   dataset_reserved: {
     code: "failed_precondition",
     summary: "The dataset is reserved for the service.",

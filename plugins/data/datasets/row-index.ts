@@ -2,7 +2,7 @@
 // column where every row has one (its id follows from it), and the order of `created_at`. Pure.
 import type { Filter, Json } from "#core"
 import type { Sort } from "#core/engine"
-import type { Dataset } from "./collections.ts"
+import type { Dataset } from "./dataset.ts"
 import { nameOfColumn } from "./own-fields.ts"
 import { rowIdOf } from "./row-identity.ts"
 import { columnOf } from "./row-query.ts"

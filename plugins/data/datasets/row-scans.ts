@@ -3,7 +3,8 @@
 import { AppError, type Clock, type Collection, type Filter } from "#core"
 import type { Sort } from "#core/engine"
 import { blanksOf, findingBlanks } from "./blank-columns.ts"
-import type { Dataset, Row } from "./collections.ts"
+import type { Row } from "./collections.ts"
+import type { Dataset } from "./dataset.ts"
 import { indexedColumns, type ServedQuery, servedQuery } from "./row-index.ts"
 import { readFilter, readSort } from "./row-query.ts"
 

@@ -1,10 +1,11 @@
 // Stages the write of a row: the hot path of every pipeline that captures records. Synchronous once the dataset is
 // known; reads nothing, and tells the dataset only what is new about it.
 import { AppError, type CacheInvalidation, type Json, type RowResult, type UnitOfWork } from "#core"
-import { DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
+import { datasetsTopic, keyOf, type Row, RowsCollection } from "./collections.ts"
 import { typeOfValue } from "./column-types.ts"
+import { DatasetsCollection } from "./dataset.ts"
 import { resolveReference } from "./dataset-reference.ts"
-import { datasetsTopic, type KnownDataset, type KnownDatasets, keyOf } from "./known-datasets.ts"
+import type { KnownDataset, KnownDatasets } from "./known-datasets.ts"
 import { keyedRowId, positionOf, type RowOrigin, unkeyedRowId } from "./row-identity.ts"
 import { checkValues } from "./row-values.ts"
 

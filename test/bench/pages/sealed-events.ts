@@ -28,7 +28,8 @@ export class AnalyticsFixture {
     const files = new SegmentFiles({ buckets: host.get(Buckets), ids: host.get(Ids), folder: join(dataDir, "bench"), cacheBytes: 0 })
     await files.start()
     const works = host.get(UnitsOfWork)
-    const dataset = await works.run((work) => host.get(Datasets).create(work, host.organization.id, { name: "Bench events" }))
+    const { slug } = await works.run((work) => host.get(Datasets).ensure(work, host.organization, "bench-events"))
+    const dataset = await host.get(Datasets).require(host.organization.id, slug)
     return new AnalyticsFixture(host, files, dataset)
   }
 

@@ -1,7 +1,7 @@
 // Replaying page events, and the receipts that vouch for it.
 import { expect } from "chai"
 import { Store } from "#core"
-import { DatasetsCollection } from "../../../plugins/data/datasets/collections.ts"
+import { DatasetsCollection } from "../../../plugins/data/datasets/dataset.ts"
 import { event, Loop, type Published, someone } from "./loop.ts"
 
 interface Replayed {

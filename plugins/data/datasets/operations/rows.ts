@@ -3,11 +3,12 @@ import { z } from "zod"
 import { AnyJson, AppError, Clock, defineOperation, giveWay, Pager, pageInput, resultOf, timestamp, Uuid } from "#core"
 import type { Streamed } from "#core/engine"
 import { blanksOf, withBlanks } from "../blank-columns.ts"
+import { DatasetResource } from "../dataset.ts"
 import { Datasets } from "../datasets.ts"
 import { byteOrderMark, csv, ndjson } from "../export.ts"
 import { batchRowId } from "../row-identity.ts"
 import { refuseUnordered } from "../row-query.ts"
-import { DatasetSlug, RowResource } from "./dataset-resource.ts"
+import { RowResource } from "./row-resource.ts"
 
 /** Rows that are staged before other work may run. */
 const rowsAtOnce = 50
@@ -39,7 +40,7 @@ export const listRows = defineOperation({
   access: { scope: "datasets:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject({
-    slug: DatasetSlug,
+    slug: DatasetResource.ref,
     filter: FilterText,
     sort: z
       .string()
@@ -86,7 +87,7 @@ export const insertRows = defineOperation({
   access: { scope: "datasets:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false },
   input: z.strictObject({
-    slug: DatasetSlug,
+    slug: DatasetResource.ref,
     rows: z.array(z.record(z.string(), AnyJson)).min(1).max(1_000).describe("Objects of column values."),
     key: z.string().min(1).max(256).optional().describe("Column to upsert by: the dataset's key, fixed by its first keyed write."),
   }),
@@ -116,7 +117,7 @@ export const deleteRow = defineOperation({
   http: { method: "DELETE", path: "/v1/datasets/{slug}/rows/{id}" },
   access: { scope: "datasets:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ slug: DatasetSlug, id: Uuid }),
+  input: z.strictObject({ slug: DatasetResource.ref, id: Uuid }),
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found"],
   examples: [{ given: { rows: "datasets.insert_rows" }, input: { slug: resultOf("rows.dataset_slug"), id: resultOf("rows.row_ids.0") } }],
@@ -142,7 +143,7 @@ export const exportRows = defineOperation({
   access: { scope: "datasets:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject({
-    slug: DatasetSlug,
+    slug: DatasetResource.ref,
     format: z.enum(["csv", "ndjson"]).default("csv"),
     filter: FilterText,
     bom: z.boolean().default(false).describe("Start CSV with a byte order mark. Excel then reads letters such as ü. NDJSON has no mark."),
