@@ -32,6 +32,7 @@ export const callReasons = defineReasons({
     remedy: "Send it in parts, or raise the limit in the settings.",
     details: { max_bytes: z.int().describe("The limit, in bytes.") },
   },
+  timeout: { code: "deadline_exceeded", summary: "The deadline passed." },
   canceled: { code: "canceled", summary: "The call was canceled." },
   draining: {
     code: "unavailable",

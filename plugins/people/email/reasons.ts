@@ -3,7 +3,6 @@ import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
   invalid_address: { code: "invalid_argument", summary: "An address is malformed.", details: { fields: FieldProblems } },
-  timeout: { code: "deadline_exceeded", summary: "The deadline passed." },
   mail_failed: { code: "unavailable", summary: "The mail server could not be reached, or failed." },
   mail_unconfirmed: {
     code: "deadline_exceeded",

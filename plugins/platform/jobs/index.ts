@@ -8,7 +8,7 @@ import { reasons } from "./reasons.ts"
 export default definePlugin({
   id: "jobs",
   reasons,
-  needs: [],
+  needs: ["event-pipelines"],
   config: z.strictObject({}),
   register: (registrar) => registrar.operations(listJobs, getJob, retryJob, retryJobs),
 })

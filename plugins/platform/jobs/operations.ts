@@ -3,6 +3,7 @@
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Filter, JobQueue, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
+import { type EventPipelines, EventPipelinesService } from "../../capture/pipelines/index.ts"
 import { executionOf, stageRetry } from "./retry.ts"
 
 const State = z.enum(["queued", "dead"])
@@ -116,7 +117,7 @@ export const retryJobs = defineOperation({
   access: { scope: "jobs:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: "by_job" },
   input: z.strictObject({
-    pipeline: z.string().min(1).max(200).optional().describe("Only deferred steps of this pipeline: its slug."),
+    pipeline: z.string().min(1).max(200).optional().describe("Only deferred steps of this pipeline: its slug or id."),
     type: z.string().min(1).max(200).optional().describe("Only jobs of this type."),
     since: Timestamp.optional().describe("Only jobs that were made at this time or later."),
     until: Timestamp.optional().describe("Only jobs that were made before this time."),
@@ -129,7 +130,7 @@ export const retryJobs = defineOperation({
   }),
   errors: ["not_found", "aborted"],
   examples: [{ given: failed, input: { pipeline: resultOf("pipeline.slug") } }],
-  inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource },
+  inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource, pipelines: EventPipelinesService },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const skipped: { id: string; reason: string }[] = []
@@ -150,16 +151,14 @@ export const retryJobs = defineOperation({
 
 type RetryFilter = { readonly [Field in "pipeline" | "type" | "since" | "until"]?: string | undefined }
 
-/** Throws `not_found` for a pipeline that is not there. */
+/** Throws `not_found` for an unknown pipeline. */
 async function matching(
   { pipeline, type, since, until }: RetryFilter,
   organization: string,
-  { source }: { source: PipelineSource },
+  { pipelines }: { pipelines: EventPipelines },
 ): Promise<Filter> {
   const created = { ...(since === undefined ? {} : { $gte: since }), ...(until === undefined ? {} : { $lt: until }) }
-  const found = pipeline === undefined ? undefined : await source.bySlug(organization, pipeline)
-  if (pipeline !== undefined && !found)
-    throw new AppError("not_found", `The pipeline "${pipeline}" does not exist.`, { reason: "event_pipeline_not_found" })
+  const found = pipeline === undefined ? undefined : await pipelines.get(organization, pipeline)
   return {
     organization,
     state: "dead",
