@@ -7,14 +7,18 @@ import { text } from "node:stream/consumers"
 
 const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
 
-/** Into `folder`, as build/tsconfig.json says. Throws with what tsc found. */
+/** Writes the declarations of each project of this folder. Throws the findings of tsc. */
 export async function writeDeclarations(folder: string): Promise<void> {
-  const args = [compiler, "--project", join(import.meta.dirname, "tsconfig.json"), "--noCheck", "--outDir", folder]
+  for (const project of ["tsconfig.json", "tsconfig.console.json"]) await declare(project, folder)
+  for (const path of globSync("*/**/*.d.ts", { cwd: folder })) {
+    const file = join(folder, path)
+    writeFileSync(file, readFileSync(file, "utf8").replace(/(["'])(\.{1,2}\/[^"'\n]+)\.tsx?\1/g, "$1$2.js$1"))
+  }
+}
+
+async function declare(project: string, folder: string): Promise<void> {
+  const args = [compiler, "--project", join(import.meta.dirname, project), "--noCheck", "--outDir", folder]
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
   const [said, code] = await Promise.all([text(child.stdout), new Promise((resolve) => child.once("close", resolve))])
   if (code !== 0) throw new Error(`tsc made no declarations:\n${said}`)
-  for (const path of globSync("*/**/*.d.ts", { cwd: folder })) {
-    const file = join(folder, path)
-    writeFileSync(file, readFileSync(file, "utf8").replace(/(["'])(\.{1,2}\/[^"'\n]+)\.ts\1/g, "$1$2.js$1"))
-  }
 }

@@ -1,11 +1,12 @@
-// Plain JavaScript of a source file: types blanked out, so that lines and columns stay those of the source, and the paths
-// of other sources ending in .js. Node takes no types under node_modules, which is where the package is read.
+// Plain JavaScript of a source file. Types become spaces, so that lines and columns stay. Paths of other sources end in .js.
+// Node refuses types under node_modules, where the package is read.
 import { existsSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
-import { dirname, join } from "node:path"
+import { dirname, extname, join } from "node:path"
 import { parse, type Token, tokTypes } from "acorn"
+import { transformSync } from "esbuild"
 
-const relativePath = /^\.{1,2}\/[\w./-]+\.ts$/
+const relativePath = /^\.{1,2}\/[\w./-]+\.tsx?$/
 /** A program that is started by its name, from a folder that its caller knows. */
 const program = /^[a-z-]+-main\.ts$/
 /** Names of files in a project: what plugins are looked for by, and what is written there. */
@@ -13,14 +14,21 @@ const kept = new Set(["index.ts", "client.ts"])
 
 /** Throws where a text could be the path of a source and is none that there is. */
 export function javaScriptOf(file: string, source: string): string {
-  let text = file.endsWith(".ts") ? stripTypeScriptTypes(source) : source
-  for (const { value, end } of quotedIn(text)) {
+  let text = withoutTypes(file, source)
+  // The last text comes first, because a shorter ending moves the texts after it.
+  for (const { value, end } of quotedIn(text).reverse()) {
     if (program.test(value) || (relativePath.test(value) && existsSync(join(dirname(file), value))))
-      text = `${text.slice(0, end - ".ts".length)}.js${text.slice(end)}`
+      text = `${text.slice(0, end - extname(value).length)}.js${text.slice(end)}`
     else if ((relativePath.test(value) || /^\w[\w.-]*\.ts$/.test(value)) && !kept.has(value))
       throw new Error(`${file} holds "${value}", which names no source beside it; one that is meant is written as ./name.ts.`)
   }
   return text
+}
+
+function withoutTypes(file: string, source: string): string {
+  // Screens contain JSX. The bundle for browsers does not keep their lines.
+  if (file.endsWith(".tsx")) return transformSync(source, { loader: "tsx", jsx: "automatic", jsxImportSource: "preact" }).code
+  return file.endsWith(".ts") ? stripTypeScriptTypes(source) : source
 }
 
 /** Every text in quotes or between backticks, with the offset at which it ends. */

@@ -21,13 +21,11 @@ interface Manifest {
 async function build(): Promise<void> {
   clean()
   await writeDeclarations(entryPoints)
-  // What the console shows is bundled.
-  const exclude = ["plugins/console/app/**", "plugins/{*,*/*}/console/**"]
-  for (const path of globSync(`{${sources.join()}}/**/*.{ts,js}`, { cwd: root, exclude })) {
+  for (const path of globSync(`{${sources.join()}}/**/*.{ts,tsx,js}`, { cwd: root })) {
     const text = javaScriptOf(join(root, path), readFileSync(join(root, path), "utf8"))
-    write(path.replace(/\.ts$/, ".js"), text)
+    write(path.replace(/\.tsx?$/, ".js"), text)
   }
-  for (const path of globSync(`{${sources.join()}}/**/*.{css,json,yaml}`, { cwd: root, exclude }))
+  for (const path of globSync(`{${sources.join()}}/**/*.{css,json,yaml}`, { cwd: root, exclude: ["**/tsconfig.json"] }))
     write(path, readFileSync(join(root, path), "utf8"))
   for (const [name, text] of await buildApp()) write(`plugins/console/built/${name}`, text)
   for (const folder of data) cpSync(join(root, folder), join(entryPoints, folder), { recursive: true })

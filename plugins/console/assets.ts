@@ -1,10 +1,10 @@
-// The app's scripts and style: built once in memory from the sources in a clone, with the screens of all plugins; read as
-// packing built them otherwise.
+// The app's scripts and style. A clone, and a project with screens of its own, build them in memory. Other projects read what
+// the package contains.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { token } from "#core"
-import { buildApp } from "./build-app.ts"
+import { buildApp, screensIn } from "./build-app.ts"
 
 /** Texts by file name; names hold a hash of their content. */
 export type Assets = ReadonlyMap<string, string>
@@ -33,6 +33,6 @@ export function createAssets(folders: readonly string[]): ConsoleAssets {
 }
 
 async function read(folders: readonly string[]): Promise<Assets> {
-  if (!existsSync(packed)) return await buildApp(folders)
+  if (!existsSync(packed) || folders.some((folder) => screensIn(folder).length > 0)) return await buildApp(folders)
   return new Map(readdirSync(packed).map((name) => [name, readFileSync(join(packed, name), "utf8")]))
 }

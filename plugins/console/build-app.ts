@@ -9,11 +9,11 @@ import type { Plugin } from "esbuild"
 const app = fileURLToPath(new URL("./app", import.meta.url))
 const plugins = fileURLToPath(new URL("..", import.meta.url))
 
-/** Texts by file name; names hold a hash of their content. `folders` hold plugins beside those that ship. */
+/** Returns texts by file name; names hold a hash of their content. `folders` contain plugins beside those that ship. */
 export async function buildApp(folders: readonly string[] = []): Promise<Map<string, string>> {
   // Only here, so that a packed service starts without a bundler.
   const { build } = await import("esbuild")
-  const contributions = new Set([plugins, ...folders.map((folder) => resolve(folder))].flatMap((folder) => screensIn(folder)))
+  const contributions = new Set([plugins, ...folders].flatMap((folder) => screensIn(folder)))
   const built = await build({
     entryPoints: [
       { in: "console:main", out: "main" },
@@ -33,15 +33,16 @@ export async function buildApp(folders: readonly string[] = []): Promise<Map<str
     platform: "browser",
     legalComments: "none",
     charset: "utf8",
-    plugins: [entry([...contributions]), adoptedStyles],
+    plugins: [entry([...contributions]), shared, adoptedStyles],
   })
   return new Map(built.outputFiles.map(({ path, text }) => [basename(path), text]))
 }
 
-function screensIn(folder: string): string[] {
+/** Returns the entries of screens in a folder of plugins. */
+export function screensIn(folder: string): string[] {
   if (!existsSync(folder)) return []
-  return globSync("{.,*,*/*}/console/screens.ts", { cwd: folder })
-    .map((path) => join(folder, path))
+  return globSync("{.,*,*/*}/console/screens.{ts,js}", { cwd: folder })
+    .map((path) => resolve(folder, path))
     .sort()
 }
 
@@ -49,7 +50,7 @@ function screensIn(folder: string): string[] {
 function entry(contributions: readonly string[]): Plugin {
   const imports = contributions.map((path, index) => `import area${index} from ${JSON.stringify(path)}`)
   const names = contributions.map((_path, index) => `area${index}`)
-  const contents = [...imports, 'import { start } from "./main.tsx"', `start([${names.join()}])`].join("\n")
+  const contents = [...imports, 'import { start } from "./main"', `start([${names.join()}])`].join("\n")
   return {
     name: "console entry",
     setup({ onResolve, onLoad }) {
@@ -57,6 +58,17 @@ function entry(contributions: readonly string[]): Plugin {
       onLoad({ filter: /.*/, namespace: "console" }, () => ({ contents, resolveDir: app, loader: "ts" }))
     },
   }
+}
+
+/** Screens of a project share the parts and the libraries of the console. A second copy would have a state of its own. */
+const shared: Plugin = {
+  name: "shared libraries",
+  setup(build) {
+    build.onResolve({ filter: /^millrace\/console$/ }, () => build.resolve("./screen", { resolveDir: app, kind: "import-statement" }))
+    build.onResolve({ filter: /^(preact|@preact\/signals)(\/|$)/ }, ({ path, kind, resolveDir }) =>
+      resolveDir === app ? undefined : build.resolve(path, { resolveDir: app, kind }),
+    )
+  },
 }
 
 /** A style that a script imports becomes a sheet that the document adopts: the page's policy lets no other in that comes later. */

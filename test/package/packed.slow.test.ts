@@ -45,7 +45,7 @@ describe("the package", function () {
     const files = globSync("**/*", { cwd: installed() })
     expect(files.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith("entry-points/templates/"))).to.deep.equal([])
     expect(files.filter((path) => /^(test|build|core|plugins|templates)\b/.test(path))).to.deep.equal([])
-    for (const entry of ["index", "engine", "testing", "client", "live"])
+    for (const entry of ["index", "engine", "testing", "client", "live", "console"])
       expect(files, entry).to.include.members([`entry-points/${entry}.js`, `entry-points/${entry}.d.ts`])
     // Programs and threads are started by the names of their files.
     const named = globSync("entry-points/{core,plugins}/**/*.js", { cwd: installed() }).flatMap((path) =>
@@ -76,6 +76,52 @@ describe("the package", function () {
     const { $defs } = JSON.parse(read("config/pipeline.schema.json")) as { $defs: Record<string, unknown> }
     expect($defs).to.include.keys("action.lead.score", "action.dataset.write")
     expect(existsSync(join(project, "config/pipeline-test.schema.json"))).to.equal(true)
+  })
+
+  it("shows the screens of the project in the console", async () => {
+    const folder = join(project, "plugins/shop-floor")
+    mkdirSync(join(folder, "console"), { recursive: true })
+    writeFileSync(
+      join(folder, "index.ts"),
+      `import { definePlugin } from "millrace"
+import { z } from "zod"
+export default definePlugin({ id: "shop-floor", config: z.strictObject({}), register() {} })
+`,
+    )
+    writeFileSync(
+      join(folder, "console/screens.ts"),
+      `import type { Contribution } from "millrace/console"
+const area: Contribution = {
+  screens: [{ path: "shop-floor", title: "Shop floor", needs: ["event_pipelines.list"], load: () => import("./floor.tsx") }],
+}
+export default area
+`,
+    )
+    writeFileSync(
+      join(folder, "console/floor.tsx"),
+      `import { Badge, useAnswer } from "millrace/console"
+import { useState } from "preact/hooks"
+export default function Floor() {
+  const [open] = useState(true)
+  const pipelines = useAnswer("event_pipelines.list")
+  return <Badge>{open && pipelines ? "Seats at the window" : ""}</Badge>
+}
+`,
+    )
+    const service = user.start("npm", ["start"], { PORT: "0" })
+    try {
+      await outputUntil(service, /curl .* http:\S+\s/)
+      const { base_url } = JSON.parse(read("data/bootstrap.json")) as { base_url: string }
+      const text = async (path: string) => await (await fetch(base_url + path)).text()
+      const main = /\/console-assets\/main-\w+\.js/.exec(await text("/console"))?.[0] ?? ""
+      const chunks = [...new Set((await text(main)).match(/chunk-\w+\.js/g))]
+      const loaded = await Promise.all(chunks.map((name) => text(`/console-assets/${name}`)))
+      expect(loaded.filter((source) => source.includes("Seats at the window"))).to.have.length(1)
+    } finally {
+      user.interrupt(service)
+    }
+    const { code, output } = await user.run("npx", "tsc")
+    expect(code, output).to.equal(0)
   })
 
   it("starts with what ships and what the user added, and takes an event", async () => {

@@ -1,5 +1,5 @@
 // The API as the app calls it: the operations that the service has declared, with the browser's session.
-import { signal } from "@preact/signals"
+import { type Signal, signal } from "@preact/signals"
 import { type CallOptions, type ClientError, createClient, type Operations, type OutputOf } from "#client"
 import type { CatalogOperation } from "../catalog.ts"
 import { lost, returns } from "./connection.ts"
@@ -26,12 +26,12 @@ export interface Me {
 }
 
 /** undefined: not known yet; null: nobody has signed in. */
-export const me = signal<Me | null | undefined>(undefined)
+export const me: Signal<Me | null | undefined> = signal(undefined)
 /** Reason that a session is missing; shown with the sign-in form. */
-export const parting = signal("")
+export const parting: Signal<string> = signal("")
 /** The session has ended by itself: what is open stays, out of sight, for who signs in again. */
-export const away = signal(false)
-export const operations = signal<readonly Operation[]>([])
+export const away: Signal<boolean> = signal(false)
+export const operations: Signal<readonly Operation[]> = signal([])
 
 /** Lowest first. */
 export const roles = ["guest", "member", "admin", "owner"]

@@ -1,11 +1,11 @@
 // Whether the service can be reached. Where it cannot, this asks again until it can, and what is shown is then read again.
-import { signal } from "@preact/signals"
+import { type Signal, signal } from "@preact/signals"
 import { inBackground } from "./in-background.ts"
 
 /** What the last call could not reach; empty where all is well. */
-export const trouble = signal("")
+export const trouble: Signal<string> = signal("")
 /** How often the service came back: what was read before is read again. */
-export const returns = signal(0)
+export const returns: Signal<number> = signal(0)
 
 const firstMs = 500
 const maxMs = 5_000

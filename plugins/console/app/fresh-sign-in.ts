@@ -1,12 +1,12 @@
 // Calls that need a fresh sign-in wait here for the dialog. Calls at the same time share one dialog.
-import { signal } from "@preact/signals"
+import { type Signal, signal } from "@preact/signals"
 
 export interface SignInRequest {
   readonly settle: (isDone: boolean) => void
 }
 
 /** What the dialog is open for. */
-export const signInRequest = signal<SignInRequest | undefined>(undefined)
+export const signInRequest: Signal<SignInRequest | undefined> = signal(undefined)
 let pending: Promise<boolean> | undefined
 
 /** Asks the person to sign in again. Resolves with false if the person cancels. */

@@ -1,9 +1,9 @@
 // The place in the console, which is the address: a link opened elsewhere shows the same.
-import { signal } from "@preact/signals"
+import { type Signal, signal } from "@preact/signals"
 
 const root = "/console"
 
-export const place = signal(new URL(location.href))
+export const place: Signal<URL> = signal(new URL(location.href))
 
 addEventListener("popstate", ({ state }) => {
   place.value = new URL(location.href)

@@ -1,6 +1,6 @@
 // Calls that change something, made so that a lost answer never means twice: until the service has answered, the same call
 // goes out under the same idempotency key, however often somebody presses the button.
-import { signal, useSignal } from "@preact/signals"
+import { type Signal, signal, useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { ClientError, Operations } from "#client"
 import { call, type Output, type Row } from "./api.ts"
@@ -53,7 +53,7 @@ interface Offered {
 }
 
 /** What this place can change. */
-export const offered = signal<readonly Offered[]>([])
+export const offered: Signal<readonly Offered[]> = signal([])
 
 /** The document says it too: none of it may be more than the role allows. */
 function offer(one: Offered): () => void {
