@@ -1,11 +1,9 @@
 // Threads with messages, agents, and runs of agents: the records that evals, workstreams and heartbeats refer to.
 
 import { z } from "zod"
-import { Clock, definePlugin, Ids, Store, Vault } from "#core"
-import { Integrations } from "../integrations/index.ts"
-import { Models } from "../models/index.ts"
+import { definePlugin } from "#core"
 import { Agents, rotateAgentSecret } from "./agents/agents.ts"
-import { AskAgents, createAskAgents } from "./agents/call.ts"
+import { AskAgents, askAgentsNeeds, createAskAgents } from "./agents/call.ts"
 import { AgentRunCollection, MessageCollection, RunStepCollection, ThreadCollection } from "./collections.ts"
 import { cancelRun, getAgentRun, listAgentRuns, listRunSteps, resumeRun, startRun } from "./operations/agent-runs.ts"
 import { appendMessage, createThread, getThread, listMessages, listThreads } from "./operations/threads.ts"
@@ -13,7 +11,7 @@ import { reasons } from "./reasons.ts"
 import { AgentRuns, RunSubjects } from "./runs/agent-runs.ts"
 import { agentCallback } from "./runs/callback.ts"
 import { expireJob, runJob } from "./runs/jobs.ts"
-import { createThreads, Threads } from "./threads.ts"
+import { createThreads, Threads, threadsNeeds } from "./threads.ts"
 
 export { type AgentContact, Agents, agentSecretContext, contactOf, type StoredAgent } from "./agents/agents.ts"
 export { type AgentAnswer, AskAgents, type ResultHandle } from "./agents/call.ts"
@@ -44,11 +42,8 @@ export default definePlugin({
     registrar.operations(startRun, listAgentRuns, getAgentRun, listRunSteps, cancelRun, resumeRun)
     registrar.routes(agentCallback)
     registrar.jobs({ ...runJob, slots: run_slots }, expireJob)
-    registrar.provide(Threads, { inject: { store: Store, clock: Clock, ids: Ids }, create: createThreads })
-    registrar.provide(AskAgents, {
-      inject: { integrations: Integrations, models: Models, vault: Vault, clock: Clock },
-      create: createAskAgents,
-    })
+    registrar.provide(Threads, { inject: threadsNeeds, create: createThreads })
+    registrar.provide(AskAgents, { inject: askAgentsNeeds, create: createAskAgents })
     registrar.provide(AgentRuns, { create: (deps) => new AgentRuns({ ...deps, callbackMs: callback_hours * 3_600_000 }) })
   },
 })

@@ -1,5 +1,5 @@
 // Threads: made, found, and written to. A message is never changed.
-import { AppError, type Clock, type Ids, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, Clock, type Deps, Ids, Store, timestamp, token, type UnitOfWork } from "#core"
 import { MessageCollection, type StoredMessage, type StoredThread, ThreadCollection } from "./collections.ts"
 
 export type NewMessage = Pick<StoredMessage, "role" | "author" | "content"> & { readonly agent_run_id?: string | null }
@@ -19,8 +19,9 @@ export interface Threads {
 }
 
 export const Threads = token<Threads>("Threads")
+export const threadsNeeds = { store: Store, clock: Clock, ids: Ids }
 
-export function createThreads({ store, clock, ids }: { store: Store; clock: Clock; ids: Ids }): Threads {
+export function createThreads({ store, clock, ids }: Deps<typeof threadsNeeds>): Threads {
   return {
     async require(organization, id) {
       const found = await store.open(ThreadCollection, organization).get(id)

@@ -1,6 +1,6 @@
 // Removes the files of the events that wrote the rows of an erased person.
-import { isConflict, type Store, token, type UnitsOfWork } from "#core"
-import type { Buckets } from "../../data/buckets/index.ts"
+import { type Deps, isConflict, Store, token, UnitsOfWork } from "#core"
+import { Buckets } from "../../data/buckets/index.ts"
 import { EventFilesCollection, type StoredEventFiles } from "./collections.ts"
 import { removeDocument } from "./usage.ts"
 
@@ -9,15 +9,11 @@ export type EventFileErasure = (organization: string, rowIds: readonly string[])
 
 export const EventFileErasure = token<EventFileErasure>("EventFileErasure")
 
-interface ErasureDeps {
-  readonly store: Store
-  readonly works: UnitsOfWork
-  readonly buckets: Buckets
-}
+export const eventFileErasureNeeds = { store: Store, works: UnitsOfWork, buckets: Buckets }
 
 const pageSize = 1_000
 
-export function eventFileErasure({ store, works, buckets }: ErasureDeps): EventFileErasure {
+export function eventFileErasure({ store, works, buckets }: Deps<typeof eventFileErasureNeeds>): EventFileErasure {
   return async (organization, rowIds) => {
     const collection = store.open(EventFilesCollection, organization)
     for (const rowId of new Set(rowIds)) {

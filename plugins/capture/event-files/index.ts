@@ -3,7 +3,7 @@ import { Clock, definePlugin, JobQueue, Settings, Store, UnitsOfWork } from "#co
 import { EventFiles } from "#core/engine"
 import { Buckets } from "../../data/buckets/index.ts"
 import { EventFilesCollection, FileUsageCollection } from "./collections.ts"
-import { EventFileErasure, eventFileErasure } from "./erasure.ts"
+import { EventFileErasure, eventFileErasure, eventFileErasureNeeds } from "./erasure.ts"
 import { fileKeeper } from "./keeper.ts"
 import { listEventFiles } from "./operations.ts"
 import { reasons } from "./reasons.ts"
@@ -22,7 +22,7 @@ export default definePlugin({
     registrar.jobs(removeJob)
     registrar.operations(listEventFiles)
     registrar.provide(EventFileErasure, {
-      inject: { store: Store, works: UnitsOfWork, buckets: Buckets },
+      inject: eventFileErasureNeeds,
       create: (deps) => eventFileErasure(deps),
     })
     registrar.run("files of forms", {

@@ -2,10 +2,9 @@
 // became of events.
 
 import { z } from "zod"
-import { CacheInvalidation, Clock, definePlugin, injected, Store, token, UnitsOfWork } from "#core"
+import { CacheInvalidation, definePlugin, injected, token } from "#core"
 import { PipelineSource } from "#core/engine"
 import { PageFormTargets } from "../../pages/pages/index.ts"
-import { Organizations } from "../../platform/organizations/index.ts"
 import { Endpoints, Pipelines, Revisions } from "./collections.ts"
 import { executionsChannel } from "./executions-channel.ts"
 import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
@@ -20,7 +19,7 @@ import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines
 import { reasons } from "./reasons.ts"
 import { SecretUseSources } from "./secret-evidence.ts"
 import { PipelineSlugs } from "./slugs.ts"
-import { pipelineSource } from "./source.ts"
+import { pipelineSource, pipelineSourceNeeds } from "./source.ts"
 
 export { type AppliedFile, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 export { newestEntries, newestFirst } from "./newest-entries.ts"
@@ -55,14 +54,7 @@ export default definePlugin({
     registrar.collections(Pipelines, Endpoints, Revisions)
     registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })
     registrar.provide(PipelineSource, {
-      inject: {
-        store: Store,
-        clock: Clock,
-        works: UnitsOfWork,
-        invalidation: CacheInvalidation,
-        pipelines: EventPipelinesService,
-        organizations: Organizations,
-      },
+      inject: pipelineSourceNeeds,
       create: (deps) => pipelineSource(deps),
     })
     registrar.provide(ClientAddresses, { create: () => settings.client_addresses })

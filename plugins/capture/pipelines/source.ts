@@ -1,21 +1,28 @@
 // Hands the engine the pipelines it runs: by endpoint, by id, by slug, and as they were at an earlier revision.
-import { type CacheInvalidation, type Clock, type Store, timestamp, type UnitsOfWork } from "#core"
+import { CacheInvalidation, Clock, type Deps, Store, timestamp, UnitsOfWork } from "#core"
 import { type PipelineDocument, type PipelineSource, pipelineTopic, type StoredPipeline } from "#core/engine"
-import type { Organizations } from "../../platform/organizations/index.ts"
+import { Organizations } from "../../platform/organizations/index.ts"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
-import type { EventPipelines } from "./pipelines.ts"
+import { EventPipelinesService } from "./pipelines.ts"
 import { stillApplied } from "./rules.ts"
 
-interface SourceDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly works: UnitsOfWork
-  readonly invalidation: CacheInvalidation
-  readonly pipelines: EventPipelines
-  readonly organizations: Pick<Organizations, "all" | "byId">
+export const pipelineSourceNeeds = {
+  store: Store,
+  clock: Clock,
+  works: UnitsOfWork,
+  invalidation: CacheInvalidation,
+  pipelines: EventPipelinesService,
+  organizations: Organizations,
 }
 
-export function pipelineSource({ store, clock, works, invalidation, pipelines, organizations }: SourceDeps): PipelineSource {
+export function pipelineSource({
+  store,
+  clock,
+  works,
+  invalidation,
+  pipelines,
+  organizations,
+}: Deps<typeof pipelineSourceNeeds>): PipelineSource {
   const organizationSlug = async (id: string) => (await organizations.byId(id))?.slug ?? id
   const stored = (organization: StoredPipeline["organization"], record: PipelineRecord, document = record.document): StoredPipeline => ({
     id: record.id,

@@ -32,7 +32,7 @@ import { reasons } from "./reasons.ts"
 import { purgeMessages, removeOldMessages } from "./removal/jobs.ts"
 import { ConversationErasure, RemovalCollection, Removals } from "./removal/removals.ts"
 import { ConversationSettings, ConversationSettingsToken } from "./settings.ts"
-import { ConversationStanding, conversationStanding } from "./standing.ts"
+import { ConversationStanding, conversationStanding, conversationStandingNeeds } from "./standing.ts"
 import { Summaries } from "./summaries.ts"
 import { TemplateCollection } from "./templates/collections.ts"
 import { syncTemplates } from "./templates/sync.ts"
@@ -76,10 +76,7 @@ export default definePlugin({
     registrar.provide(EarlierAddresses)
     registrar.provide(ConversationSettingsToken, { create: () => settings })
     registrar.provide(ConversationLeads, { inject: { directories: LeadDirectories }, create: createConversationLeads })
-    registrar.provide(ConversationStanding, {
-      inject: { store: Store, numbers: PhoneNumbers, gate: EgressGate },
-      create: conversationStanding,
-    })
+    registrar.provide(ConversationStanding, { inject: conversationStandingNeeds, create: conversationStanding })
     registrar.provide(ConversationHistory, { inject: { store: Store }, create: ({ store }) => conversationHistory(store) })
     registrar.provide(PhoneNumbers)
     registrar.provide(Announcements)

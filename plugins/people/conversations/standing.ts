@@ -1,8 +1,8 @@
 // What the gate would say of a message to a person, for who asks before anything is to be sent.
-import { AppError, type Store, token } from "#core"
+import { AppError, type Deps, Store, token } from "#core"
 import { type Channel, collections } from "./channels.ts"
-import type { Asked, EgressGate, Finding } from "./egress/gate.ts"
-import type { PhoneNumbers } from "./numbers/numbers.ts"
+import { type Asked, EgressGate, type Finding } from "./egress/gate.ts"
+import { PhoneNumbers } from "./numbers/numbers.ts"
 import { type PhoneNumber, PhoneNumberResource } from "./numbers/phone-number.ts"
 import { writtenAs } from "./phone.ts"
 import type { OutboundMessage } from "./vetoes.ts"
@@ -23,13 +23,9 @@ export type ConversationStanding = (organization: string, question: StandingQues
 
 export const ConversationStanding = token<ConversationStanding>("ConversationStanding")
 
-interface Services {
-  readonly store: Store
-  readonly numbers: PhoneNumbers
-  readonly gate: EgressGate
-}
+export const conversationStandingNeeds = { store: Store, numbers: PhoneNumbers, gate: EgressGate }
 
-export function conversationStanding({ store, numbers, gate }: Services): ConversationStanding {
+export function conversationStanding({ store, numbers, gate }: Deps<typeof conversationStandingNeeds>): ConversationStanding {
   async function numberOf(organization: string, channel: Channel, address: string): Promise<PhoneNumber | undefined> {
     const lines = await store
       .open(PhoneNumberResource.collection, organization)

@@ -1,23 +1,22 @@
 // Users, and the sessions that they begin. Organizations keep memberships and keys.
 import { z } from "zod"
-import { CacheInvalidation, Clock, definePlugin, Ids, JobQueue, Log, Settings, Store, token, UnitsOfWork, Vault } from "#core"
+import { CacheInvalidation, Clock, definePlugin, Ids, Settings, Store, token } from "#core"
 import { UserAgents } from "#core/engine"
-import { Mailer } from "../../people/email/index.ts"
 import { registerAccount } from "./account/register.ts"
 import { UserSessionsCollection, UsersCollection } from "./collections.ts"
-import { createLastUse, type LastUse } from "./last-use.ts"
+import { createLastUse, type LastUse, lastUseNeeds } from "./last-use.ts"
 import { updateMe } from "./operations/me.ts"
 import { endOtherSessions, endSession, listSessions } from "./operations/sessions.ts"
 import { registerPasskeys } from "./passkeys/register.ts"
 import { reasons } from "./reasons.ts"
-import { createSignInCodes, SignInCodes } from "./sign-in/codes.ts"
+import { createSignInCodes, SignInCodes, signInCodesNeeds } from "./sign-in/codes.ts"
 import { SignInAttemptsCollection, UsedLinksCollection } from "./sign-in/collections.ts"
 import { CodeCountsCollection } from "./sign-in/limits.ts"
 import { signInLinkCommand } from "./sign-in/link-command.ts"
 import { signInMail } from "./sign-in/mail.ts"
 import { createSignIns, SignIns } from "./sign-in/sign-ins.ts"
 import { createUserSessions, UserSessions } from "./user-sessions.ts"
-import { createUsers, Users } from "./users.ts"
+import { createUsers, Users, usersNeeds } from "./users.ts"
 
 export { Recovery } from "./account/recovery.ts"
 export type { User, UserSession } from "./collections.ts"
@@ -62,12 +61,9 @@ export default definePlugin({
     reg.operations(updateMe, listSessions, endSession, endOtherSessions)
     registerAccount(reg, settings)
     registerPasskeys(reg)
-    reg.provide(Users, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids },
-      create: createUsers,
-    })
+    reg.provide(Users, { inject: usersNeeds, create: createUsers })
     reg.provide(SessionUses, {
-      inject: { works: UnitsOfWork, clock: Clock, log: Log },
+      inject: lastUseNeeds,
       create: createLastUse,
       stop: (use) => use.settled(),
     })
@@ -85,16 +81,7 @@ export default definePlugin({
       create: ({ settings: core, ...deps }) => createSignIns({ ...deps, auditDays: core.retention.audit_days }),
     })
     reg.provide(SignInCodes, {
-      inject: {
-        store: Store,
-        works: UnitsOfWork,
-        clock: Clock,
-        vault: Vault,
-        queue: JobQueue,
-        users: Users,
-        signIns: SignIns,
-        mailer: Mailer,
-      },
+      inject: signInCodesNeeds,
       create: (deps) => createSignInCodes(deps, { perEmail: settings.codes_per_email_hour, perAddress: settings.codes_per_address_hour }),
     })
   },

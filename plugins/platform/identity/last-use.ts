@@ -1,5 +1,5 @@
 // Stores the time of a credential's last use: at most one write a minute for each, apart from the call.
-import { allDone, type Clock, type Document, type Logger, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
+import { allDone, Clock, type Deps, type Document, Log, timestamp, type UnitOfWork, UnitsOfWork } from "#core"
 
 const interval = 60_000
 const limit = 10_000
@@ -18,13 +18,9 @@ export interface LastUse {
   settled(): Promise<void>
 }
 
-interface LastUseDeps {
-  readonly works: UnitsOfWork
-  readonly clock: Clock
-  readonly log: Logger
-}
+export const lastUseNeeds = { works: UnitsOfWork, clock: Clock, log: Log }
 
-export function createLastUse({ works, clock, log }: LastUseDeps): LastUse {
+export function createLastUse({ works, clock, log }: Deps<typeof lastUseNeeds>): LastUse {
   const written = new Map<string, number>()
   const used = new Map<string, number>()
   const inFlight = new Set<Promise<void>>()

@@ -1,11 +1,12 @@
 // Users of the service: created, read, changed and deleted. Organizations keep their own memberships.
 import {
   allKeys,
-  type CacheInvalidation,
-  type Clock,
+  CacheInvalidation,
+  Clock,
+  type Deps,
   type Filter,
-  type Ids,
-  type Store,
+  Ids,
+  Store,
   timestamp,
   token,
   type UnitOfWork,
@@ -47,14 +48,9 @@ export const Users = token<Users>("Users")
 /** Invalidation topic; announced with the id of a changed user. */
 const usersTopic = "users"
 
-interface UsersDeps {
-  readonly store: Store
-  readonly invalidation: CacheInvalidation
-  readonly clock: Clock
-  readonly ids: Ids
-}
+export const usersNeeds = { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }
 
-export function createUsers({ store, invalidation, clock, ids }: UsersDeps): Users {
+export function createUsers({ store, invalidation, clock, ids }: Deps<typeof usersNeeds>): Users {
   const staff = new Set<string>()
   const hooks: Departure[] = []
   const known = new GenerationCache<User>(10_000)

@@ -36,10 +36,10 @@ import { createViewerSession } from "./operations/viewer-sessions.ts"
 import { Principals } from "./principals.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
-import { createSessions, Sessions } from "./sessions.ts"
+import { createSessions, Sessions, sessionsNeeds } from "./sessions.ts"
 import { getOrganization, updateOrganization } from "./tenants/organization.ts"
 import { registerTenants, tenantSettings } from "./tenants/register.ts"
-import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
+import { createViewerSessions, ViewerSessions, viewerSessionsNeeds } from "./viewer-sessions.ts"
 
 export { generateKey, parseKey, type User } from "../identity/index.ts"
 export { ApiKeys, type Standing } from "./api-keys.ts"
@@ -148,13 +148,10 @@ export default definePlugin({
         }),
     })
     reg.provide(Sessions, {
-      inject: { store: Store, works: UnitsOfWork, clock: Clock, keys: ApiKeys, authenticator: Authenticator, userSessions: UserSessions },
+      inject: sessionsNeeds,
       create: (deps) => createSessions(deps, settings.session_max_hours * 3_600_000),
     })
     reg.provide(ViewerTokens, { inject: { sessions: ViewerSessions }, create: ({ sessions }) => sessions })
-    reg.provide(ViewerSessions, {
-      inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock, ids: Ids, organizations: Organizations },
-      create: createViewerSessions,
-    })
+    reg.provide(ViewerSessions, { inject: viewerSessionsNeeds, create: createViewerSessions })
   },
 })

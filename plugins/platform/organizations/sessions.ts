@@ -1,9 +1,9 @@
 // Sessions that a browser opens with a key. Such a session has the identity and the rights of the key, lives in a cookie,
 // and ends with the key or by its age. Sessions of persons are in the identity plugin.
-import { AppError, type Clock, type Store, timestamp, token, type UnitsOfWork } from "#core"
-import { type Authenticator, type Credentials, requesterOf, requireOrganization } from "#core/engine"
-import { parseKey, type UserSessions } from "../identity/index.ts"
-import type { ApiKeys } from "./api-keys.ts"
+import { AppError, Clock, type Deps, Store, timestamp, token, UnitsOfWork } from "#core"
+import { Authenticator, type Credentials, requesterOf, requireOrganization } from "#core/engine"
+import { parseKey, UserSessions } from "../identity/index.ts"
+import { ApiKeys } from "./api-keys.ts"
 import { KeysCollection } from "./collections.ts"
 
 export interface Session {
@@ -22,16 +22,19 @@ export interface Sessions {
 
 export const Sessions = token<Sessions>("Sessions")
 
-interface SessionsDeps {
-  readonly store: Store
-  readonly works: UnitsOfWork
-  readonly clock: Clock
-  readonly keys: ApiKeys
-  readonly authenticator: Authenticator
-  readonly userSessions: UserSessions
+export const sessionsNeeds = {
+  store: Store,
+  works: UnitsOfWork,
+  clock: Clock,
+  keys: ApiKeys,
+  authenticator: Authenticator,
+  userSessions: UserSessions,
 }
 
-export function createSessions({ store, works, clock, keys, authenticator, userSessions }: SessionsDeps, maxMs: number): Sessions {
+export function createSessions(
+  { store, works, clock, keys, authenticator, userSessions }: Deps<typeof sessionsNeeds>,
+  maxMs: number,
+): Sessions {
   return {
     async signIn(credentials) {
       const given = await authenticator.authenticate(credentials)

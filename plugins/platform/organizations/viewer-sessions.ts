@@ -2,10 +2,10 @@
 // variant, they were made. The signing key is made once for all nodes and kept sealed.
 import { createHash } from "node:crypto"
 import { CompactSign, type CryptoKey, errors, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose"
-import { AppError, type Clock, type Ids, type Store, timestamp, token, type UnitsOfWork, type Vault } from "#core"
+import { AppError, Clock, type Deps, Ids, Store, timestamp, token, UnitsOfWork, Vault } from "#core"
 import type { ManagementLink } from "#core/engine"
 import { type SigningKey, SigningKeysCollection, signingKeyContext } from "./collections.ts"
-import type { Organizations } from "./directory.ts"
+import { Organizations } from "./directory.ts"
 import { isStillMember, type MemberLink } from "./members/member-link.ts"
 
 export interface ViewerClaims {
@@ -27,14 +27,7 @@ export interface ViewerSessions {
 
 export const ViewerSessions = token<ViewerSessions>("ViewerSessions")
 
-interface ViewerSessionsDeps {
-  readonly store: Store
-  readonly works: UnitsOfWork
-  readonly vault: Vault
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly organizations: Organizations
-}
+export const viewerSessionsNeeds = { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock, ids: Ids, organizations: Organizations }
 
 const issuer = "millrace"
 const audience = "viewer"
@@ -42,7 +35,7 @@ const keyId = "viewer-sessions"
 const verifiedLimit = 5_000
 type KeyPair = { readonly kid: string; readonly sign: CryptoKey; readonly check: CryptoKey }
 
-export function createViewerSessions(deps: ViewerSessionsDeps): ViewerSessions {
+export function createViewerSessions(deps: Deps<typeof viewerSessionsNeeds>): ViewerSessions {
   const { clock, ids, organizations } = deps
   const standing = async (claims: ViewerClaims) => {
     const { organization_id, link, member } = claims
@@ -103,7 +96,7 @@ function readClaims(payload: Record<string, unknown>): ViewerClaims | undefined 
   }
 }
 
-async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Promise<KeyPair> {
+async function loadKeys({ store, works, vault, clock }: Deps<typeof viewerSessionsNeeds>): Promise<KeyPair> {
   const kept = () => store.open(SigningKeysCollection).get(keyId)
   let stored = await kept()
   if (!stored) {

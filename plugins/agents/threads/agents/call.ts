@@ -1,9 +1,9 @@
 // One question to an agent: through the organization's own connection, which holds its address and its credentials, or to a
 // configured model. The same question carries the same Idempotency-Key, so that a repeat after a crash can be recognized.
-import { AppError, type Clock, isRecord, type Json, token, type Vault } from "#core"
+import { AppError, Clock, type Deps, isRecord, type Json, token, Vault } from "#core"
 import { outcomeOf } from "../../../platform/outgoing-http/index.ts"
-import type { Integrations } from "../../integrations/index.ts"
-import type { Account, Models } from "../../models/index.ts"
+import { Integrations } from "../../integrations/index.ts"
+import { type Account, Models } from "../../models/index.ts"
 import { type AgentContact, agentSecretContext } from "./agents.ts"
 import { signedHeaders } from "./signature.ts"
 
@@ -55,12 +55,9 @@ export interface AskAgents {
 
 export const AskAgents = token<AskAgents>("AskAgents")
 
-interface AskDeps {
-  readonly integrations: Integrations
-  readonly models: Models
-  readonly vault: Vault
-  readonly clock: Clock
-}
+export const askAgentsNeeds = { integrations: Integrations, models: Models, vault: Vault, clock: Clock }
+
+type AskDeps = Deps<typeof askAgentsNeeds>
 
 /** What is kept of an answer, characters. */
 const maxOutput = 20_000

@@ -1,31 +1,20 @@
 // Sign-in by mail: a code of six digits and a link, both bound to the browser that asked for them, both for one use.
 // An operator's link is bound to no browser. The first owner proves a new address by a code before the link is used up.
 import { randomBytes } from "node:crypto"
-import {
-  AppError,
-  type Clock,
-  derivedUuid,
-  type JobQueue,
-  type Store,
-  sameBytes,
-  token,
-  type UnitOfWork,
-  type UnitsOfWork,
-  type Vault,
-} from "#core"
-import type { Mailer } from "../../../people/email/index.ts"
+import { AppError, Clock, type Deps, derivedUuid, JobQueue, Store, sameBytes, token, type UnitOfWork, UnitsOfWork, Vault } from "#core"
+import { Mailer } from "../../../people/email/index.ts"
 import type { User, UserSession } from "../collections.ts"
 import { hashKey } from "../key-format.ts"
 import { countWrongTry, createMailedCodes, wrongCode } from "../mailed-code.ts"
 import { stageNotice } from "../notices.ts"
 import type { OpenedSession } from "../user-sessions.ts"
-import type { Users } from "../users.ts"
+import { Users } from "../users.ts"
 import { type SignInAttempt, SignInAttemptsCollection } from "./collections.ts"
 import { claim, unclaimedOwner } from "./first-owner.ts"
 import { type CodeLimits, countRequest } from "./limits.ts"
 import { stageSignInMail } from "./mail.ts"
 import { isSpent, type OperatorLink, readOperatorLink, spend } from "./operator-links.ts"
-import type { Browser, SignIns } from "./sign-ins.ts"
+import { type Browser, SignIns } from "./sign-ins.ts"
 
 /** `nonce`: from the cookie of the browser. */
 export type Proof =
@@ -53,18 +42,18 @@ export interface SignInCodes {
 
 export const SignInCodes = token<SignInCodes>("SignInCodes")
 
-interface SignInCodesDeps {
-  readonly store: Store
-  readonly works: UnitsOfWork
-  readonly clock: Clock
-  readonly vault: Vault
-  readonly queue: JobQueue
-  readonly users: Users
-  readonly signIns: SignIns
-  readonly mailer: Pick<Mailer, "writesOutbox">
+export const signInCodesNeeds = {
+  store: Store,
+  works: UnitsOfWork,
+  clock: Clock,
+  vault: Vault,
+  queue: JobQueue,
+  users: Users,
+  signIns: SignIns,
+  mailer: Mailer,
 }
 
-export function createSignInCodes(deps: SignInCodesDeps, limits: CodeLimits): SignInCodes {
+export function createSignInCodes(deps: Deps<typeof signInCodesNeeds>, limits: CodeLimits): SignInCodes {
   const { store, works, clock, vault, users, signIns, mailer } = deps
   const mailedCodes = createMailedCodes(deps, "sign-in codes")
 

@@ -1,19 +1,15 @@
 // What the deletion of a user means for organizations: every membership ends as by leaving. The last owner of an
 // organization cannot go.
-import { AppError, type UnitOfWork } from "#core"
-import type { User, Users } from "../../identity/index.ts"
+import { AppError, type Deps, type UnitOfWork } from "#core"
+import { type User, Users } from "../../identity/index.ts"
 import type { Membership } from "../collections.ts"
-import type { Organizations } from "../directory.ts"
-import type { Members } from "./members.ts"
+import { Organizations } from "../directory.ts"
+import { Members } from "./members.ts"
 
-interface DeletedUsersDeps {
-  readonly users: Users
-  readonly members: Members
-  readonly organizations: Organizations
-}
+export const endMembershipsOfDeletedNeeds = { users: Users, members: Members, organizations: Organizations }
 
 /** To be called while services are created. */
-export function endMembershipsOfDeleted({ users, members, organizations }: DeletedUsersDeps): void {
+export function endMembershipsOfDeleted({ users, members, organizations }: Deps<typeof endMembershipsOfDeletedNeeds>): void {
   users.onDeparture(async (work, user) => {
     const memberships = await membershipsOf(user)
     await refuseLastOwner(memberships)

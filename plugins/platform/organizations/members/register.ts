@@ -1,9 +1,7 @@
 // Declares what members need: their collections, operations, jobs and services.
 import { z } from "zod"
 import { injected, type Registrar } from "#core"
-import { Users } from "../../identity/index.ts"
-import { Organizations } from "../directory.ts"
-import { endMembershipsOfDeleted } from "./deleted-users.ts"
+import { endMembershipsOfDeleted, endMembershipsOfDeletedNeeds } from "./deleted-users.ts"
 import type { DepartureHook } from "./departures.ts"
 import { InvitationDaysCollection, InvitedAddressesCollection, MemberInvitationsCollection } from "./invitations/collections.ts"
 import { Invitations } from "./invitations/invitations.ts"
@@ -51,9 +49,6 @@ export function registerMembers(reg: Registrar, settings: { readonly max_invitat
   reg.provide(Members)
   reg.provide(Ownership)
   reg.provide(Invitations, { create: (deps) => new Invitations({ ...deps, maxPerDay: settings.max_invitations_per_day }) })
-  reg.run("memberships of deleted users", {
-    inject: { users: Users, members: Members, organizations: Organizations },
-    create: endMembershipsOfDeleted,
-  })
+  reg.run("memberships of deleted users", { inject: endMembershipsOfDeletedNeeds, create: endMembershipsOfDeleted })
   reg.provide(Joining)
 }

@@ -3,19 +3,20 @@ import { randomInt } from "node:crypto"
 import {
   type AnyCaller,
   AppError,
-  type Clock,
+  Clock,
+  type Deps,
   defineCollection,
   derivedUuid,
-  type Store,
+  Store,
   slugOf,
   slugTaken,
   token,
   type UnitOfWork,
 } from "#core"
-import type { Users } from "../../identity/index.ts"
+import { Users } from "../../identity/index.ts"
 import type { Organization } from "../collections.ts"
 import { countToday, type DayCount } from "../day-counts.ts"
-import type { Organizations } from "../directory.ts"
+import { Organizations } from "../directory.ts"
 
 export const selfServices = ["nobody", "owners", "everyone"] as const
 
@@ -54,17 +55,12 @@ export interface GivenOrganization {
   readonly isUnlimited: boolean
 }
 
-interface CreationDeps {
-  readonly users: Users
-  readonly store: Store
-  readonly clock: Clock
-  readonly organizations: Organizations
-}
+export const creationNeeds = { store: Store, clock: Clock, organizations: Organizations, users: Users }
 
 const suffixLetters = "abcdefghijkmnpqrstuvwxyz23456789"
 const suffixLength = 6
 
-export function createCreation({ store, clock, organizations, users }: CreationDeps, rules: CreationRules): Creation {
+export function createCreation({ store, clock, organizations, users }: Deps<typeof creationNeeds>, rules: CreationRules): Creation {
   /** Stages one more of the user's day. Throws `resource_exhausted` at the limit. */
   async function count(work: UnitOfWork, user: string): Promise<void> {
     const limit = rules.max_created_per_day

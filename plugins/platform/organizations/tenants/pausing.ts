@@ -1,8 +1,8 @@
 // Archived and suspended organizations. Their stored state is loaded into `Pauses` on every node, before a change is answered.
-import { AppError, allKeys, type CacheInvalidation, type Clock, type Store, timestamp, token, type UnitOfWork } from "#core"
-import type { Pause, Pauses } from "#core/engine"
+import { AppError, allKeys, CacheInvalidation, Clock, type Deps, Store, timestamp, token, type UnitOfWork } from "#core"
+import { type Pause, Pauses } from "#core/engine"
 import { type Organization, OrganizationsCollection } from "../collections.ts"
-import { type Organizations, organizationsTopic } from "../directory.ts"
+import { Organizations, organizationsTopic } from "../directory.ts"
 
 type Change = Partial<Pick<Organization, "archived" | "suspended">>
 
@@ -22,15 +22,9 @@ export const Pausing = token<Pausing>("Pausing")
 
 const pausesTopic = "organization_pauses"
 
-interface PausingDeps {
-  readonly store: Store
-  readonly invalidation: CacheInvalidation
-  readonly clock: Clock
-  readonly pauses: Pauses
-  readonly organizations: Organizations
-}
+export const pausingNeeds = { store: Store, invalidation: CacheInvalidation, clock: Clock, pauses: Pauses, organizations: Organizations }
 
-export function createPausing({ store, invalidation, clock, pauses, organizations }: PausingDeps): Pausing {
+export function createPausing({ store, invalidation, clock, pauses, organizations }: Deps<typeof pausingNeeds>): Pausing {
   /** The loaded states by organization. A repeated load of the same state changes nothing. */
   const loaded = new Map<string, string>()
   invalidation.onChange(pausesTopic, async (key) => (key === allKeys ? await loadAll() : await load(key)))

@@ -1,14 +1,11 @@
 // Declares how organizations begin, stop and go on.
 import { z } from "zod"
-import { CacheInvalidation, Clock, type Registrar, Store } from "#core"
-import { Pauses } from "#core/engine"
-import { Users } from "../../identity/index.ts"
+import type { Registrar } from "#core"
 import { OrganizationSlugsCollection } from "../collections.ts"
-import { Organizations } from "../directory.ts"
 import { archiveOrganization, restoreOrganization } from "./archive.ts"
-import { Creation, CreationCountsCollection, type CreationRules, createCreation, selfServices } from "./creation.ts"
+import { Creation, CreationCountsCollection, type CreationRules, createCreation, creationNeeds, selfServices } from "./creation.ts"
 import { createOrganization, listOrganizations } from "./organizations.ts"
-import { createPausing, Pausing } from "./pausing.ts"
+import { createPausing, Pausing, pausingNeeds } from "./pausing.ts"
 import { resumeOrganization, suspendOrganization } from "./suspension.ts"
 
 /** Settings of this part. */
@@ -25,12 +22,12 @@ export function registerTenants(reg: Registrar, settings: CreationRules): void {
   reg.operations(createOrganization, listOrganizations)
   reg.operations(archiveOrganization, restoreOrganization, suspendOrganization, resumeOrganization)
   reg.provide(Pausing, {
-    inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, pauses: Pauses, organizations: Organizations },
+    inject: pausingNeeds,
     create: createPausing,
     start: (pausing) => pausing.start(),
   })
   reg.provide(Creation, {
-    inject: { store: Store, clock: Clock, organizations: Organizations, users: Users },
+    inject: creationNeeds,
     create: (deps) => createCreation(deps, settings),
   })
 }
