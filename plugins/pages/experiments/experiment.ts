@@ -72,7 +72,7 @@ const Allocation = z
   .describe("Has the page's weights follow how likely each variant is the best, while the experiment runs.")
 
 /** Fields that documents of earlier versions lack. */
-interface Stored {
+export interface Stored {
   ended_at?: string | null
 }
 
