@@ -21,6 +21,7 @@ const entryPoints: Readonly<Record<string, string>> = {
   "#core": "core/index.ts",
   "#core/engine": "core/engine.ts",
   "#core/commands": "core/commands.ts",
+  "#core/search": "core/search.ts",
   "#core/testing": "core/testing.ts",
 }
 

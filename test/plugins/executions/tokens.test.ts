@@ -1,8 +1,8 @@
 // What text is found by.
 import { expect } from "chai"
 import fc from "fast-check"
+import { mergedPostings, Postings, partOf, parts, postingIn, readPart } from "#core/search"
 import { plainText } from "../../../plugins/capture/executions/finding/entry-text.ts"
-import { mergedPostings, Postings, partOf, parts, postingIn, readPart } from "../../../plugins/capture/executions/finding/segment.ts"
 import { soughtIn, tokens } from "../../../plugins/capture/executions/finding/tokens.ts"
 import { seed } from "../../tier.ts"
 

@@ -2,11 +2,11 @@
 // node's time. Few events are left to become more; a search reads what the index does not reach yet.
 import { type Clock, type Ids, type Leases, type Logger, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, retainedEntry, sleep } from "#core/engine"
+import { bitsFor, Postings } from "#core/search"
 import type { EventIndex, Segment } from "../collections.ts"
 import { bodiesApart, entryText } from "./entry-text.ts"
 import { Merging, mergeable } from "./merging.ts"
-import { bitsFor, idsPerBlock, Postings } from "./segment.ts"
-import { blocksOf, partsOf, readIndex, stageIndex, writeParts } from "./stored-index.ts"
+import { blocksOf, idsPerBlock, partsOf, readIndex, stageIndex, writeParts } from "./stored-index.ts"
 import { tokens } from "./tokens.ts"
 
 export interface BuilderDeps {
@@ -128,7 +128,7 @@ export class IndexBuilder {
     }
     const segments = [...index.segments.filter(({ to }) => to > timestamp(now - payloadsDays * dayMs)), ...(await batches.made())]
     await works.run((work) => {
-      stageIndex(work, organization, index, { through, segments })
+      stageIndex(work, index, { through, segments })
       for (const id of late) work.in(LateEntryCollection, organization).remove(id, { optional: true })
     })
     return through === until
@@ -209,7 +209,7 @@ export class IndexBuilder {
     const merged = await this.#merging.merge(organization, sources)
     await this.#deps.works.run((work) => {
       const kept = index.segments.filter((one) => !sources.includes(one))
-      stageIndex(work, organization, index, { through: index.through, segments: [...kept, merged] })
+      stageIndex(work, index, { through: index.through, segments: [...kept, merged] })
     })
     await this.#merging.remove(organization, sources)
     return true

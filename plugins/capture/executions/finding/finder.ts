@@ -2,11 +2,11 @@
 // the index names is read and held against what is looked for, so that it shows nothing that the journal does not hold any more.
 import { type Clock, isUuid, type Store } from "#core"
 import { EntryCollection, type JournalEntry, LateEntryCollection, retainedEntry } from "#core/engine"
+import { commonOrdinals, partOf, postingIn } from "#core/search"
 import { newestFirst } from "../../pipelines/index.ts"
 import { blockId, blockLength, postingsId, type Segment } from "../collections.ts"
 import { bodiesApart, entryText, plainText } from "./entry-text.ts"
-import { idAt, maxPostings, type Posting, partOf, postingIn } from "./segment.ts"
-import { readIndex, readParts } from "./stored-index.ts"
+import { idAt, readIndex, readParts } from "./stored-index.ts"
 import { type Sought, soughtIn, tokens } from "./tokens.ts"
 
 export interface FinderDeps {
@@ -97,7 +97,7 @@ export class Finder {
     let complete = true
     for (const segment of newest) {
       const postings = asked.map((token) => postingIn(read.get(postingsId(segment.id, partOf(token, segment.bits))) ?? "", token))
-      const common = inAll(postings)
+      const common = commonOrdinals(postings)
       if (!common.complete) complete = false
       const perBlock = blockLength(segment)
       for (const ordinal of common.ordinals.reverse())
@@ -140,17 +140,5 @@ export class Finder {
 
   #retained(entry: JournalEntry): JournalEntry {
     return retainedEntry(entry, this.#deps.payloadsDays, this.#deps.clock.now())
-  }
-}
-
-/** Ordinals that each posting may hold, in order. Those that were cut say nothing of what is not in them. */
-function inAll(postings: readonly (Posting | undefined)[]): { ordinals: number[]; complete: boolean } {
-  const there = postings.flatMap((posting) => posting ?? [])
-  if (there.length < postings.length) return { ordinals: [], complete: true }
-  const whole = there.filter(({ count }) => count <= maxPostings).map(({ ordinals }) => new Set(ordinals))
-  const rarest = there.reduce((least, posting) => (posting.count < least.count ? posting : least))
-  return {
-    ordinals: rarest.ordinals.filter((ordinal) => whole.every((set) => set.has(ordinal))),
-    complete: whole.length > 0,
   }
 }

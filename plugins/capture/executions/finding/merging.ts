@@ -1,26 +1,18 @@
 // Merges segments of one size and one day, so that a search among millions of events reads a few parts and not thousands. Part by
 // part, so that no more of a segment is in memory than one of its parts.
 import type { Ids, Store, UnitsOfWork } from "#core"
+import { bitsFor, mergedPostings, type Posting, partOf, readPart, segmentsToMerge, uuidsIn } from "#core/search"
 import { blockIds, postingsId, type Segment } from "../collections.ts"
-import { bitsFor, idsOf, idsPerBlock, maxEntries, mergedPostings, type Posting, partOf, readPart } from "./segment.ts"
-import { blocksOf, partsOf, readParts, removeParts, writeParts } from "./stored-index.ts"
+import { blocksOf, idsPerBlock, partsOf, readParts, removeParts, writeParts } from "./stored-index.ts"
 
-const mergedAtOnce = 8
+/** Entries of one segment. */
+const maxEntries = 2 ** 18
 const atOnce = 16
 
-/** Those that are to be merged next; none where there are too few of a size. */
+/** Segments of one day to merge next. */
 export function mergeable(segments: readonly Segment[]): Segment[] {
-  const alike = new Map<string, Segment[]>()
-  for (const segment of segments) {
-    if (segment.entries * 2 > maxEntries) continue
-    const level = Math.floor(Math.log2(segment.entries) / Math.log2(mergedAtOnce))
-    const key = `${segment.to.slice(0, 10)} ${level}`
-    const group = [...(alike.get(key) ?? []), segment]
-    const entries = group.reduce((sum, one) => sum + one.entries, 0)
-    if (group.length === mergedAtOnce || entries > maxEntries) return entries > maxEntries ? group.slice(0, -1) : group
-    alike.set(key, group)
-  }
-  return []
+  const rule = { maxSize: maxEntries / 2 + 1, maxMerged: maxEntries, groupOf: ({ to }: Segment) => to.slice(0, 10) }
+  return segmentsToMerge(segments, ({ entries }) => entries, rule)
 }
 
 export interface MergingDeps {
@@ -86,7 +78,7 @@ export class Merging {
       const read = await readParts(this.#deps.store, organization, named)
       const before = all.length
       for (const block of named) {
-        all.push(...idsOf(read.get(block) ?? ""))
+        all.push(...uuidsIn(Buffer.from(read.get(block) ?? "", "base64")))
         await this.#deps.rest()
       }
       // Ordinals of the next one begin behind it.

@@ -1,5 +1,6 @@
 // How the index lies in the store: the list of segments, changed under its revision, and the parts that they name.
 import { type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
+import { type Posting, packUuids, parts, uuidAt, uuidBytes } from "#core/search"
 import {
   blockId,
   blockIds,
@@ -10,8 +11,9 @@ import {
   postingsId,
   type Segment,
 } from "../collections.ts"
-import { idBlocks, type Posting, parts } from "./segment.ts"
 
+/** A search reads a block for each event it looks at. */
+export const idsPerBlock = 128
 const dayMs = 86_400_000
 const partsPerCommit = 64
 const readAtOnce = 100
@@ -22,16 +24,11 @@ export async function readIndex(store: Store, organization: string): Promise<Eve
 }
 
 /** Fails the commit as `aborted` where another node has changed it. */
-export function stageIndex(
-  work: UnitOfWork,
-  organization: string,
-  { revision }: EventIndex,
-  { through, segments }: Pick<EventIndex, "through" | "segments">,
-): void {
-  const indexes = work.in(EventIndexCollection, organization)
-  const next = { through, segments: segments.map((segment) => ({ ...segment })), revision: revision + 1 }
-  if (revision === 0) indexes.insert({ id: organization, ...next })
-  else indexes.update(organization, { $set: next }, { where: { revision } })
+export function stageIndex(work: UnitOfWork, index: EventIndex, { through, segments }: Pick<EventIndex, "through" | "segments">): void {
+  const next = { through, segments: segments.map((segment) => ({ ...segment })), revision: index.revision + 1 }
+  const indexes = work.in(EventIndexCollection, index.id)
+  if (index.revision === 0) indexes.insert({ id: index.id, ...next })
+  else indexes.update(index.id, { $set: next }, { where: { revision: index.revision } })
 }
 
 export interface PartWriter {
@@ -81,8 +78,17 @@ export async function removeParts({ works }: PartWriter, organization: string, s
 type Filed = Pick<EventIndexPart, "id" | "base64">
 
 export function* blocksOf(segment: string, ids: readonly string[]): Generator<Filed> {
-  let block = 0
-  for (const base64 of idBlocks(ids)) yield { id: blockId(segment, block++), base64 }
+  for (let from = 0, block = 0; from < ids.length; from += idsPerBlock)
+    yield { id: blockId(segment, block++), base64: packUuids(ids.slice(from, from + idsPerBlock)).toString("base64") }
+}
+
+/** One id of a block, without the others being decoded. Returns undefined beyond the last one. */
+export function idAt(base64: string, at: number): string | undefined {
+  const first = at * uuidBytes
+  // Three bytes are four characters.
+  const group = Math.floor(first / 3)
+  const bytes = Buffer.from(base64.slice(4 * group, 4 * Math.ceil((first + uuidBytes) / 3)), "base64")
+  return uuidAt(bytes.subarray(first - 3 * group), 0)
 }
 
 export function* partsOf(segment: string, postings: Iterable<Posting>, bits: number): Generator<Filed> {

@@ -13,6 +13,7 @@ import {
   type UnitOfWork,
   type UnitsOfWork,
 } from "#core"
+import { mergedAtOnce, segmentsToMerge } from "#core/search"
 import type { Models } from "../../../agents/models/index.ts"
 import { ItemCollection, indexRef, RemovalCollection, type StoredItem, VersionCollection, versionId } from "../collections.ts"
 import { IndexChange, type Listed, removeUnfinished } from "./index-change.ts"
@@ -38,8 +39,6 @@ interface Fresh {
 
 const maxItems = 512
 const maxCharacters = 8_000_000
-/** Segments of one size that are merged into one. */
-const mergedAtOnce = 8
 /** One of this many items is not merged further. */
 const maxMerged = 4_096
 const embeddedCharacters = 6_000
@@ -108,7 +107,7 @@ export class Indexer {
       })
     }
     // Those that were made just now are merged the next time.
-    const merged = mergeable([...change.kept, ...change.added])
+    const merged = segmentsToMerge([...change.kept, ...change.added], ({ count }) => count, { maxSize: maxMerged })
     if (merged.length === mergedAtOnce && merged.every((one) => change.kept.includes(one))) await replace(merged)
     await works.run((work) => {
       change.stage(work)
@@ -174,17 +173,6 @@ export class Indexer {
 export function unit(values: readonly number[]): Float32Array | undefined {
   const length = Math.hypot(...values)
   return length > 0 ? Float32Array.from(values, (value) => value / length) : undefined
-}
-
-/** Eight of one size, where there are so many. */
-function mergeable(segments: readonly Listed[]): Listed[] {
-  const bySize = new Map<number, Listed[]>()
-  for (const one of segments) {
-    if (one.count >= maxMerged) continue
-    const size = Math.floor(Math.log(one.count) / Math.log(mergedAtOnce))
-    bySize.set(size, [...(bySize.get(size) ?? []), one])
-  }
-  return [...bySize.values()].find((same) => same.length >= mergedAtOnce)?.slice(0, mergedAtOnce) ?? []
 }
 
 async function holds(segment: Segment | undefined, removed: ReadonlySet<string>): Promise<boolean> {

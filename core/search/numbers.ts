@@ -1,0 +1,55 @@
+// Whole numbers below 2^32 in one byte to five: seven bits in each, the lowest first. Gaps between postings are mostly one byte.
+
+export class NumberWriter {
+  #bytes = Buffer.allocUnsafe(8_192)
+  length = 0
+
+  add(value: number): void {
+    if (this.length + 5 > this.#bytes.length) {
+      const grown = Buffer.allocUnsafe(2 * this.#bytes.length)
+      this.#bytes.copy(grown)
+      this.#bytes = grown
+    }
+    let left = value
+    while (left > 127) {
+      this.#bytes[this.length++] = (left & 127) | 128
+      left >>>= 7
+    }
+    this.#bytes[this.length++] = left
+  }
+
+  /** The numbers so far. They share their memory with the writer. */
+  bytes(): Buffer {
+    return this.#bytes.subarray(0, this.length)
+  }
+}
+
+export class NumberReader {
+  readonly #bytes: Uint8Array
+  readonly #end: number
+  #at: number
+
+  constructor(bytes: Uint8Array, from = 0, end = bytes.length) {
+    this.#bytes = bytes
+    this.#at = from
+    this.#end = end
+  }
+
+  get atEnd(): boolean {
+    return this.#at >= this.#end
+  }
+
+  next(): number {
+    let byte = this.#bytes[this.#at++] ?? 0
+    let value = byte & 127
+    for (let shift = 7; byte > 127; shift += 7) {
+      byte = this.#bytes[this.#at++] ?? 0
+      value |= (byte & 127) << shift
+    }
+    return value >>> 0
+  }
+
+  skip(numbers: number): void {
+    for (let left = numbers; left > 0; left--) while ((this.#bytes[this.#at++] ?? 0) > 127);
+  }
+}

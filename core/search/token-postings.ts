@@ -1,0 +1,168 @@
+// Postings of tokens: hashes of 32 bits, each with the items that hold it. They are cut into parts by the first bits of the token,
+// so that a search reads one small part of each segment.
+import { NumberReader, NumberWriter } from "./numbers.ts"
+
+/** Of a token that many items hold, the newest. */
+const maxPostings = 256
+const ordinals = 2 ** 20
+const postingsPerPart = 1_024
+
+/** What one segment has of a token: in how many items it stands, and the ordinals of the newest of them, in order. */
+export interface Posting {
+  readonly token: number
+  readonly count: number
+  readonly ordinals: readonly number[]
+}
+
+/** Tokens with the same first bits are sorted together: a sort of a whole segment would hold the main thread. */
+const bucketBits = 8
+
+/** Gathers tokens of items, in the order of their ids. */
+export class Postings {
+  readonly #buckets = Array.from({ length: 2 ** bucketBits }, () => new Pairs())
+
+  add(token: number, ordinal: number): void {
+    this.#buckets[partOf(token, bucketBits)]?.add(token * ordinals + ordinal)
+  }
+
+  /** In the order of tokens. The work is done in pieces, as postings are read. */
+  *sorted(): Generator<Posting> {
+    for (const bucket of this.#buckets) yield* postingsOf(bucket.sorted())
+  }
+}
+
+class Pairs {
+  #pairs = new Float64Array(64)
+  #length = 0
+  #isSorted = true
+
+  add(pair: number): void {
+    if (this.#length === this.#pairs.length) {
+      const grown = new Float64Array(2 * this.#length)
+      grown.set(this.#pairs)
+      this.#pairs = grown
+    }
+    this.#pairs[this.#length++] = pair
+    this.#isSorted = false
+  }
+
+  sorted(): Float64Array {
+    const pairs = this.#pairs.subarray(0, this.#length)
+    if (!this.#isSorted) pairs.sort()
+    this.#isSorted = true
+    return pairs
+  }
+}
+
+function* postingsOf(pairs: Float64Array): Generator<Posting> {
+  let [token, found, last] = [-1, [] as number[], -1]
+  for (const pair of pairs) {
+    if (pair === last) continue
+    last = pair
+    const next = Math.floor(pair / ordinals)
+    if (next !== token) {
+      if (found.length > 0) yield cut(token, found)
+      token = next
+      found = []
+    }
+    found.push(pair % ordinals)
+  }
+  if (found.length > 0) yield cut(token, found)
+}
+
+function cut(token: number, found: number[]): Posting {
+  return { token, count: found.length, ordinals: found.slice(-maxPostings) }
+}
+
+/** How many first bits of a token name its part. */
+export function bitsFor(postings: number): number {
+  return Math.max(0, Math.min(16, Math.ceil(Math.log2(postings / postingsPerPart))))
+}
+
+export function partOf(token: number, bits: number): number {
+  return bits === 0 ? 0 : token >>> (32 - bits)
+}
+
+/** Of postings in the order of tokens: parts that hold any, each with its number. */
+export function* parts(postings: Iterable<Posting>, bits: number): Generator<{ part: number; base64: string }> {
+  let current = -1
+  let before = 0
+  let writer = new NumberWriter()
+  for (const { token, count, ordinals: found } of postings) {
+    const part = partOf(token, bits)
+    if (part !== current) {
+      if (current >= 0) yield { part: current, base64: writer.bytes().toString("base64") }
+      current = part
+      before = 0
+      writer = new NumberWriter()
+    }
+    writer.add(token - before)
+    before = token
+    writer.add(count)
+    let last = 0
+    for (const ordinal of found) {
+      writer.add(ordinal - last)
+      last = ordinal
+    }
+  }
+  if (current >= 0) yield { part: current, base64: writer.bytes().toString("base64") }
+}
+
+export function* readPart(base64: string): Generator<Posting> {
+  const reader = new NumberReader(Buffer.from(base64, "base64"))
+  let token = 0
+  while (!reader.atEnd) {
+    token += reader.next()
+    yield nextPosting(reader, token, reader.next())
+  }
+}
+
+/** The posting of one token, without those before it being made. */
+export function postingIn(base64: string, token: number): Posting | undefined {
+  const reader = new NumberReader(Buffer.from(base64, "base64"))
+  for (let current = 0; !reader.atEnd; ) {
+    current += reader.next()
+    const count = reader.next()
+    if (current >= token) return current === token ? nextPosting(reader, token, count) : undefined
+    reader.skip(Math.min(count, maxPostings))
+  }
+  return undefined
+}
+
+function nextPosting(reader: NumberReader, token: number, count: number): Posting {
+  const found: number[] = []
+  let ordinal = 0
+  for (let left = Math.min(count, maxPostings); left > 0; left--) {
+    ordinal += reader.next()
+    found.push(ordinal)
+  }
+  return { token, count, ordinals: found }
+}
+
+/** Postings of the same tokens from several segments, the ordinals of each behind those of the one before. */
+export function mergedPostings(sources: readonly { readonly postings: readonly Posting[]; readonly offset: number }[]): Posting[] {
+  const all = sources.flatMap(({ postings, offset }) => postings.map((posting) => ({ posting, offset })))
+  all.sort((a, b) => a.posting.token - b.posting.token || a.offset - b.offset)
+  const merged: { token: number; count: number; ordinals: number[] }[] = []
+  for (const { posting, offset } of all) {
+    const moved = posting.ordinals.map((ordinal) => ordinal + offset)
+    const last = merged.at(-1)
+    if (last?.token === posting.token) {
+      last.count += posting.count
+      last.ordinals = [...last.ordinals, ...moved].slice(-maxPostings)
+    } else merged.push({ token: posting.token, count: posting.count, ordinals: moved })
+  }
+  return merged
+}
+
+/** Ordinals that each posting may hold, in order. Those that were cut say nothing of what is not in them. */
+export function commonOrdinals(postings: readonly (Posting | undefined)[]): { ordinals: number[]; complete: boolean } {
+  const there = postings.flatMap((posting) => posting ?? [])
+  if (there.length < postings.length) return { ordinals: [], complete: true }
+  const whole = there.filter(({ count }) => count <= maxPostings).map(({ ordinals }) => new Set(ordinals))
+  const rarest = there.reduce((least, posting) => (posting.count < least.count ? posting : least))
+  return {
+    ordinals: rarest.ordinals.filter((ordinal) => whole.every((set) => set.has(ordinal))),
+    complete: whole.length > 0,
+  }
+}
