@@ -1,19 +1,7 @@
 // An event as lists show it, and its state in a word.
-import { Badge, type Column, hrefOf, Table, Time, type Tone, visible } from "#console"
+import { Badge, type Column, hrefOf, type Output, Table, Time, type Tone, visible } from "#console"
 
-export interface Event {
-  readonly id: string
-  readonly pipeline_slug: string
-  readonly status: string
-  readonly cause: string
-  readonly error: { readonly message: string; readonly step?: string } | null
-  readonly received_at: string
-  readonly is_test: boolean
-  readonly payload_preview: string
-  readonly repeat_of: string | null
-  readonly replay_of: string | null
-  readonly count: number
-}
+export type Event = Output<"events.list">["events"][number]
 
 export const statuses = ["accepted", "rejected", "failed"]
 const tones: Readonly<Record<string, Tone>> = { accepted: "good", rejected: "warning", failed: "bad" }

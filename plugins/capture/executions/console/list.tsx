@@ -17,12 +17,7 @@ import {
   useAnswer,
 } from "#console"
 import { type Filter, useArrivals } from "./arrivals.ts"
-import { type Event, EventTable, statuses } from "./event.tsx"
-
-interface Listed {
-  readonly events: readonly Event[]
-  readonly next_cursor: string
-}
+import { EventTable, statuses } from "./event.tsx"
 
 const pageSize = 100
 const maxFoundText = 2_000
@@ -55,7 +50,7 @@ function List() {
   const { cursor = "" } = query()
   const filter = filterOfPlace()
   const input = { ...filter, limit: pageSize, ...(cursor === "" ? {} : { cursor }) }
-  const listed = useAnswer<Listed>("events.list", input)
+  const listed = useAnswer("events.list", input)
   const arrivals = useArrivals(filter, cursor === "", listed.reload)
   const kept = useRef(listed.answer)
   if (!arrivals.isHeld) kept.current = listed.answer
@@ -126,15 +121,9 @@ function lineOf({ isHeld, held, hasMore, live }: ReturnType<typeof useArrivals>)
   return "Live: events appear as they come."
 }
 
-interface FoundEvents {
-  readonly events: readonly Event[]
-  readonly complete: boolean
-  readonly indexed_through: string
-}
-
 function Found({ text }: { readonly text: string }) {
   const input = { text, limit: pageSize }
-  const found = useAnswer<FoundEvents>("events.find", input)
+  const found = useAnswer("events.find", input)
   return (
     <>
       <Answered of={found}>

@@ -30,10 +30,10 @@ interface PlannedEvent {
 }
 
 export default function PlanScreen({ params: { id = "" } }: ScreenProps) {
-  const read = useAnswer<Plan>("replay_plans.get", { id })
+  const read = useAnswer("replay_plans.get", { id })
   const { outcome = "", cursor = "" } = query()
   const input = { id, ...(outcome !== "" && { outcome }), ...(cursor !== "" && { cursor }) }
-  const events = useAnswer<{ events: readonly PlannedEvent[]; next_cursor: string }>("replay_plans.list_events", input)
+  const events = useAnswer("replay_plans.list_events", input)
   const reload = () => {
     read.reload()
     events.reload()

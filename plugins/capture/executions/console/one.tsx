@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks"
 import { Answered, Copy, Facts, go, hrefOf, mayCall, OperationButton, type ScreenProps, Time, useAnswer, visible } from "#console"
 import { Copies } from "./copies.tsx"
 import { hrefOfEvent, Status } from "./event.tsx"
-import type { Execution, Payload } from "./execution.ts"
+import type { Execution } from "./execution.ts"
 import { CameIn, Linked, Logged, Replied, Rows, Transformed, Verified } from "./parts.tsx"
 import { Steps, Times } from "./steps.tsx"
 
@@ -29,13 +29,13 @@ function isSettled({ steps }: Execution): boolean {
 
 function One({ id }: { readonly id: string }) {
   const isOpen = useSignal(true)
-  const read = useAnswer<Execution>("events.get", { id }, isOpen.value ? { everyMs } : {})
+  const read = useAnswer("events.get", { id }, isOpen.value ? { everyMs } : {})
   const isDone = read.answer !== undefined && isSettled(read.answer)
   useEffect(() => {
     isOpen.value = !isDone
   }, [isDone])
   const slug = mayCall("event_pipelines.get_payload") ? read.answer?.pipeline_slug : undefined
-  const stored = useAnswer<Payload>(slug === undefined ? undefined : "event_pipelines.get_payload", { slug, id })
+  const stored = useAnswer(slug === undefined ? undefined : "event_pipelines.get_payload", { slug, id })
   return (
     <Answered of={read}>
       {(execution) => (

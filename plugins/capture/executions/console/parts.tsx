@@ -1,6 +1,6 @@
 // The parts of an event's page: what came in, how it was verified, what the transform made of it, the reply, and what is linked.
 import { Badge, Facts, hrefOf, laidOut, mayCall, parseEvent, Table, useAnswer, visible } from "#console"
-import { type Event, EventTable } from "./event.tsx"
+import { EventTable } from "./event.tsx"
 import type { Execution, Payload } from "./execution.ts"
 import { Marked, Stranger } from "./texts.tsx"
 
@@ -137,8 +137,8 @@ export function Rows({ execution: { rows } }: { readonly execution: Execution })
 
 /** Its replays, and repeats of it as far as they are found. */
 export function Linked({ id }: { readonly id: string }) {
-  const listed = useAnswer<{ events: readonly Event[]; next_cursor: string }>("events.list_replays", { id })
-  const found = useAnswer<{ events: readonly Event[] }>(mayCall("events.find") ? "events.find" : undefined, { text: id })
+  const listed = useAnswer("events.list_replays", { id })
+  const found = useAnswer(mayCall("events.find") ? "events.find" : undefined, { text: id })
   const { events: replays = [], next_cursor = "" } = listed.answer ?? {}
   const repeats = found.answer?.events.filter(({ repeat_of }) => repeat_of === id) ?? []
   if (replays.length + repeats.length === 0) return null

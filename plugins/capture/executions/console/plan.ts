@@ -1,25 +1,10 @@
 // A replay plan as screens show it, and its news.
 import { useEffect, useRef } from "preact/hooks"
-import { formatNumber, formatTime, type Tone, useLive, visible } from "#console"
+import { formatNumber, formatTime, type Output, type Tone, useLive, visible } from "#console"
 
-export interface Group {
-  readonly outcome: string
-  readonly detail: string
-  readonly count: number
-  readonly samples: readonly string[]
-}
+export type Group = Plan["groups"][number]
 
-export interface Plan {
-  readonly id: string
-  readonly pipeline_slug: string
-  readonly filter: Readonly<Record<string, string | boolean>>
-  readonly state: "rehearsing" | "rehearsed" | "replaying" | "paused" | "completed" | "stopped"
-  readonly count: number
-  readonly rehearsed: number
-  readonly replayed: { readonly accepted: number; readonly rejected: number; readonly failed: number; readonly skipped: number }
-  readonly groups: readonly Group[]
-  readonly created_at: string
-}
+export type Plan = Output<"replay_plans.get">
 
 export const outcomes = ["same", "differs", "accepted_now", "fails", "skipped"]
 
@@ -47,7 +32,7 @@ export function said({ outcome, detail, count }: Group): string {
 }
 
 /** A part of a filter: its times in the reader's zone. */
-export function filterValue(name: string, value: string | boolean): string {
+export function filterValue(name: string, value: string | boolean | undefined): string {
   return name === "since" || name === "until" ? formatTime(String(value)) : visible(String(value))
 }
 

@@ -21,7 +21,7 @@ import { filterValue, type Plan, replayedCount, tones, usePlanNews } from "./pla
 export default function Plans() {
   const { new: isNew, cursor = "", ...known } = query()
   const input = cursor === "" ? {} : { cursor }
-  const listed = useAnswer<{ replay_plans: readonly Plan[]; next_cursor: string }>("replay_plans.list", input)
+  const listed = useAnswer("replay_plans.list", input)
   usePlanNews(listed.reload)
   return (
     <>

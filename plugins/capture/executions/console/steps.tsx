@@ -65,11 +65,6 @@ export function Times({ execution }: { readonly execution: Execution }) {
   )
 }
 
-interface Pipeline {
-  readonly revision: number
-  readonly pipeline: readonly Readonly<Record<string, unknown>>[]
-}
-
 /** Which steps are open is in the address; without it, those that failed are. */
 function useOpened(steps: Execution["steps"]) {
   const { step } = query()
@@ -83,7 +78,7 @@ function useOpened(steps: Execution["steps"]) {
 }
 
 export function Steps({ execution: { id, pipeline_slug, revision, steps } }: { readonly execution: Execution }) {
-  const { answer } = useAnswer<Pipeline>("event_pipelines.get", { slug: pipeline_slug })
+  const { answer } = useAnswer("event_pipelines.get", { slug: pipeline_slug })
   const document = answer?.revision === revision ? answer.pipeline : undefined
   const all = Object.entries(steps)
   const { opened, toggle } = useOpened(steps)

@@ -1,23 +1,11 @@
 // What comes in: events a minute by status as they come, how long they take, and what is behind them.
 import { Answered, Figure, formatDuration, formatNumber, hrefOf, Nothing, Rates, useAnswer } from "#console"
 
-interface Counts {
-  readonly accepted: number
-  readonly rejected: number
-  readonly failed: number
-}
-
-interface Activity extends Counts {
-  readonly minutes: readonly (Counts & { readonly at: string })[]
-  readonly latency: { readonly p50_ms: number | null; readonly p99_ms: number | null }
-  readonly pipelines: readonly (Counts & { readonly slug: string })[]
-}
-
 const everyMs = 5_000
 const names = ["accepted", "rejected", "failed"] as const
 
 export default function ActivityCard() {
-  const read = useAnswer<Activity>("event_pipelines.activity", { minutes: 60 }, { everyMs })
+  const read = useAnswer("event_pipelines.activity", { minutes: 60 }, { everyMs })
   return (
     <Answered of={read}>
       {({ minutes, latency, pipelines, ...counts }) => (

@@ -22,7 +22,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
   const renamed = ready && ready.document["slug"] !== undefined && ready.document["slug"] !== slug
   const isOffered = ready && schema && !renamed && ready.plan.action === "change" && mayCall("event_pipelines.update")
   const update = isOffered ? { slug, expected_revision: revision, ...changesTo(pipeline, ready.document, schema) } : undefined
-  const { submit, isBusy, error } = useSubmit<{ revision: number; warnings: readonly string[] }>("event_pipelines.update", update)
+  const { submit, isBusy, error } = useSubmit("event_pipelines.update", update)
   useEffect(() => {
     if (schema) inBackground(textOf(pipeline, schema).then((text) => (stored.value = text)))
   }, [schema, revision])

@@ -8,6 +8,7 @@ import {
   inBackground,
   mayCall,
   Nothing,
+  type Output,
   Problem,
   SameAs,
   setQuery,
@@ -21,34 +22,12 @@ import { setDraft } from "./drafts.ts"
 import type { ViewProps } from "./pipeline.tsx"
 import { textOf, useHelp } from "./text.ts"
 
-interface Difference {
-  readonly id: string
-  readonly kind: string
-  readonly path: string
-  readonly message: string
-  readonly since: string
-  readonly last_at: string
-  readonly events: number
-  readonly share: number
-  readonly rejected: number
-  readonly executions: readonly string[]
-  readonly patch: readonly unknown[]
-}
+type Difference = Report["drift"][number]
 
-interface Report {
-  readonly since: string | null
-  readonly events: number
-  readonly rejected: number
-  readonly sampled: number
-  readonly baseline_events: number
-  readonly learning: boolean
-  readonly truncated: boolean
-  readonly drift: readonly Difference[]
-  readonly fields: readonly { readonly path: string; readonly types: readonly string[]; readonly events: number; readonly share: number }[]
-}
+type Report = Output<"event_pipelines.drift">
 
 export default function Drift({ pipeline: { slug } }: ViewProps) {
-  const read = useAnswer<Report>("event_pipelines.drift", { slug })
+  const read = useAnswer("event_pipelines.drift", { slug })
   return (
     <section aria-label="Drift">
       <Answered of={read}>
@@ -121,7 +100,7 @@ function Differences({ slug, drift }: { readonly slug: string; readonly drift: r
 /** Puts the patched document into the editor, where it is planned and applied like any change. */
 function TakeIn({ slug }: { readonly slug: string }) {
   const { schema } = useHelp()
-  const { submit, isBusy, error } = useSubmit<{ document: object }>("event_pipelines.patch_drift", { slug })
+  const { submit, isBusy, error } = useSubmit("event_pipelines.patch_drift", { slug })
   const take = async () => {
     const answer = await submit({ slug })
     if (!answer || !schema) return

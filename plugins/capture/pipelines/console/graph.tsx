@@ -1,31 +1,15 @@
 // What the pipeline does, as a picture of the service's making, and in a table what became of each step lately.
-import { Answered, formatNumber, SameAs, Table, Time, useAnswer } from "#console"
+import { Answered, formatNumber, type Output, SameAs, Table, Time, useAnswer } from "#console"
 import type { ViewProps } from "./pipeline.tsx"
 
-interface Graph {
-  readonly events: { readonly accepted: number; readonly rejected: number; readonly failed: number }
-  readonly since: string | null
-  readonly steps: readonly {
-    readonly id: string
-    readonly type: string
-    readonly side: string
-    readonly is_handler: boolean
-    readonly needs: readonly string[]
-    readonly on_error: string
-    readonly done: number
-    readonly skipped: number
-    readonly failed: number
-    readonly pending: number
-  }[]
-  readonly svg: string
-}
+type Graph = Output<"event_pipelines.graph">
 
 type Step = Graph["steps"][number]
 
 const everyMs = 5_000
 
 export default function Drawn({ pipeline: { slug, revision } }: ViewProps) {
-  const read = useAnswer<Graph>("event_pipelines.graph", { slug }, { everyMs })
+  const read = useAnswer("event_pipelines.graph", { slug }, { everyMs })
   return (
     <section aria-label="Graph" key={revision}>
       <Answered of={read}>

@@ -8,23 +8,16 @@ import {
   mayCall,
   NextPage,
   Nothing,
+  type Output,
   query,
   SameAs,
   Table,
   Time,
   useAnswer,
 } from "#console"
-import { type Pipeline, State, states } from "./pipeline.tsx"
+import { State, states } from "./pipeline.tsx"
 
-interface Activity {
-  readonly pipelines: readonly {
-    readonly slug: string
-    readonly accepted: number
-    readonly rejected: number
-    readonly failed: number
-    readonly last_at: string
-  }[]
-}
+type Listed = Output<"event_pipelines.list">["event_pipelines"][number]
 
 const everyMs = 10_000
 const sources = ["browser_form", "third_party_webhook", "custom_http", "internal", "inbound_email"]
@@ -32,13 +25,13 @@ const sources = ["browser_form", "third_party_webhook", "custom_http", "internal
 export default function Pipelines() {
   const { state, source_kind, cursor } = query()
   const input = { ...(state && { state }), ...(source_kind && { source_kind }), ...(cursor && { cursor }), limit: 100 }
-  const listed = useAnswer<{ event_pipelines: readonly Pipeline[]; next_cursor: string }>("event_pipelines.list", input)
-  const { answer } = useAnswer<Activity>(mayCall("event_pipelines.activity") ? "event_pipelines.activity" : undefined, {}, { everyMs })
+  const listed = useAnswer("event_pipelines.list", input)
+  const { answer } = useAnswer(mayCall("event_pipelines.activity") ? "event_pipelines.activity" : undefined, {}, { everyMs })
   const lately = new Map(answer?.pipelines.map((one) => [one.slug, one]))
   const count = (of: "accepted" | "rejected" | "failed") => ({
     name: of,
     isNumber: true,
-    show: ({ slug }: Pipeline) => (answer ? formatNumber(lately.get(slug)?.[of] ?? 0) : ""),
+    show: ({ slug }: Listed) => (answer ? formatNumber(lately.get(slug)?.[of] ?? 0) : ""),
   })
   return (
     <>

@@ -22,20 +22,12 @@ pipeline:
     key: email
 `
 
-interface Made {
-  readonly slug: string
-  readonly name: string
-  readonly secret?: string
-  readonly inbound_url: string | null
-  readonly warnings: readonly string[]
-}
-
 export default function NewPipeline() {
   const help = useHelp()
   const text = useSignal(first)
   const problem = useSignal("")
   const document = useSignal<Row | undefined>(undefined)
-  const { submit, isBusy, answer, error } = useSubmit<Made>("event_pipelines.create", document.value)
+  const { submit, isBusy, answer, error } = useSubmit("event_pipelines.create", document.value)
   useEffect(() => {
     const of = text.value
     inBackground(

@@ -5,7 +5,7 @@ import { Answered, Facts, Foreign, hrefOf, Lazy, mayCall, query, SameAs, type Sc
 import { type Pipeline, State, type ViewProps } from "./pipeline.tsx"
 
 export default function One({ params: { slug = "" } }: ScreenProps) {
-  const read = useAnswer<Pipeline>("event_pipelines.get", { slug })
+  const read = useAnswer("event_pipelines.get", { slug })
   return (
     <>
       <p>

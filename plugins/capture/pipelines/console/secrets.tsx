@@ -9,6 +9,7 @@ import {
   inBackground,
   mayCall,
   Nothing,
+  type Output,
   Problem,
   SameAs,
   Table,
@@ -19,26 +20,14 @@ import {
 import type { ViewProps } from "./pipeline.tsx"
 import { Once } from "./secret.tsx"
 
-interface Secret {
-  readonly id: string
-  readonly state: string
-  readonly created_at: string
-  readonly ends_at: string | null
-  readonly last_verified_at: string | null
-  readonly verified_events: number
-  readonly verified_last_hour: number
-  readonly addresses: readonly { readonly address: string; readonly last_at: string; readonly events: number }[]
-  readonly more_addresses: boolean
-  readonly quiet_since: string | null
-  readonly may_end: boolean
-}
+type Secret = Output<"event_pipelines.list_secrets">["secrets"][number]
 
 type Maker = "service" | "sender" | null
 
 const everyMs = 10_000
 
 export default function Secrets({ pipeline: { slug } }: ViewProps) {
-  const listed = useAnswer<{ secrets: readonly Secret[]; made_by: Maker }>("event_pipelines.list_secrets", { slug }, { everyMs })
+  const listed = useAnswer("event_pipelines.list_secrets", { slug }, { everyMs })
   return (
     <section aria-label="Secrets">
       <Answered of={listed}>
@@ -151,7 +140,7 @@ function Rotate({ slug, madeBy, isFirst, onDone }: RotateArgs) {
   const isOffered = mayCall("event_pipelines.rotate_secret")
   // A secret of one's own is nothing for the eye.
   const input = { slug, ...(!isFirst && overlap.value && { overlap: overlap.value }) }
-  const { submit, isBusy, answer, error } = useSubmit<{ secret?: string }>("event_pipelines.rotate_secret", isOffered ? input : undefined)
+  const { submit, isBusy, answer, error } = useSubmit("event_pipelines.rotate_secret", isOffered ? input : undefined)
   if (!isOffered) return null
   const verb = isFirst ? "Give" : "Rotate"
   const rotate = async () => {

@@ -2,19 +2,8 @@
 import { Answered, Copy, Facts, Foreign, useAnswer, visible } from "#console"
 import type { ViewProps } from "./pipeline.tsx"
 
-interface Modes {
-  readonly auth_modes: readonly {
-    readonly mode: string
-    readonly summary: string
-    readonly description: string
-    readonly config_schema: {
-      readonly properties?: Readonly<Record<string, { readonly description?: string; readonly default?: unknown }>>
-    }
-  }[]
-}
-
 export default function Sender({ pipeline: { inbound_url, auth_mode, auth_config } }: ViewProps) {
-  const read = useAnswer<Modes>("auth_modes.list")
+  const read = useAnswer("auth_modes.list")
   if (inbound_url === null) return null
   return (
     <section aria-label="Sending" class="sender">
@@ -30,7 +19,7 @@ export default function Sender({ pipeline: { inbound_url, auth_mode, auth_config
         {({ auth_modes }) => {
           const mode = auth_modes.find((one) => one.mode === auth_mode)
           if (!mode) return <p class="problem">The auth mode {auth_mode} is not installed: nothing verifies.</p>
-          const settings = Object.entries(mode.config_schema.properties ?? {})
+          const settings = Object.entries(mode.config_schema["properties"] ?? {})
           return (
             <>
               <p>

@@ -30,7 +30,7 @@ export interface Help {
 
 /** For the editor: the service's own schema and findings. */
 export function useHelp(): Help {
-  const schema = useAnswer<{ schema: Schema }>("pipeline_schema.get").answer?.schema
+  const schema = useAnswer("pipeline_schema.get").answer?.schema
   return { schema, lint: findingsOf, complete: (text, offset) => completionsAt(schema, text, offset) }
 }
 

@@ -9,7 +9,7 @@ export function Insert({ dataset: { slug, key, columns } }: { readonly dataset: 
   const blank = Object.fromEntries(columns.map(({ name, type }) => [name, blanks[type] ?? ""]))
   const text = useSignal(JSON.stringify([columns.length > 0 ? blank : { email: "ada@example.com" }], null, 2))
   const problem = useSignal("")
-  const { submit, isBusy, answer, error } = useSubmit<{ row_ids: readonly string[] }>("datasets.insert_rows")
+  const { submit, isBusy, answer, error } = useSubmit("datasets.insert_rows")
   if (!mayCall("datasets.insert_rows")) return <p>Your role does not write rows.</p>
   const rows = parseExact(text.value)
   const input = { slug, rows, ...(key === null ? {} : { key }) }

@@ -1,23 +1,12 @@
 // The organization's datasets.
 import { Answered, Badge, Foreign, hrefOf, hrefWith, Nothing, OperationDetails, query, SameAs, Table, useAnswer } from "#console"
 
-interface Dataset {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly description: string
-  readonly class: string
-  readonly purpose: string
-  readonly status: string
-  readonly warnings: readonly string[]
-}
-
 const pageSize = 100
 
 export default function Datasets() {
   const offset = Number(query()["offset"] ?? 0)
   const input = { limit: pageSize, offset }
-  const listed = useAnswer<{ datasets: readonly Dataset[] }>("datasets.list", input)
+  const listed = useAnswer("datasets.list", input)
   return (
     <>
       <h1>Datasets</h1>

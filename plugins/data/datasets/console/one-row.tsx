@@ -37,16 +37,9 @@ export function OneRow({ dataset: { slug }, row: { id, values, created_at, updat
   )
 }
 
-interface Event {
-  readonly id: string
-  readonly pipeline_slug: string
-  readonly status: string
-  readonly received_at: string
-}
-
 /** The events that wrote the row, as long as they are kept. */
 function Origin({ id }: { readonly id: string }) {
-  const found = useAnswer<{ events: readonly Event[] }>("events.find", { text: id, limit: 20 })
+  const found = useAnswer("events.find", { text: id, limit: 20 })
   return (
     <section aria-label="Where it came from">
       <h3>Where it came from</h3>

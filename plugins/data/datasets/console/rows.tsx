@@ -23,7 +23,7 @@ import { useRows } from "./use-rows.ts"
 
 export default function DatasetScreen({ params }: ScreenProps) {
   const { slug = "" } = params
-  const read = useAnswer<Dataset>("datasets.get", { slug })
+  const read = useAnswer("datasets.get", { slug })
   const { part = "rows" } = query()
   return (
     <>
@@ -59,7 +59,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
   const loaded = rows.find(({ id }) => id === chosen)
   // Of a link that was kept: further down than what is loaded, or not of the filter any more.
   const isApart = chosen !== "" && !loaded && (rows.length > 0 || isComplete)
-  const apart = useAnswer<{ rows: readonly Row[] }>(isApart ? "datasets.list_rows" : undefined, {
+  const apart = useAnswer(isApart ? "datasets.list_rows" : undefined, {
     slug,
     filter: JSON.stringify({ id: chosen }),
   })

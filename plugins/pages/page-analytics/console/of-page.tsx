@@ -3,7 +3,6 @@ import { useSignal } from "@preact/signals"
 import { Answered, Figure, FilterBar, formatDuration, formatShare, hrefOf, type PartProps, type Tone, useAnswer } from "#console"
 import { AsOf, Card, days, daysAsked } from "./picture-card.tsx"
 import { figuresOf, questionsOf } from "./questions.ts"
-import type { Result } from "./result.tsx"
 
 /** At most the first is good, more than the second is poor. */
 const bounds: Readonly<Record<string, readonly [number, number]>> = { LCP: [2_500, 4_000], INP: [200, 500], CLS: [0.1, 0.25] }
@@ -12,7 +11,7 @@ export default function OfPage({ subject }: PartProps) {
   const now = useSignal(Date.now())
   const page = String(subject["id"])
   const sql = figuresOf(daysAsked(), page, now.value)
-  const answer = useAnswer<Result>("page_analytics.query", { query: sql })
+  const answer = useAnswer("page_analytics.query", { query: sql })
   return (
     <>
       <FilterBar filters={[days]} />

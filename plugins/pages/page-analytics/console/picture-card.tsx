@@ -1,13 +1,7 @@
 // One picture of what visitors did, with the SQL behind it; of how many days, and as of when.
 import { Ago, Answered, type Filter, hrefOf, query, useAnswer } from "#console"
 import type { Question } from "./questions.ts"
-import { Picture, type Result } from "./result.tsx"
-
-interface Status {
-  readonly enabled: boolean
-  readonly as_of: string | null
-  readonly rows: number
-}
+import { Picture } from "./result.tsx"
 
 const otherwise = "30"
 
@@ -19,7 +13,7 @@ export function daysAsked(): number {
 
 /** How many events there are, and until when. */
 export function AsOf() {
-  const status = useAnswer<Status>("page_analytics.status", {}, { everyMs: 30_000 })
+  const status = useAnswer("page_analytics.status", {}, { everyMs: 30_000 })
   if (!status.answer) return null
   const { enabled, as_of, rows } = status.answer
   if (!enabled) return <>No page is published that collects events.</>
@@ -31,7 +25,7 @@ export function AsOf() {
 }
 
 export function Card({ question: { title, sql, kind, shares = [] } }: { readonly question: Question }) {
-  const answer = useAnswer<Result>("page_analytics.query", { query: sql })
+  const answer = useAnswer("page_analytics.query", { query: sql })
   return (
     <section class="card" aria-label={title}>
       <h2>{title}</h2>

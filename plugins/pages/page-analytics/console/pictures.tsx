@@ -9,7 +9,7 @@ export default function Pictures() {
   const mayName = mayCall("pages.list") && mayCall("pages.get")
   const pages = useRows(mayName ? "pages.list" : undefined)
   const suggestions = pages.map(({ slug, title }) => [String(slug), String(title)] as const)
-  const named = useAnswer<{ id: string }>(mayName && page !== "" ? "pages.get" : undefined, { slug: page })
+  const named = useAnswer(mayName && page !== "" ? "pages.get" : undefined, { slug: page })
   return (
     <>
       <h1>Analytics</h1>

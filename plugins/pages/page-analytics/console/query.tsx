@@ -11,6 +11,7 @@ import {
   hrefOf,
   inBackground,
   mayCall,
+  type Output,
   Problem,
   query,
   SameAs,
@@ -19,25 +20,17 @@ import {
   useAnswer,
   useSubmit,
 } from "#console"
-import type { Report } from "./reports.tsx"
-import { Found, type Result } from "./result.tsx"
+import { Found } from "./result.tsx"
 
-interface Schema {
-  readonly tables: readonly {
-    readonly name: string
-    readonly about: string
-    readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string }[]
-  }[]
-  readonly functions: readonly string[]
-}
+type Schema = Output<"page_analytics.schema">
 
 const first = "SELECT artifact_id, pageviews, visitors, leads, conversion_rate\nFROM pages\nORDER BY visitors DESC"
 
 export default function Query() {
   const { sql = "" } = query()
   const text = useSignal(sql || first)
-  const schema = useAnswer<Schema>("page_analytics.schema")
-  const result = useAnswer<Result>(sql === "" ? undefined : "page_analytics.query", { query: sql })
+  const schema = useAnswer("page_analytics.schema")
+  const result = useAnswer(sql === "" ? undefined : "page_analytics.query", { query: sql })
   useEffect(() => {
     if (sql !== "") text.value = sql
   }, [sql])
@@ -109,7 +102,7 @@ export default function Query() {
 function Save({ sql, snapshot }: { readonly sql: string; readonly snapshot: string }) {
   const name = useSignal("")
   const input = { name: name.value.trim(), query: sql, snapshot }
-  const { submit, isBusy, error } = useSubmit<Report>("page_analytics.save_report", input)
+  const { submit, isBusy, error } = useSubmit("page_analytics.save_report", input)
   const save = async (event: SubmitEvent) => {
     event.preventDefault()
     const report = input.name === "" ? undefined : await submit(input)

@@ -14,15 +14,14 @@ import {
   useAnswer,
   visible,
 } from "#console"
-import type { Report } from "./reports.tsx"
-import { Found, type Result } from "./result.tsx"
+import { Found } from "./result.tsx"
 
 export default function ReportScreen({ params }: ScreenProps) {
   const { slug = "" } = params
   const isFresh = query()["rows"] === "fresh"
-  const read = useAnswer<Report>("page_analytics.get_report", { slug })
+  const read = useAnswer("page_analytics.get_report", { slug })
   const input = { slug, ...(isFresh ? { fresh: true } : {}) }
-  const result = useAnswer<Result>("page_analytics.run_report", input)
+  const result = useAnswer("page_analytics.run_report", input)
   return (
     <>
       <p>

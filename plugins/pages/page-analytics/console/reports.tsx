@@ -1,19 +1,12 @@
 // Saved reports: questions with a name, each with the events that it was asked of.
-import { Answered, Foreign, hrefOf, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Answered, Foreign, hrefOf, NextPage, Nothing, type Output, query, SameAs, Table, Time, useAnswer } from "#console"
 
-export interface Report {
-  readonly slug: string
-  readonly name: string
-  readonly query: string
-  readonly snapshot: string
-  readonly as_of: string | null
-  readonly created_at: string
-}
+export type Report = Output<"page_analytics.list_reports">["reports"][number]
 
 export default function Reports() {
   const { cursor = "" } = query()
   const input = cursor === "" ? {} : { cursor }
-  const listed = useAnswer<{ reports: readonly Report[]; next_cursor: string }>("page_analytics.list_reports", input)
+  const listed = useAnswer("page_analytics.list_reports", input)
   return (
     <>
       <p>

@@ -1,16 +1,7 @@
 // The answer to a question: a picture where it has one, and every row as a table.
-import { Ago, brief, Chart, type Column, formatNumber, formatShare, Nothing, VirtualTable, visible } from "#console"
+import { Ago, brief, Chart, type Column, formatNumber, formatShare, Nothing, type Output, VirtualTable, visible } from "#console"
 
-export interface Result {
-  readonly columns: readonly string[]
-  readonly types: readonly string[]
-  readonly rows: readonly (readonly unknown[])[]
-  readonly truncated: boolean
-  readonly enabled: boolean
-  readonly as_of: string | null
-  readonly note?: string
-  readonly snapshot: string
-}
+export type Result = Output<"page_analytics.query">
 
 interface PictureArgs {
   readonly label: string

@@ -1,11 +1,11 @@
 // The organization's pages, newest first.
 import { Answered, FilterBar, Foreign, hrefOf, NextPage, Nothing, OperationDetails, query, SameAs, Table, Time, useAnswer } from "#console"
-import { Status, type Summary, statuses } from "./page.tsx"
+import { Status, statuses } from "./page.tsx"
 
 export default function Pages() {
   const { status = "", cursor = "" } = query()
   const input = { ...(status && { status }), ...(cursor && { cursor }) }
-  const listed = useAnswer<{ pages: readonly Summary[]; next_cursor: string }>("pages.list", input)
+  const listed = useAnswer("pages.list", input)
   return (
     <>
       <h1>Pages</h1>

@@ -25,7 +25,7 @@ import { Preview } from "./preview.tsx"
 
 export default function PageScreen({ params }: ScreenProps) {
   const { slug = "" } = params
-  const read = useAnswer<Page>("pages.get", { slug })
+  const read = useAnswer("pages.get", { slug })
   const { part = "preview" } = query()
   const parts = partsOf("pages/{slug}")
   return (

@@ -48,7 +48,7 @@ interface VariantArgs {
 function Variant({ page, variant, width }: VariantArgs) {
   const known = `${page.id} ${page.revision} ${variant} ${width}`
   const job = useSignal(taken.get(known) ?? "")
-  const { submit, isBusy, error } = useSubmit<{ job_id: string }>("screenshots.start")
+  const { submit, isBusy, error } = useSubmit("screenshots.start")
   const take = async () => {
     const started = await submit(startOf(page, variant, width))
     if (!started) return
@@ -69,17 +69,9 @@ function Variant({ page, variant, width }: VariantArgs) {
   )
 }
 
-interface Result {
-  readonly status: "processing" | "done" | "failed" | "expired"
-  readonly error: string
-  readonly width: number
-  readonly height: number
-  readonly warnings: readonly string[]
-}
-
 function Picture({ job, name }: { readonly job: string; readonly name: string }) {
   const isOver = useSignal(false)
-  const result = useAnswer<Result>("screenshots.result", { job_id: job }, isOver.value ? {} : { everyMs })
+  const result = useAnswer("screenshots.result", { job_id: job }, isOver.value ? {} : { everyMs })
   const { status } = result.answer ?? {}
   useEffect(() => {
     isOver.value = status !== undefined && status !== "processing"

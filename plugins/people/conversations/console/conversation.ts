@@ -45,19 +45,6 @@ export interface Media {
   readonly url: string
 }
 
-export interface MailConversation {
-  readonly id: string
-  readonly address: string
-  readonly name: string
-  readonly subject: string
-  readonly domain: string
-  readonly message_count: number
-  readonly answered: boolean
-  readonly last_message_at: string
-  readonly last_direction: string
-  readonly last_preview: string
-}
-
 /** By the word in the address. */
 export const channels = {
   chat: {

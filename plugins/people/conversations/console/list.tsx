@@ -16,7 +16,7 @@ import {
   Tabs,
   useAnswer,
 } from "#console"
-import { type ChannelWord, type Conversation, channels, isChannel, type MailConversation } from "./conversation.ts"
+import { type ChannelWord, type Conversation, channels, isChannel } from "./conversation.ts"
 import { useNews } from "./news.ts"
 
 const resets = ["cursor"]
@@ -114,7 +114,7 @@ function State({ of: { suppressed, idle_closed_at, sender_kind } }: { readonly o
 
 function Mails() {
   const input = given(["address", "domain", "answered", "cursor"])
-  const listed = useAnswer<{ conversations: readonly MailConversation[]; next_cursor: string }>("email_conversations.list", input)
+  const listed = useAnswer("email_conversations.list", input)
   useNews(input["cursor"] ? undefined : "email_conversations", listed)
   return (
     <>

@@ -2,7 +2,6 @@
 import "./conversations.css"
 import { useSignal } from "@preact/signals"
 import { Answered, Badge, Foreign, formatNumber, hrefWith, query, SameAs, type ScreenProps, Time, useAnswer } from "#console"
-import type { MailConversation } from "./conversation.ts"
 import { useNews } from "./news.ts"
 
 interface Message {
@@ -21,19 +20,13 @@ interface Message {
   } | null
 }
 
-interface Read {
-  readonly conversation: MailConversation
-  readonly messages: readonly Message[]
-  readonly next_cursor: string
-}
-
 const maxShown = 4_000
 
 export default function MailScreen({ params }: ScreenProps) {
   const { id = "" } = params
   const { cursor = "" } = query()
   const input = { id, limit: 20, ...(cursor === "" ? {} : { cursor }) }
-  const read = useAnswer<Read>("email_conversations.get", input)
+  const read = useAnswer("email_conversations.get", input)
   useNews("email_conversations", read, (data) => (data as { readonly conversation_id?: unknown }).conversation_id === id)
   return (
     <>
@@ -106,14 +99,10 @@ function Mail({ conversation, message }: { readonly conversation: string; readon
   )
 }
 
-interface Linked {
-  readonly files: readonly { readonly filename: string; readonly media_type: string; readonly size: number; readonly url: string }[]
-}
-
 /** Links hold for a quarter of an hour, so that they are asked for when somebody wants one. */
 function Files({ conversation, message }: { readonly conversation: string; readonly message: Message }) {
   const isOpen = useSignal(false)
-  const listed = useAnswer<Linked>(isOpen.value ? "email_conversations.list_files" : undefined, { id: conversation, message: message.id })
+  const listed = useAnswer(isOpen.value ? "email_conversations.list_files" : undefined, { id: conversation, message: message.id })
   const { length } = message.attachments
   return (
     <details

@@ -19,7 +19,7 @@ import {
 import { type ChannelWord, type Conversation, channels, isChannel, type Message } from "./conversation.ts"
 import { Messages } from "./message.tsx"
 import { useNews } from "./news.ts"
-import { Reply, StandingLine, useStanding, type Waiting } from "./reply.tsx"
+import { Reply, StandingLine, useStanding } from "./reply.tsx"
 
 interface Read {
   readonly conversation: Conversation
@@ -48,7 +48,7 @@ function One({ word, id }: { readonly word: ChannelWord; readonly id: string }) 
   const conversation = read.answer?.conversation
   const ends = conversation && { channel, from: conversation.phone_number, to: conversation.address }
   const standing = useStanding(mayCall("consents.check") ? ends : undefined, standingMs)
-  const waiting = useAnswer<Waiting>(mayCall("approvals.list") ? "approvals.list" : undefined, { state: "pending", limit: 200 })
+  const waiting = useAnswer(mayCall("approvals.list") ? "approvals.list" : undefined, { state: "pending", limit: 200 })
   // An opt-out names no conversation.
   const isAbout = (data: unknown) => {
     const { session_id } = data as { readonly session_id?: string }

@@ -2,18 +2,6 @@
 import { useSignal } from "@preact/signals"
 import { type Answer, Badge, Foreign, inBackground, Problem, SameAs, Time, useAnswer, useSubmit } from "#console"
 
-interface Rule {
-  readonly rule: string
-  readonly verdict: "allows" | "forbids" | "silent"
-  readonly why: string
-  readonly until?: string
-}
-
-interface Standing {
-  readonly allowed: boolean
-  readonly addresses: readonly { readonly rules: readonly Rule[] }[]
-}
-
 export interface Waiting {
   readonly approvals: readonly {
     readonly id: string
@@ -48,7 +36,7 @@ export interface ReplyArgs {
 /** Every rule that speaks against a text now; an empty list where it may be sent. */
 export function useStanding(asked: { readonly channel: string; readonly from: string; readonly to: string } | undefined, every: number) {
   const { channel, from, to: phone } = asked ?? { channel: "", from: "", to: "" }
-  const read = useAnswer<Standing>(asked && "consents.check", { channel, from, phone }, { everyMs: every })
+  const read = useAnswer(asked && "consents.check", { channel, from, phone }, { everyMs: every })
   const rules = read.answer?.addresses.flatMap((one) => one.rules) ?? []
   return { ...read, forbidding: rules.filter(({ verdict }) => verdict === "forbids"), rules }
 }
@@ -83,11 +71,11 @@ export function Reply({ channel, from, to, waiting, onSent }: ReplyArgs) {
   const template = useSignal("")
   const values = useSignal("")
   const isChat = channel === "chat_app"
-  const templates = useAnswer<{ templates: readonly Template[] }>(isChat ? "phone_numbers.templates" : undefined, {
+  const templates = useAnswer(isChat ? "phone_numbers.templates" : undefined, {
     number: from,
     limit: 200,
   })
-  const { submit, isBusy, answer, error } = useSubmit<Sent>("conversations.send")
+  const { submit, isBusy, answer, error } = useSubmit("conversations.send")
   const approved = templates.answer?.templates.filter(({ status }) => status === "APPROVED") ?? []
   const chosen = approved.find((one) => nameOf(one) === template.value)
   const input = {

@@ -1,11 +1,11 @@
 // How the sending domains stand, those in trouble with what is wrong.
 import { Answered, Foreign, Nothing, useAnswer } from "#console"
-import { type Domain, Status } from "./domain.tsx"
+import { Status } from "./domain.tsx"
 
 const maxShown = 5
 
 export default function DomainsCard() {
-  const listed = useAnswer<{ sending_domains: readonly Domain[] }>("sending_domains.list", { limit: 200 }, { everyMs: 30_000 })
+  const listed = useAnswer("sending_domains.list", { limit: 200 }, { everyMs: 30_000 })
   return (
     <Answered of={listed}>
       {({ sending_domains }) =>

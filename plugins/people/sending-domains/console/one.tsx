@@ -17,7 +17,7 @@ import {
   useAnswer,
   visible,
 } from "#console"
-import { type Domain, Status } from "./domain.tsx"
+import { Status } from "./domain.tsx"
 
 interface Check {
   readonly record: string
@@ -41,7 +41,7 @@ const tones: Readonly<Record<Check["state"], Tone>> = { ok: "good", wrong: "bad"
 
 export default function DomainScreen({ params }: ScreenProps) {
   const { domain = "" } = params
-  const read = useAnswer<Domain>("sending_domains.get", { domain })
+  const read = useAnswer("sending_domains.get", { domain })
   const checks = useSignal<readonly Check[]>([])
   const input = { domain }
   return (

@@ -1,9 +1,8 @@
 // How many approvals wait, and which of them expire first.
 import { Ago, Answered, Foreign, Nothing, useAnswer } from "#console"
-import type { Listed } from "./approval.tsx"
 
 export default function ApprovalsCard() {
-  const waiting = useAnswer<Listed>("approvals.list", { state: "pending", limit: 200 }, { everyMs: 10_000 })
+  const waiting = useAnswer("approvals.list", { state: "pending", limit: 200 }, { everyMs: 10_000 })
   return (
     <Answered of={waiting}>
       {({ approvals }) =>

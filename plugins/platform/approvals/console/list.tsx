@@ -1,13 +1,13 @@
 // Approvals by state, those that wait first.
 import { Ago, Answered, Badge, FilterBar, Foreign, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
-import { type Approval, type Listed, State } from "./approval.tsx"
+import { type Approval, State } from "./approval.tsx"
 
 const states = ["pending", "approved", "rejected", "expired", "done", "failed"]
 
 export default function Approvals() {
   const { state = "", cursor = "" } = query()
   const input = { ...(state === "" ? {} : { state }), ...(cursor === "" ? {} : { cursor }) }
-  const listed = useAnswer<Listed>("approvals.list", input, { everyMs: 10_000 })
+  const listed = useAnswer("approvals.list", input, { everyMs: 10_000 })
   return (
     <>
       <h1>Approvals</h1>

@@ -1,17 +1,6 @@
 // Names of people and keys that ask and decide.
 import { mayCall, useAnswer } from "#console"
 
-interface Person {
-  readonly user_id: string
-  readonly name: string
-  readonly email: string
-}
-
-interface Key {
-  readonly id: string
-  readonly name: string
-}
-
 export interface Asker {
   readonly credential_id: string | null
   readonly user_id: string | null
@@ -19,8 +8,8 @@ export interface Asker {
 
 /** Returns a function that names a person, or the key of a service. */
 export function useNames(): (of: Asker) => string {
-  const people = useAnswer<{ members: readonly Person[]; next_cursor: string }>(listable("members.list"), { limit: 200 }).answer
-  const keys = useAnswer<{ api_keys: readonly Key[] }>(listable("api_keys.list"), { limit: 200 }).answer
+  const people = useAnswer(mayCall("members.list") ? "members.list" : undefined, { limit: 200 }).answer
+  const keys = useAnswer(mayCall("api_keys.list") ? "api_keys.list" : undefined, { limit: 200 }).answer
   return ({ user_id, credential_id }) => {
     if (user_id === null) return keys?.api_keys.find(({ id }) => id === credential_id)?.name ?? "a service key or a heartbeat"
     const found = people?.members.find((person) => person.user_id === user_id)
@@ -28,5 +17,3 @@ export function useNames(): (of: Asker) => string {
     return people?.next_cursor === "" ? "a former member" : user_id
   }
 }
-
-const listable = (operation: string) => (mayCall(operation) ? operation : undefined)

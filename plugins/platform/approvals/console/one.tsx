@@ -23,7 +23,7 @@ import { type Asker, useNames } from "./names.ts"
 
 export default function ApprovalScreen({ params }: ScreenProps) {
   const { id = "" } = params
-  const read = useAnswer<Approval>("approvals.get", { id })
+  const read = useAnswer("approvals.get", { id })
   const nameOf = useNames()
   return (
     <>

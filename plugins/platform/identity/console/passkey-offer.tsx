@@ -14,7 +14,7 @@ function Offer({ user }: { readonly user: string }) {
   const dismissal = `no passkey offer ${user}`
   const isDismissed = useSignal(localStorage.getItem(dismissal) !== null)
   const isAdded = useSignal(false)
-  const listed = useAnswer<{ readonly passkeys: readonly object[] }>(isDismissed.value ? undefined : "passkeys.list")
+  const listed = useAnswer(isDismissed.value ? undefined : "passkeys.list")
   const { create, problem } = useNewPasskey()
   if (isDismissed.value || listed.answer?.passkeys.length !== 0) return null
   const add = async () => {

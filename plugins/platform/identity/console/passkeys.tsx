@@ -1,17 +1,25 @@
 // The person's passkeys: added in this browser, renamed and removed.
 import { useSignal } from "@preact/signals"
-import { Ago, Answered, hasPasskeys, inBackground, mayCall, OperationButton, Problem, Table, Time, useAnswer, useSubmit } from "#console"
+import {
+  Ago,
+  Answered,
+  hasPasskeys,
+  inBackground,
+  mayCall,
+  OperationButton,
+  type Output,
+  Problem,
+  Table,
+  Time,
+  useAnswer,
+  useSubmit,
+} from "#console"
 import { useNewPasskey } from "./new-passkey.ts"
 
-interface Passkey {
-  readonly id: string
-  readonly name: string
-  readonly created_at: string
-  readonly last_used_at: string | null
-}
+type Passkey = Output<"passkeys.list">["passkeys"][number]
 
 export function Passkeys() {
-  const listed = useAnswer<{ passkeys: readonly Passkey[] }>("passkeys.list")
+  const listed = useAnswer("passkeys.list")
   return (
     <section aria-label="Passkeys">
       <h2>Passkeys</h2>

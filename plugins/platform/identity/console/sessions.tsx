@@ -1,15 +1,7 @@
 // The person's sessions, with device and last use. Each can be ended.
-import { Ago, Answered, Badge, NextPage, OperationButton, query, Table, Time, useAnswer } from "#console"
+import { Ago, Answered, Badge, NextPage, OperationButton, type Output, query, Table, Time, useAnswer } from "#console"
 
-interface Session {
-  readonly id: string
-  readonly current: boolean
-  readonly method: string
-  readonly device: string
-  readonly address: string
-  readonly signed_in_at: string
-  readonly last_used_at: string | null
-}
+type Session = Output<"sessions.list">["sessions"][number]
 
 const methods: Readonly<Record<string, string>> = {
   email_code: "by mail",
@@ -22,7 +14,7 @@ export const methodName = (method: string): string => methods[method] ?? method
 
 export function Sessions() {
   const { cursor = "" } = query()
-  const listed = useAnswer<{ sessions: readonly Session[]; next_cursor: string }>("sessions.list", cursor === "" ? {} : { cursor })
+  const listed = useAnswer("sessions.list", cursor === "" ? {} : { cursor })
   return (
     <section aria-label="Sessions">
       <h2>Sessions</h2>

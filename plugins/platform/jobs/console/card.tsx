@@ -1,17 +1,12 @@
 // What waits in the queue, what is dead, and why the newest dead ones died.
-import { Answered, Figure, Foreign, OperationButton, useAnswer } from "#console"
-
-interface Jobs {
-  readonly jobs: readonly { readonly id: string; readonly type: string; readonly last_error: string | null }[]
-  readonly next_cursor: string
-}
+import { Answered, Figure, Foreign, OperationButton, type Output, useAnswer } from "#console"
 
 const everyMs = 10_000
 const counted = { limit: 200 }
 
 export default function QueueCard() {
-  const dead = useAnswer<Jobs>("jobs.list", { state: "dead", ...counted }, { everyMs })
-  const queued = useAnswer<Jobs>("jobs.list", { state: "queued", ...counted }, { everyMs })
+  const dead = useAnswer("jobs.list", { state: "dead", ...counted }, { everyMs })
+  const queued = useAnswer("jobs.list", { state: "queued", ...counted }, { everyMs })
   return (
     <>
       <div class="figures">
@@ -44,6 +39,6 @@ export default function QueueCard() {
 }
 
 /** A page holds so many; more are said to be more. */
-function countOf({ jobs, next_cursor }: Jobs): number | string {
+function countOf({ jobs, next_cursor }: Output<"jobs.list">): number | string {
   return next_cursor === "" ? jobs.length : `${jobs.length}+`
 }

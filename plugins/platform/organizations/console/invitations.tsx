@@ -10,6 +10,7 @@ import {
   NextPage,
   Nothing,
   OperationButton,
+  type Output,
   Problem,
   query,
   SameAs,
@@ -19,25 +20,13 @@ import {
 } from "#console"
 import { grantable, type Member, nameOf } from "./people.ts"
 
-interface Invitation {
-  readonly id: string
-  readonly email: string
-  readonly role: string
-  readonly invited_by: string | null
-  readonly sent_at: string
-  readonly expires_at: string
-}
+type Invitation = Output<"member_invitations.list">["invitations"][number]
 
-interface Sent extends Invitation {
-  readonly link: string | null
-}
+type Sent = Output<"members.invite">
 
 export function Invitations({ members }: { readonly members: readonly Member[] }) {
   const { cursor = "" } = query()
-  const listed = useAnswer<{ invitations: readonly Invitation[]; next_cursor: string }>(
-    "member_invitations.list",
-    cursor === "" ? {} : { cursor },
-  )
+  const listed = useAnswer("member_invitations.list", cursor === "" ? {} : { cursor })
   const sent = useSignal<Sent | undefined>(undefined)
   const show = (invitation: Sent) => {
     sent.value = invitation
@@ -116,7 +105,7 @@ function Actions({ of: { id, email, role }, onSent, onRevoked }: ActionsArgs) {
 function Invite({ onDone }: { readonly onDone: (invitation: Sent) => void }) {
   const email = useSignal("")
   const role = useSignal("member")
-  const { submit, isBusy, error } = useSubmit<Sent>("members.invite", { email: email.value || "ada@example.com", role: role.value })
+  const { submit, isBusy, error } = useSubmit("members.invite", { email: email.value || "ada@example.com", role: role.value })
   const invite = async () => {
     const sent = await submit({ email: email.value, role: role.value })
     if (!sent) return

@@ -88,7 +88,7 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
 }
 
 function Role({ member: { user_id, role }, onChange }: { readonly member: Member; readonly onChange: () => void }) {
-  const wanted = useSignal(role)
+  const wanted = useSignal<string>(role)
   const { submit, isBusy, error } = useSubmit("members.change_role", { user_id, role: wanted.value })
   if (!mayCall("members.change_role")) return null
   const change = async () => {

@@ -7,15 +7,10 @@ import { MemberActions } from "./member-actions.tsx"
 import { Offers } from "./offers.tsx"
 import type { Member } from "./people.ts"
 
-interface Listed {
-  readonly members: readonly Member[]
-  readonly next_cursor: string
-}
-
 export default function Members() {
   const { cursor = "", list = "" } = query()
   const input = { limit: 200, ...(cursor !== "" && { cursor }) }
-  const listed = useAnswer<Listed>("members.list", input, { everyMs: 10_000 })
+  const listed = useAnswer("members.list", input, { everyMs: 10_000 })
   const mayInvite = mayCall("member_invitations.list")
   return (
     <>

@@ -1,13 +1,8 @@
 // The page of a person whose session acts in no organization: open invitations, and the ways to an organization.
-import { Ago, Answered, Badge, Foreign, inBackground, me, OperationButton, refreshSession, Table, useAnswer } from "#console"
+import { Ago, Answered, Badge, Foreign, inBackground, me, OperationButton, type Output, refreshSession, Table, useAnswer } from "#console"
 import { Create, Open } from "./organizations.tsx"
 
-interface Invitation {
-  readonly id: string
-  readonly role: string
-  readonly expires_at: string
-  readonly organization: { readonly name: string }
-}
+type Invitation = Output<"me.list_invitations">["invitations"][number]
 
 export default function NoOrganization() {
   const { user, organizations = [], may_create_organizations } = me.value ?? {}
@@ -42,7 +37,7 @@ export default function NoOrganization() {
 }
 
 function Invitations({ email }: { readonly email: string }) {
-  const listed = useAnswer<{ invitations: readonly Invitation[] }>("me.list_invitations")
+  const listed = useAnswer("me.list_invitations")
   return (
     <section aria-label="Open invitations">
       <h2>Open invitations</h2>

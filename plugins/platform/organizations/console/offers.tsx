@@ -1,16 +1,12 @@
 // Open offers of ownership: accepted or declined by the member, withdrawn by an owner.
-import { Ago, Foreign, inBackground, me, OperationButton, refreshSession, useAnswer } from "#console"
+import { Ago, Foreign, inBackground, me, OperationButton, type Output, refreshSession, useAnswer } from "#console"
 import { type Member, nameOf } from "./people.ts"
 
-interface Offer {
-  readonly from_user_id: string
-  readonly to_user_id: string
-  readonly expires_at: string
-}
+type Offer = Output<"ownership.list_offers">["offers"][number]
 
 export function Offers({ members, onDone }: { readonly members: readonly Member[]; readonly onDone: () => void }) {
   // Read again with the members, since an offer is made beside them.
-  const { answer, reload } = useAnswer<{ offers: readonly Offer[] }>("ownership.list_offers", {}, { everyMs: 10_000 })
+  const { answer, reload } = useAnswer("ownership.list_offers", {}, { everyMs: 10_000 })
   const done = () => {
     reload()
     onDone()

@@ -7,6 +7,7 @@ import {
   inBackground,
   me,
   NextPage,
+  type Output,
   Problem,
   query,
   refreshSession,
@@ -18,20 +19,11 @@ import {
   useSubmit,
 } from "#console"
 
-interface Organization {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly role: string
-  readonly created_at: string
-}
+type Organization = Output<"organizations.list">["organizations"][number]
 
 export default function Organizations() {
   const { cursor = "" } = query()
-  const listed = useAnswer<{ organizations: readonly Organization[]; next_cursor: string }>(
-    "organizations.list",
-    cursor === "" ? {} : { cursor },
-  )
+  const listed = useAnswer("organizations.list", cursor === "" ? {} : { cursor })
   return (
     <>
       <h1>Your organizations</h1>
@@ -84,7 +76,7 @@ export function Open({ slug, name }: { readonly slug: string; readonly name: str
 
 export function Create({ onDone }: { readonly onDone: () => void }) {
   const given = useSignal({ name: "", time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone })
-  const { submit, isBusy, error, answer } = useSubmit<Organization>("organizations.create", given.value)
+  const { submit, isBusy, error, answer } = useSubmit("organizations.create", given.value)
   const create = async () => {
     if (!(await submit(given.value))) return
     given.value = { ...given.value, name: "" }

@@ -1,13 +1,7 @@
 // Members as the screens show them, and what the signed-in person may do with them.
-import { me, roles } from "#console"
+import { me, type Output, roles } from "#console"
 
-export interface Member {
-  readonly user_id: string
-  readonly email: string
-  readonly name: string
-  readonly role: string
-  readonly created_at: string
-}
+export type Member = Output<"members.list">["members"][number]
 
 /** Name of a member, or the address. */
 export function titleOf({ name, email }: Pick<Member, "name" | "email">): string {
