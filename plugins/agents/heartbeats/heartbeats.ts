@@ -1,18 +1,6 @@
 // Pauses and resumes heartbeats, and starts their runs by a chain of beats.
 // An active heartbeat has one beat, a job due at its next run; whichever node commits it makes the run and the next beat.
-import {
-  AppError,
-  type Changes,
-  type Clock,
-  type Ids,
-  type JobQueue,
-  maxSkewMs,
-  type Store,
-  stageRevision,
-  timestamp,
-  token,
-  type UnitOfWork,
-} from "#core"
+import { AppError, type Changes, Clock, type Deps, Ids, JobQueue, maxSkewMs, Store, stageRevision, timestamp, type UnitOfWork } from "#core"
 import { beatAt } from "./beats.ts"
 import { RunCollection, runRef, type StoredRun } from "./collections.ts"
 import { HeartbeatResource, type StoredHeartbeat } from "./heartbeat.ts"
@@ -20,19 +8,15 @@ import type { Maker } from "./makers.ts"
 import { earlierRun, firstActive, nextRun, nextRunAfter } from "./next-run.ts"
 import type { HeartbeatSettings } from "./settings.ts"
 
-export interface HeartbeatsDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly queue: JobQueue
+export interface HeartbeatsDeps extends Deps<typeof Heartbeats.inject> {
   readonly settings: HeartbeatSettings
 }
 
 const dayMs = 86_400_000
 const maxPutOffMs = 3_600_000
-export const HeartbeatsToken = token<Heartbeats>("Heartbeats")
 
 export class Heartbeats {
+  static readonly inject = { store: Store, clock: Clock, ids: Ids, queue: JobQueue }
   readonly #deps: HeartbeatsDeps
 
   constructor(deps: HeartbeatsDeps) {

@@ -1,5 +1,5 @@
 // Heartbeats: work that an organization has done again and again, within hours of its own, by a script or by a model.
-import { Clock, ClockCorrections, definePlugin, Ids, injected, JobQueue, Live, Scripts, Store, UnitsOfWork } from "#core"
+import { Clock, ClockCorrections, definePlugin, Ids, injected, Live, Scripts, Store, UnitsOfWork } from "#core"
 import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
 import { Datasets } from "../../data/datasets/index.ts"
 import { ApiKeys, Departures, Organizations, Principals } from "../../platform/organizations/index.ts"
@@ -9,7 +9,7 @@ import { RunCollection } from "./collections.ts"
 import { correctHeartbeats } from "./corrections.ts"
 import { pauseHeartbeatsOf } from "./departure.ts"
 import { HeartbeatResource } from "./heartbeat.ts"
-import { Heartbeats, HeartbeatsToken } from "./heartbeats.ts"
+import { Heartbeats } from "./heartbeats.ts"
 import { beat, runHeartbeat } from "./jobs.ts"
 import { heartbeatPrincipals } from "./makers.ts"
 import { getHeartbeatRun, listHeartbeatRuns, pauseHeartbeat, resumeHeartbeat, runHeartbeatNow } from "./operations/running.ts"
@@ -25,9 +25,9 @@ export default definePlugin({
   extend: [
     [
       Principals,
-      injected({ heartbeats: HeartbeatsToken, tools: OperationTools }, ({ heartbeats, tools }) => heartbeatPrincipals(heartbeats, tools)),
+      injected({ heartbeats: Heartbeats, tools: OperationTools }, ({ heartbeats, tools }) => heartbeatPrincipals(heartbeats, tools)),
     ],
-    [Departures, injected({ store: Store, heartbeats: HeartbeatsToken }, pauseHeartbeatsOf)],
+    [Departures, injected({ store: Store, heartbeats: Heartbeats }, pauseHeartbeatsOf)],
   ],
   register(registrar, settings) {
     registrar.resources(HeartbeatResource)
@@ -36,17 +36,14 @@ export default definePlugin({
     registrar.operations(pauseHeartbeat, resumeHeartbeat, runHeartbeatNow, listHeartbeatRuns, getHeartbeatRun)
     registrar.jobs(beat, { ...runHeartbeat, slots: settings.slots })
     registrar.provide(HeartbeatLimit, { create: () => settings.max_per_organization })
-    registrar.provide(HeartbeatsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue },
-      create: (deps) => new Heartbeats({ ...deps, settings }),
-    })
+    registrar.provide(Heartbeats, { create: (deps) => new Heartbeats({ ...deps, settings }) })
     registrar.run("clock corrections of heartbeats", {
       inject: {
         corrections: ClockCorrections,
         store: Store,
         works: UnitsOfWork,
         organizations: Organizations,
-        heartbeats: HeartbeatsToken,
+        heartbeats: Heartbeats,
       },
       create: ({ corrections, ...deps }) => corrections.use("heartbeats", (correction) => correctHeartbeats(deps, correction)),
     })
@@ -64,7 +61,7 @@ export default definePlugin({
         models: Models,
         tools: OperationTools,
         organizations: Organizations,
-        heartbeats: HeartbeatsToken,
+        heartbeats: Heartbeats,
         keys: ApiKeys,
       },
       create: (deps) => new Runs({ ...deps, maxCallsPerTurn: settings.max_calls_per_turn }),

@@ -1,12 +1,12 @@
 // The jobs of heartbeats: the beat, which is due at the next run, and the run itself.
 import { defineJob } from "#core"
 import { beatRef, runRef } from "./collections.ts"
-import { HeartbeatsToken } from "./heartbeats.ts"
+import { Heartbeats } from "./heartbeats.ts"
 import { RunsToken } from "./runs/runs.ts"
 
 export const beat = defineJob(beatRef, {
   summary: "Begin a run of a heartbeat, and set its next.",
-  inject: { heartbeats: HeartbeatsToken },
+  inject: { heartbeats: Heartbeats },
   run: ({ payload, deps, organization = "", work, jobId }) => deps.heartbeats.beat(work, organization, payload.heartbeat_id, jobId),
 })
 

@@ -1,6 +1,6 @@
 // Removing every mail to and from a person who was erased: their conversation, what they wrote in others, and the raw messages.
-import { type Document, type Filter, type Store, token, type UnitsOfWork } from "#core"
-import type { Buckets } from "../../data/buckets/index.ts"
+import { type Deps, type Document, type Filter, Store, token, UnitsOfWork } from "#core"
+import { Buckets } from "../../data/buckets/index.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
 
@@ -11,13 +11,9 @@ export const MailErasure = token<MailErasure>("MailErasure")
 
 const page = 200
 
-interface Services {
-  readonly store: Store
-  readonly works: UnitsOfWork
-  readonly buckets: Buckets
-}
+export const mailErasureNeeds = { store: Store, works: UnitsOfWork, buckets: Buckets }
 
-export function mailErasure({ store, works, buckets }: Services): MailErasure {
+export function mailErasure({ store, works, buckets }: Deps<typeof mailErasureNeeds>): MailErasure {
   /** Pages of what matches until nothing does; `remove` must have it match no more. */
   async function drain<D extends Document>(find: () => Promise<D[]>, remove: (found: D[]) => Promise<void>, signal: AbortSignal) {
     for (let found = await find(); found.length > 0; found = await find()) {

@@ -1,21 +1,21 @@
 // Mail that the service receives: an SMTP server for the domains that receive, and what is done with each message.
-import { Clock, definePlugin, Ids, injected, JobQueue, Live, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
+import { Clock, definePlugin, Ids, injected, JobQueue, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
 import { Metrics, Pauses } from "#core/engine"
 import { EventPipelinesService } from "../../capture/pipelines/index.ts"
 import { Buckets } from "../../data/buckets/index.ts"
-import { Mailer, MailGuards } from "../email/index.ts"
+import { MailGuards } from "../email/index.ts"
 import { DnsLookup, MailRoutes } from "../sending-domains/index.ts"
 import { MailAuthors } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { conversationsChannel } from "./conversations/channel.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
-import { Conversations, ConversationsToken } from "./conversations/conversations.ts"
+import { Conversations } from "./conversations/conversations.ts"
 import { keepSentGuard, keepSentJob } from "./conversations/sent.ts"
-import { MailErasure, mailErasure } from "./erasure.ts"
+import { MailErasure, mailErasure, mailErasureNeeds } from "./erasure.ts"
 import { Feeding, FeedingToken, feedJob } from "./feeding/feed.ts"
 import { MailFiles, MailFilesToken } from "./files/files.ts"
 import { readFile } from "./files/route.ts"
-import { Forwarding, ForwardingToken } from "./forwarding/forward.ts"
+import { Forwarding } from "./forwarding/forward.ts"
 import { forwardJob } from "./forwarding/job.ts"
 import { MailHandlers } from "./handlers.ts"
 import { MailHistory, mailHistory } from "./history.ts"
@@ -51,12 +51,8 @@ export default definePlugin({
     registrar.operations(listConversations, getConversation, listFiles)
     registrar.routes(readFile)
     registrar.channels(conversationsChannel)
-    registrar.provide(ConversationsToken, {
-      inject: { store: Store, clock: Clock, live: Live },
-      create: (services) => new Conversations(services),
-    })
-    registrar.provide(ForwardingToken, {
-      inject: { store: Store, queue: JobQueue, buckets: Buckets, mailer: Mailer, routes: MailRoutes, limiter: RateLimiter },
+    registrar.provide(Conversations)
+    registrar.provide(Forwarding, {
       create: (services) => new Forwarding({ ...services, limit: settings.forwards_per_minute_per_organization }),
     })
     registrar.provide(FeedingToken, {
@@ -76,7 +72,7 @@ export default definePlugin({
       },
       stop: (files) => files.stop(),
     })
-    registrar.provide(MailErasure, { inject: { store: Store, works: UnitsOfWork, buckets: Buckets }, create: mailErasure })
+    registrar.provide(MailErasure, { inject: mailErasureNeeds, create: mailErasure })
     registrar.provide(MailHistory, { inject: { store: Store }, create: ({ store }) => mailHistory(store) })
     registrar.provide(InboundMailServer, {
       inject: {

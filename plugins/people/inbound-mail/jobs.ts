@@ -4,10 +4,10 @@ import { Clock, defineJob, jobRef, Store, type UnitOfWork, UnitsOfWork } from "#
 import { Buckets } from "../../data/buckets/index.ts"
 import { MailAuthors } from "./authors.ts"
 import { InboundMailCollection, type StoredMail } from "./collections.ts"
-import { ConversationsToken } from "./conversations/conversations.ts"
+import { Conversations } from "./conversations/conversations.ts"
 import { isAuthenticated, standingOf } from "./deliveries.ts"
 import { FeedingToken } from "./feeding/feed.ts"
-import { ForwardingToken } from "./forwarding/forward.ts"
+import { Forwarding } from "./forwarding/forward.ts"
 import { type MailHandler, MailHandlers, type ReceivedMail } from "./handlers.ts"
 import { MailParserToken, maxThreads } from "./parse/mail-parser.ts"
 import { receiveAgain, receiving } from "./receive.ts"
@@ -27,8 +27,8 @@ export const processJob = defineJob(processRef, {
     buckets: Buckets,
     handlers: MailHandlers,
     parser: MailParserToken,
-    conversations: ConversationsToken,
-    forwarding: ForwardingToken,
+    conversations: Conversations,
+    forwarding: Forwarding,
     feeding: FeedingToken,
     authors: MailAuthors,
   },

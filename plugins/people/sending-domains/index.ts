@@ -1,5 +1,5 @@
 // Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
-import { Clock, definePlugin, Ids, injected, Live, Log, Scheduler, Store, Vault } from "#core"
+import { Clock, definePlugin, injected, Live, Log, Scheduler, Store, Vault } from "#core"
 import { importedAtStart, Outgoing } from "#core/engine"
 import { SenderChoices } from "../email/index.ts"
 import { sendingDomainsChannel } from "./channel.ts"
@@ -10,7 +10,7 @@ import { MailRouteCollection } from "./mail-route.ts"
 import { createMailRoutes, MailRoutes } from "./mail-routes.ts"
 import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
 import { reasons } from "./reasons.ts"
-import { Registrations, RegistrationsToken } from "./registrations.ts"
+import { Registrations } from "./registrations.ts"
 import { chooseSender } from "./sender.ts"
 import { SendingDomainResource } from "./sending-domain.ts"
 import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
@@ -42,10 +42,7 @@ export default definePlugin({
       create: ({ outgoing }) => (outgoing.capture ? emptyLookup : createLookup(settings)),
     })
     registrar.provide(MailRoutes, { inject: { store: Store }, create: ({ store }) => createMailRoutes(store) })
-    registrar.provide(RegistrationsToken, {
-      inject: { ids: Ids, vault: Vault, lookup: DnsLookup },
-      create: (deps) => new Registrations({ ...deps, settings }),
-    })
+    registrar.provide(Registrations, { create: (deps) => new Registrations({ ...deps, settings }) })
     registrar.provide(SendingDomainsToken, {
       inject: { store: Store, clock: Clock, vault: Vault, live: Live, scheduler: Scheduler, lookup: DnsLookup, log: Log },
       create(deps) {

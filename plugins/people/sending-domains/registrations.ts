@@ -1,17 +1,14 @@
 // The first state of a registered domain: a DKIM key, the records to create, and the mail records that DNS has already.
 import { createHash, generateKeyPair } from "node:crypto"
 import { promisify } from "node:util"
-import { AppError, type Ids, type Sealed, token, type Vault } from "#core"
+import { AppError, type Deps, Ids, type Sealed, Vault } from "#core"
 import { sealContext } from "./collections.ts"
-import type { Lookup } from "./dns/lookup.ts"
+import { DnsLookup } from "./dns/lookup.ts"
 import { readDomain } from "./domain-name.ts"
 import { type ExpectedRecord, recordsOf } from "./records.ts"
 import type { Settings } from "./settings.ts"
 
-interface Services {
-  readonly ids: Ids
-  readonly vault: Vault
-  readonly lookup: Lookup
+interface Services extends Deps<typeof Registrations.inject> {
   readonly settings: Settings
 }
 
@@ -28,6 +25,7 @@ interface Registration {
 const unchecked = { status: "pending", error_reason: "", last_checked_at: null, evidence: null, strikes: null } as const
 
 export class Registrations {
+  static readonly inject = { ids: Ids, vault: Vault, lookup: DnsLookup }
   readonly #services: Services
 
   constructor(services: Services) {
@@ -70,5 +68,3 @@ export class Registrations {
 function exchangeOf(value: string): string {
   return value.slice(value.indexOf(" ") + 1)
 }
-
-export const RegistrationsToken = token<Registrations>("SendingDomainRegistrations")

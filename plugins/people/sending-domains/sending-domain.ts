@@ -8,7 +8,7 @@ import { domainId, sealContext, statuses } from "./collections.ts"
 import { nameOf } from "./domain-name.ts"
 import { stageRoute } from "./mail-route.ts"
 import type { ExpectedRecord } from "./records.ts"
-import { RegistrationsToken } from "./registrations.ts"
+import { Registrations } from "./registrations.ts"
 import { pointsNowhere } from "./settings.ts"
 
 /** Fields that people may change. */
@@ -136,7 +136,7 @@ export const SendingDomainResource = defineResource<Hidden>()({
         "Mail leaves from the default sender again. Registered again, the domain has another key and other records. The trash keeps the sealed key for 30 days.",
     },
   },
-  inject: { registrations: RegistrationsToken, scheduler: Scheduler },
+  inject: { registrations: Registrations, scheduler: Scheduler },
   check(domain, { before, change }) {
     if (before && change.receiving_enabled) requireReceiving({ ...before, ...domain })
   },

@@ -2,14 +2,14 @@
 import { defineRoute, JobQueue, UnitsOfWork, Vault } from "#core"
 import { callbackPath, isSigned } from "./callback-url.ts"
 import { registerRef } from "./collections.ts"
-import { jobOf, RegistrationsToken } from "./registrations.ts"
+import { jobOf, Registrations } from "./registrations.ts"
 
 export const statusCallback = defineRoute({
   name: "voice.caller_name_callback",
   summary: "Learn from Trust Hub that the status of a caller name may have changed.",
   method: "POST",
   path: `${callbackPath}/{organization}/{registration}/{signature}`,
-  inject: { vault: Vault, works: UnitsOfWork, queue: JobQueue, registrations: RegistrationsToken },
+  inject: { vault: Vault, works: UnitsOfWork, queue: JobQueue, registrations: Registrations },
   async handle({ request: { params }, deps: { vault, works, queue, registrations } }) {
     const { organization = "", registration: id = "", signature = "" } = params
     const registration = isSigned(vault, organization, id, signature) ? await registrations.get(organization, id) : undefined

@@ -1,11 +1,11 @@
 // The job of a registration: waits for its approval, makes the calls, and asks for the carrier's decision until there is one.
 import { defineJob, Postponed } from "#core"
 import { registerRef } from "./collections.ts"
-import { RegistrarToken } from "./registrar.ts"
+import { Registrar } from "./registrar.ts"
 
 export const registerJob = defineJob(registerRef, {
   summary: "Registers a caller name, from its approval to the carrier's decision.",
-  inject: { registrar: RegistrarToken },
+  inject: { registrar: Registrar },
   async run({ payload: { organization, registration_id }, deps: { registrar }, signal }) {
     const wait = await registrar.advance(organization, registration_id, signal)
     if (wait !== undefined) throw new Postponed(wait)

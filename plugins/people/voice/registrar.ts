@@ -1,25 +1,17 @@
 // Carries a registration on, from the decision of a person to that of the carrier. What each call answered is committed
 // before the next is made, so that another node, or this one after a kill, goes on from there.
-import { AppError, type Clock, type FieldsOf, type PublicUrl, type Store, timestamp, token, type UnitsOfWork, type Vault } from "#core"
-import type { Gatekeeper, Receipt } from "#core/engine"
-import type { Integrations } from "../../agents/integrations/index.ts"
+import { AppError, Clock, type Deps, type FieldsOf, PublicUrl, Store, timestamp, UnitsOfWork, Vault } from "#core"
+import { Gatekeeper, type Receipt } from "#core/engine"
+import { Integrations } from "../../agents/integrations/index.ts"
 import { callbackUrl } from "./callback-url.ts"
 import { Filing, type Progress, type Registration, RegistrationCollection } from "./collections.ts"
-import type { Registrations } from "./registrations.ts"
+import { Registrations } from "./registrations.ts"
 import type { VoiceSettings } from "./settings.ts"
 import { HubRefusal, HubUnavailable, TrustHub } from "./trust-hub/client.ts"
 import { statusOf } from "./trust-hub/status.ts"
 import { NotCompliant, productOf, steps, submitted } from "./trust-hub/steps.ts"
 
-export interface RegistrarDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly works: UnitsOfWork
-  readonly vault: Vault
-  readonly publicUrl: PublicUrl
-  readonly keeper: Gatekeeper
-  readonly integrations: Integrations
-  readonly registrations: Registrations
+export interface RegistrarDeps extends Deps<typeof Registrar.inject> {
   readonly settings: VoiceSettings
 }
 
@@ -27,6 +19,16 @@ const firstWaitMs = 15_000
 const maxWaitMs = 3_600_000
 
 export class Registrar {
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    works: UnitsOfWork,
+    vault: Vault,
+    publicUrl: PublicUrl,
+    keeper: Gatekeeper,
+    integrations: Integrations,
+    registrations: Registrations,
+  }
   readonly #deps: RegistrarDeps
 
   constructor(deps: RegistrarDeps) {
@@ -154,5 +156,3 @@ function unlessGone(error: unknown): void {
 function waitAfter(tries: number): number {
   return Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(tries, 10))
 }
-
-export const RegistrarToken = token<Registrar>("Registrar of caller names")

@@ -2,20 +2,20 @@
 import {
   AppError,
   type Caller,
-  type Clock,
+  Clock,
   changesOf,
+  type Deps,
   derivedUuid,
   type FieldsOf,
-  type Ids,
-  type JobQueue,
-  type Live,
-  type Store,
+  Ids,
+  JobQueue,
+  Live,
+  Store,
   timestamp,
-  token,
   type UnitOfWork,
 } from "#core"
-import { type Gatekeeper, requesterOf } from "#core/engine"
-import type { Integrations } from "../../agents/integrations/index.ts"
+import { Gatekeeper, requesterOf } from "#core/engine"
+import { Integrations } from "../../agents/integrations/index.ts"
 import { requireCallerName, requireCallerNumber } from "./caller-name.ts"
 import { voiceChannel } from "./channel.ts"
 import {
@@ -31,15 +31,7 @@ import {
 /** A name is never registered without a person. */
 export const callerNameGate = { name: "voice.caller_name", risk: "high", summary: "Registering a caller name with carriers." } as const
 
-export interface RegistrationDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly queue: JobQueue
-  readonly live: Live
-  readonly keeper: Gatekeeper
-  readonly integrations: Integrations
-}
+export type RegistrationDeps = Deps<typeof Registrations.inject>
 
 export type CallerNameChange = Pick<CallerName, "name" | "phone_number" | "integration" | "email" | "customer_profile_sid">
 
@@ -49,6 +41,15 @@ export function jobOf(registrationId: string): string {
 }
 
 export class Registrations {
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    queue: JobQueue,
+    live: Live,
+    keeper: Gatekeeper,
+    integrations: Integrations,
+  }
   readonly #deps: RegistrationDeps
 
   constructor(deps: RegistrationDeps) {
@@ -165,8 +166,6 @@ export class Registrations {
     this.#deps.live.stage(work, organization, { channel: voiceChannel.name, event: status, data })
   }
 }
-
-export const RegistrationsToken = token<Registrations>("Registrations of caller names")
 
 /** What is done, in a sentence for the person who decides. */
 export function whatOf({ name, phone_number }: Pick<Filing, "name" | "phone_number">): string {

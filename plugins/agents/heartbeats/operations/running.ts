@@ -5,7 +5,7 @@ import { OperationTools } from "#core/engine"
 import { ApiKeys } from "../../../platform/organizations/index.ts"
 import { RunCollection, runStates, type StoredRun } from "../collections.ts"
 import { HeartbeatResource } from "../heartbeat.ts"
-import { HeartbeatsToken } from "../heartbeats.ts"
+import { Heartbeats } from "../heartbeats.ts"
 import { madeBy, requireRights } from "../makers.ts"
 
 const path = "/v1/heartbeats/{id}"
@@ -55,7 +55,7 @@ export const pauseHeartbeat = defineOperation({
   output: HeartbeatResource.answer,
   errors: ["not_found", "aborted"],
   examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
-  inject: { heartbeats: HeartbeatsToken },
+  inject: { heartbeats: Heartbeats },
   async handle({ input: { id }, caller, deps, work }) {
     const organization = caller.organization.id
     return HeartbeatResource.show(deps.heartbeats.pause(work, organization, await deps.heartbeats.require(organization, id)))
@@ -73,7 +73,7 @@ export const resumeHeartbeat = defineOperation({
   output: HeartbeatResource.answer,
   errors: ["not_found", "permission_denied", "aborted"],
   examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
-  inject: { heartbeats: HeartbeatsToken, tools: OperationTools, keys: ApiKeys },
+  inject: { heartbeats: Heartbeats, tools: OperationTools, keys: ApiKeys },
   async handle({ input: { id }, caller, deps, work }) {
     const organization = caller.organization.id
     const stored = await deps.heartbeats.require(organization, id)
@@ -93,7 +93,7 @@ export const runHeartbeatNow = defineOperation({
   output: RunResource,
   errors: ["not_found", "permission_denied", "failed_precondition", "aborted"],
   examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
-  inject: { heartbeats: HeartbeatsToken, tools: OperationTools },
+  inject: { heartbeats: Heartbeats, tools: OperationTools },
   async handle({ input: { id }, caller, deps, work }) {
     const organization = caller.organization.id
     const stored = await deps.heartbeats.require(organization, id)
@@ -117,7 +117,7 @@ export const listHeartbeatRuns = defineList({
       .describe("Only those in this state."),
   },
   examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
-  inject: { heartbeats: HeartbeatsToken },
+  inject: { heartbeats: Heartbeats },
   collection: RunCollection,
   where: async ({ id, status }, { organization, deps }) => ({
     heartbeat_id: (await deps.heartbeats.require(organization, id)).id,
@@ -142,7 +142,7 @@ export const getHeartbeatRun = defineOperation({
       input: { ...thatHeartbeat, run_id: resultOf("run.id") },
     },
   ],
-  inject: { heartbeats: HeartbeatsToken, store: Store },
+  inject: { heartbeats: Heartbeats, store: Store },
   async handle({ input: { id, run_id }, caller, deps }) {
     const organization = caller.organization.id
     const heartbeat = await deps.heartbeats.require(organization, id)

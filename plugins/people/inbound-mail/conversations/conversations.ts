@@ -1,6 +1,6 @@
 // Puts messages into conversations: by the messages that they answer, else by the address of the other side.
 import { domainToASCII } from "node:url"
-import { type Clock, changesOf, derivedUuid, type Live, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { Clock, changesOf, type Deps, derivedUuid, Live, Store, timestamp, type UnitOfWork } from "#core"
 import { conversationsChannel } from "./channel.ts"
 import { ConversationCollection, conversationId, MessageCollection, type StoredConversation, type StoredMessage } from "./collections.ts"
 
@@ -16,9 +16,10 @@ export type NewMessage = Omit<StoredMessage, "id" | "conversation_id"> & {
 }
 
 export class Conversations {
-  readonly #services: { readonly store: Store; readonly clock: Clock; readonly live: Live }
+  static readonly inject = { store: Store, clock: Clock, live: Live }
+  readonly #services: Deps<typeof Conversations.inject>
 
-  constructor(services: { readonly store: Store; readonly clock: Clock; readonly live: Live }) {
+  constructor(services: Deps<typeof Conversations.inject>) {
     this.#services = services
   }
 
@@ -99,5 +100,3 @@ export function normalAddress(address: string): string {
     .normalize("NFC")
     .toLowerCase()}${domainToASCII(domain) || domain.toLowerCase()}`
 }
-
-export const ConversationsToken = token<Conversations>("EmailConversations")

@@ -3,7 +3,7 @@
 import { z } from "zod"
 import { defineJob, derivedUuid, type JobQueue, jobRef, type Logger, type UnitOfWork, UnitsOfWork } from "#core"
 import type { MailGuard } from "../../email/index.ts"
-import { ConversationsToken, type NewMessage } from "./conversations.ts"
+import { Conversations, type NewMessage } from "./conversations.ts"
 
 const Address = z.object({ name: z.string(), address: z.string() })
 
@@ -49,7 +49,7 @@ export function keepSentGuard({ queue, works, log }: GuardDeps): MailGuard {
 
 export const keepSentJob = defineJob(keepSentRef, {
   summary: "Puts a sent mail into its conversation.",
-  inject: { conversations: ConversationsToken, works: UnitsOfWork },
+  inject: { conversations: Conversations, works: UnitsOfWork },
   async run({ payload, organization = "", deps: { conversations, works } }) {
     const { from, at } = payload
     const domain = from.address.slice(from.address.lastIndexOf("@") + 1)

@@ -1,10 +1,10 @@
 // Hands a received mail on to the mailbox that its domain names. It leaves as a mail of the domain's own, signed as such,
 // so that SPF, DKIM and DMARC pass; the author is in Reply-To, and the message as it came is attached.
 import { z } from "zod"
-import { derivedUuid, type JobQueue, type Json, jobRef, type RateLimiter, type Store, token, type UnitOfWork } from "#core"
-import type { Buckets } from "../../../data/buckets/index.ts"
-import { domainOf, isMailAddress, type Mailer, ownHeader } from "../../email/index.ts"
-import type { MailRoutes } from "../../sending-domains/index.ts"
+import { type Deps, derivedUuid, JobQueue, type Json, jobRef, RateLimiter, Store, type UnitOfWork } from "#core"
+import { Buckets } from "../../../data/buckets/index.ts"
+import { domainOf, isMailAddress, Mailer, ownHeader } from "../../email/index.ts"
+import { MailRoutes } from "../../sending-domains/index.ts"
 import { InboundMailCollection, type StoredMail } from "../collections.ts"
 import { type Forward, MessageCollection, type StoredMessage } from "../conversations/collections.ts"
 import { normalAddress } from "../conversations/conversations.ts"
@@ -16,18 +16,13 @@ const maxText = 20_000
 
 export const forwardRef = jobRef("inbound_mail.forward", z.object({ organization: z.string(), mail_id: z.string() }))
 
-interface ForwardingServices {
-  readonly store: Store
-  readonly queue: JobQueue
-  readonly buckets: Buckets
-  readonly mailer: Mailer
-  readonly routes: MailRoutes
-  readonly limiter: RateLimiter
+interface ForwardingServices extends Deps<typeof Forwarding.inject> {
   /** Messages a minute for each organization. */
   readonly limit: number
 }
 
 export class Forwarding {
+  static readonly inject = { store: Store, queue: JobQueue, buckets: Buckets, mailer: Mailer, routes: MailRoutes, limiter: RateLimiter }
   readonly #services: ForwardingServices
 
   constructor(services: ForwardingServices) {
@@ -98,8 +93,6 @@ export class Forwarding {
     return Buffer.concat(chunks)
   }
 }
-
-export const ForwardingToken = token<Forwarding>("MailForwarding")
 
 function contentOf({ from, to, cc, subject, text, inbound, dated }: StoredMessage, { domain }: StoredMail) {
   const { authentication } = inbound ?? {}

@@ -1,14 +1,14 @@
 // The job that forwards a mail, tried as often as any mail is.
 import { AppError, defineJob, Store } from "#core"
 import { MessageCollection } from "../conversations/collections.ts"
-import { ForwardingToken, forwardRef } from "./forward.ts"
+import { Forwarding, forwardRef } from "./forward.ts"
 
 export const forwardJob = defineJob(forwardRef, {
   // The key is the domain that the mail is forwarded to.
   slots: 32,
   limitsKeys: true,
   summary: "Forwards a received mail to the mailbox of its domain.",
-  inject: { forwarding: ForwardingToken, store: Store },
+  inject: { forwarding: Forwarding, store: Store },
   run: ({ payload: { organization, mail_id }, deps, work, signal }) => deps.forwarding.send(work, organization, mail_id, signal),
   async exhausted({ payload: { organization, mail_id }, deps, work }, error) {
     const message = await deps.store.open(MessageCollection, organization).get(mail_id)

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { defineList, defineOperation, omitReadOnly, readOnlyInput } from "#core"
 import { RegistrationCollection } from "../collections.ts"
-import { callerNameGate, RegistrationsToken, whatOf } from "../registrations.ts"
+import { callerNameGate, Registrations, whatOf } from "../registrations.ts"
 import {
   CallerNameRegistration,
   CallerNameResource,
@@ -39,7 +39,7 @@ export const setCallerName = defineOperation({
   output: CallerNameResource,
   errors: ["invalid_argument", "aborted", "already_exists"],
   examples: [{ input: wanted }],
-  inject: { registrations: RegistrationsToken },
+  inject: { registrations: Registrations },
   async handle({ input, caller, deps: { registrations }, work }) {
     const organization = caller.organization.id
     const stored = await registrations.wanted(organization)
@@ -61,7 +61,7 @@ export const getCallerName = defineOperation({
   input: z.strictObject({}),
   output: CallerNameResource,
   errors: [],
-  inject: { registrations: RegistrationsToken },
+  inject: { registrations: Registrations },
   async handle({ caller, deps: { registrations } }) {
     const organization = caller.organization.id
     const stored = await registrations.wanted(organization)
@@ -88,7 +88,7 @@ export const provisionCallerName = defineOperation({
   errors: ["invalid_argument", "failed_precondition", "aborted"],
   examples: [{ given: { twilio, set }, input: {} }],
   standingGate: callerNameGate,
-  inject: { registrations: RegistrationsToken },
+  inject: { registrations: Registrations },
   async handle({ caller, deps: { registrations }, work }) {
     const registration = await registrations.provision(work, caller)
     const { approval_id, status } = registration
