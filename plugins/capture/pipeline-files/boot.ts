@@ -2,11 +2,10 @@
 // first event, until there was one.
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
-import type { Logger, Store, UnitsOfWork } from "#core"
-import { allDone } from "#core"
-import { type CoreConfig, EntryCollection, type Listening } from "#core/engine"
-import type { Organizations } from "../../platform/organizations/index.ts"
-import type { EventPipelines, Organization } from "../pipelines/index.ts"
+import { allDone, type Deps, Log, Settings, Store, UnitsOfWork } from "#core"
+import { EntryCollection, Listening } from "#core/engine"
+import { Organizations } from "../../platform/organizations/index.ts"
+import { EventPipelines, type Organization } from "../pipelines/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
 import { ignoredFiles } from "./pipeline-folder.ts"
 import { PipelineWatch, refusalOf, reportRefused } from "./watch.ts"
@@ -14,21 +13,20 @@ import { PipelineWatch, refusalOf, reportRefused } from "./watch.ts"
 /** Applied side by side, so that they share the storage's commits, and compile while others are committed. */
 const atOnce = 16
 
-export interface FilesAtBootDeps {
-  readonly settings: CoreConfig
-  readonly pipelines: EventPipelines
-  readonly organizations: Organizations
-  readonly works: UnitsOfWork
-  readonly store: Store
-  readonly log: Logger
-  readonly listening: Listening
-}
-
 export class FilesAtBoot {
-  readonly #deps: FilesAtBootDeps
+  static readonly inject = {
+    settings: Settings,
+    pipelines: EventPipelines,
+    organizations: Organizations,
+    works: UnitsOfWork,
+    store: Store,
+    log: Log,
+    listening: Listening,
+  }
+  readonly #deps: Deps<typeof FilesAtBoot.inject>
   #watch: PipelineWatch | undefined
 
-  constructor(deps: FilesAtBootDeps) {
+  constructor(deps: Deps<typeof FilesAtBoot.inject>) {
     this.#deps = deps
     deps.listening.onListening((baseUrl) => this.#greeting(baseUrl))
   }

@@ -2,10 +2,7 @@
 // command `millrace pipelines`.
 
 import { z } from "zod"
-import { Settings as CoreSettings, definePlugin, Log, Store, UnitsOfWork } from "#core"
-import { Listening } from "#core/engine"
-import { Organizations } from "../../platform/organizations/index.ts"
-import { EventPipelinesService } from "../pipelines/index.ts"
+import { definePlugin } from "#core"
 import { PlanNotes } from "./apply/plan.ts"
 import { FilesAtBoot } from "./boot.ts"
 import { pipelineCommands } from "./commands/commands.ts"
@@ -23,15 +20,7 @@ export default definePlugin({
   extensionPoints: [PlanNotes],
   register(registrar) {
     registrar.run("pipeline files", {
-      inject: {
-        settings: CoreSettings,
-        pipelines: EventPipelinesService,
-        organizations: Organizations,
-        works: UnitsOfWork,
-        store: Store,
-        log: Log,
-        listening: Listening,
-      },
+      inject: FilesAtBoot.inject,
       create: (deps) => new FilesAtBoot(deps),
       start: (files) => files.start(),
       stop: (files) => files.stop(),

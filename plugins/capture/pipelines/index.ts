@@ -15,7 +15,7 @@ import { getPayload } from "./operations/payload.ts"
 import { endSecret, listSecrets } from "./operations/secrets.ts"
 import { sendEvent, testPipeline, validatePipeline } from "./operations/trying.ts"
 import { pageForms } from "./page-forms.ts"
-import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
+import { EventPipelines } from "./pipelines.ts"
 import { reasons } from "./reasons.ts"
 import { SecretUseSources } from "./secret-evidence.ts"
 import { PipelineSlugs } from "./slugs.ts"
@@ -24,7 +24,7 @@ import { pipelineSource, pipelineSourceNeeds } from "./source.ts"
 export { type AppliedFile, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 export { newestEntries, newestFirst } from "./newest-entries.ts"
 export { Execution, ExecutionDetail, executionDetail, executionSummary } from "./operations/executions.ts"
-export { type EventPipelines, EventPipelinesService, type Organization, type Saved } from "./pipelines.ts"
+export { EventPipelines, type Organization, type Saved } from "./pipelines.ts"
 export { internalAuth, refuseFixed, seesPayloads } from "./rules.ts"
 export { type SecretUseSource, SecretUseSources } from "./secret-evidence.ts"
 export type { SecretKeeper } from "./secrets.ts"
@@ -49,10 +49,10 @@ export default definePlugin({
   needs: ["organizations", "datasets", "integrations", "pages"],
   config: Settings,
   extensionPoints: [SecretUseSources],
-  extend: [[PageFormTargets, injected({ pipelines: EventPipelinesService, invalidation: CacheInvalidation }, pageForms)]],
+  extend: [[PageFormTargets, injected({ pipelines: EventPipelines, invalidation: CacheInvalidation }, pageForms)]],
   register(registrar, settings) {
     registrar.collections(Pipelines, Endpoints, Revisions)
-    registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })
+    registrar.provide(EventPipelines)
     registrar.provide(PipelineSource, {
       inject: pipelineSourceNeeds,
       create: (deps) => pipelineSource(deps),

@@ -7,6 +7,7 @@ import {
   type Caller,
   Clock,
   changesOf,
+  type Deps,
   Ids,
   Pager,
   PublicUrl,
@@ -14,7 +15,6 @@ import {
   Store,
   slugOf,
   timestamp,
-  token,
   type UnitOfWork,
   Vault,
 } from "#core"
@@ -57,31 +57,27 @@ export interface SaveOptions {
 export type Overlap = "1h" | "24h" | "7d"
 const overlaps: Record<Overlap, number> = { "1h": 3_600_000, "24h": 86_400_000, "7d": 604_800_000 }
 
-export const dependencies = {
-  store: Store,
-  clock: Clock,
-  ids: Ids,
-  vault: Vault,
-  invalidation: CacheInvalidation,
-  engine: PipelineEngine,
-  declared: Declarations,
-  datasets: Datasets,
-  pages: Pages,
-  integrations: Integrations,
-  pager: Pager,
-  publicUrl: PublicUrl,
-}
-export type Dependencies = {
-  [K in keyof typeof dependencies]: (typeof dependencies)[K] extends { readonly type?: infer T } ? NonNullable<T> : never
-}
-
 export class EventPipelines extends PipelineRecords {
-  readonly #deps: Dependencies
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    vault: Vault,
+    invalidation: CacheInvalidation,
+    engine: PipelineEngine,
+    declared: Declarations,
+    datasets: Datasets,
+    pages: Pages,
+    integrations: Integrations,
+    pager: Pager,
+    publicUrl: PublicUrl,
+  }
+  readonly #deps: Deps<typeof EventPipelines.inject>
   readonly #needs: Needs
   readonly secrets: SecretKeeper
   readonly leadSplits: LeadSplits
 
-  constructor(deps: Dependencies) {
+  constructor(deps: Deps<typeof EventPipelines.inject>) {
     super(deps)
     this.#deps = deps
     this.#needs = new Needs(deps)
@@ -300,8 +296,6 @@ export class EventPipelines extends PipelineRecords {
     })
   }
 }
-
-export const EventPipelinesService = token<EventPipelines>("EventPipelines")
 
 /** Checks a secret that the call gives as its field `secret`; modes name the place in a document. */
 function checkGiven(secret: string, check: (secret: string) => void): void {

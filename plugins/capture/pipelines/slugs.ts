@@ -2,13 +2,12 @@
 // names many, reads none.
 import { CacheInvalidation, type Deps } from "#core"
 import { pipelineTopic } from "#core/engine"
-import type { EventPipelines } from "./pipelines.ts"
-import { EventPipelinesService } from "./pipelines.ts"
+import { EventPipelines } from "./pipelines.ts"
 
 const maxOrganizations = 1_000
 
 export class PipelineSlugs {
-  static readonly inject = { pipelines: EventPipelinesService, invalidation: CacheInvalidation }
+  static readonly inject = { pipelines: EventPipelines, invalidation: CacheInvalidation }
   readonly #pipelines: EventPipelines
   readonly #known = new Map<string, Promise<ReadonlyMap<string, string>>>()
 

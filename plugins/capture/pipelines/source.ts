@@ -3,7 +3,7 @@ import { CacheInvalidation, Clock, type Deps, Store, timestamp, UnitsOfWork } fr
 import { type PipelineDocument, type PipelineSource, pipelineTopic, type StoredPipeline } from "#core/engine"
 import { Organizations } from "../../platform/organizations/index.ts"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
-import { EventPipelinesService } from "./pipelines.ts"
+import { EventPipelines } from "./pipelines.ts"
 import { stillApplied } from "./rules.ts"
 
 export const pipelineSourceNeeds = {
@@ -11,7 +11,7 @@ export const pipelineSourceNeeds = {
   clock: Clock,
   works: UnitsOfWork,
   invalidation: CacheInvalidation,
-  pipelines: EventPipelinesService,
+  pipelines: EventPipelines,
   organizations: Organizations,
 }
 

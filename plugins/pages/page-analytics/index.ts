@@ -4,7 +4,7 @@ import { getCompileCacheDir } from "node:module"
 import { join } from "node:path"
 import { Clock, definePlugin, Ids, Leases, Log, Settings, Store, token, UnitsOfWork } from "#core"
 import { Metrics, measureWaiting } from "#core/engine"
-import { EventPipelinesService } from "../../capture/pipelines/index.ts"
+import { EventPipelines } from "../../capture/pipelines/index.ts"
 import { Buckets } from "../../data/buckets/index.ts"
 import { Datasets } from "../../data/datasets/index.ts"
 import { Organizations } from "../../platform/organizations/index.ts"
@@ -104,7 +104,7 @@ export default definePlugin({
         datasets: Datasets,
         organizations: Organizations,
         pages: Pages,
-        pipelines: EventPipelinesService,
+        pipelines: EventPipelines,
         files: Files,
         pool: Pool,
       },

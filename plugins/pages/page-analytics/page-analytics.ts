@@ -1,7 +1,7 @@
 // Page analytics as operations use it: a query over the caller's own organization, how fresh its copy is, and making the
 // copy again.
 import { AppError, type Caller, type Clock, roleAtLeast, type Store, timestamp, token, type UnitsOfWork } from "#core"
-import type { EventPipelinesService } from "../../capture/pipelines/index.ts"
+import type { EventPipelines } from "../../capture/pipelines/index.ts"
 import type { Datasets } from "../../data/datasets/index.ts"
 import type { Organizations } from "../../platform/organizations/index.ts"
 import type { Pages } from "../pages/index.ts"
@@ -61,7 +61,7 @@ interface AnalyticsDeps extends CopyStoreDeps {
   readonly datasets: Datasets
   readonly organizations: Organizations
   readonly pages: Pick<Pages, "published">
-  readonly pipelines: Pick<NonNullable<(typeof EventPipelinesService)["type"]>, "list">
+  readonly pipelines: Pick<EventPipelines, "list">
   readonly files: SegmentFiles
   readonly pool: QueryPool
   readonly settings: AnalyticsSettings

@@ -2,7 +2,7 @@
 // and rows, sessions and what follows from them are kept here.
 import { CacheInvalidation, Clock, definePlugin, Ids, injected, JobQueue, Live, RateLimiter, Settings, Store, token, Vault } from "#core"
 import { AcceptedEvents, Intakes } from "#core/engine"
-import { EventPipelinesService } from "../../capture/pipelines/index.ts"
+import { EventPipelines } from "../../capture/pipelines/index.ts"
 import { Datasets, type ReservedDataset } from "../../data/datasets/index.ts"
 import { type EventTarget, PageEventTargets, Pages, type PublishHook, PublishHooks, Serving, Visitors } from "../pages/index.ts"
 import { AuthoredNames } from "./authored-names.ts"
@@ -33,7 +33,7 @@ export default definePlugin({
     [
       PublishHooks,
       injected(
-        { pipelines: EventPipelinesService, dataset: Dataset },
+        { pipelines: EventPipelines, dataset: Dataset },
         (deps): PublishHook =>
           (work, organization, page) =>
             onPublish(deps, work, organization, page),
@@ -58,7 +58,7 @@ export default definePlugin({
       create: ({ datasets }) => datasets.reserve(pageEventsDataset, "page events", { scope: pageEventsScope }),
     })
     reg.provide(Names, { create: () => new AuthoredNames() })
-    reg.provide(EventTargets, { inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation }, create: createEventTargets })
+    reg.provide(EventTargets, { inject: { pipelines: EventPipelines, invalidation: CacheInvalidation }, create: createEventTargets })
     reg.provide(Sessions, {
       inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, live: Live, dataset: Dataset, targets: EventTargets },
       create: createSessions,

@@ -1,7 +1,7 @@
 // Mail that the service receives: an SMTP server for the domains that receive, and what is done with each message.
 import { Clock, definePlugin, Ids, injected, JobQueue, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
 import { Metrics, Pauses } from "#core/engine"
-import { EventPipelinesService } from "../../capture/pipelines/index.ts"
+import { EventPipelines } from "../../capture/pipelines/index.ts"
 import { Buckets } from "../../data/buckets/index.ts"
 import { MailGuards } from "../email/index.ts"
 import { DnsLookup, MailRoutes } from "../sending-domains/index.ts"
@@ -56,7 +56,7 @@ export default definePlugin({
       create: (services) => new Forwarding({ ...services, limit: settings.forwards_per_minute_per_organization }),
     })
     registrar.provide(FeedingToken, {
-      inject: { queue: JobQueue, pipelines: EventPipelinesService },
+      inject: { queue: JobQueue, pipelines: EventPipelines },
       create: ({ queue, pipelines }) => new Feeding(queue, pipelines),
     })
     registrar.provide(MailParserToken, {

@@ -3,7 +3,7 @@
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Filter, JobQueue, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
-import { type EventPipelines, EventPipelinesService } from "../../capture/pipelines/index.ts"
+import { EventPipelines } from "../../capture/pipelines/index.ts"
 import { executionOf, stageRetry } from "./retry.ts"
 
 const State = z.enum(["queued", "dead"])
@@ -130,7 +130,7 @@ export const retryJobs = defineOperation({
   }),
   errors: ["not_found", "aborted"],
   examples: [{ given: failed, input: { pipeline: resultOf("pipeline.slug") } }],
-  inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource, pipelines: EventPipelinesService },
+  inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource, pipelines: EventPipelines },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const skipped: { id: string; reason: string }[] = []

@@ -1,7 +1,7 @@
 // A case of something that really came: a stored event, or a page.
 import { z } from "zod"
 import { Clock, defineOperation, Ids, Name, resultOf, Settings, Slug, SlugOrId, Store, Uuid } from "#core"
-import { EventPipelinesService } from "../../../capture/pipelines/index.ts"
+import { EventPipelines } from "../../../capture/pipelines/index.ts"
 import { Pages } from "../../../pages/pages/index.ts"
 import { captured } from "../capture.ts"
 import { bySuite, EvalCases, EvalSuites, madeSuite, maxInput, ofThatSuite } from "../suites.ts"
@@ -57,7 +57,7 @@ export const captureCase = defineOperation({
     clock: Clock,
     ids: Ids,
     settings: Settings,
-    pipelines: EventPipelinesService,
+    pipelines: EventPipelines,
     pages: Pages,
   },
   async handle({ input, caller, deps, work }) {

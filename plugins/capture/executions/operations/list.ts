@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Pager, pageInput, resultOf, Settings, SlugOrId, Store, Timestamp, token } from "#core"
 import { retainedEntry } from "#core/engine"
-import { EventPipelinesService, Execution, executionSummary, newestEntries, PipelineSlugs, seesPayloads } from "../../pipelines/index.ts"
+import { EventPipelines, Execution, executionSummary, newestEntries, PipelineSlugs, seesPayloads } from "../../pipelines/index.ts"
 import type { Finder } from "../finding/finder.ts"
 
 export const FinderToken = token<Finder>("EventFinder")
@@ -29,7 +29,7 @@ export const listEvents = defineOperation({
   errors: ["invalid_argument", "not_found"],
   examples: [{ input: {} }, { input: { status: "failed", is_test: false } }],
   resource: { uri: "millrace://events" },
-  inject: { pipelines: EventPipelinesService, slugs: PipelineSlugs, store: Store, pager: Pager, clock: Clock, settings: Settings },
+  inject: { pipelines: EventPipelines, slugs: PipelineSlugs, store: Store, pager: Pager, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const { pipeline, limit, cursor, ...filter } = input

@@ -1,7 +1,7 @@
 // Replay as a plan: rehearse what a filter finds, look at what would be other than it was, and then replay it.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
-import { EventPipelinesService } from "../../pipelines/index.ts"
+import { EventPipelines } from "../../pipelines/index.ts"
 import { outcomes, PlannedEventCollection, planStates, type ReplayPlan, ReplayPlanCollection } from "../replaying/collections.ts"
 import { maxEvents, ReplayPlansToken } from "../replaying/plans.ts"
 
@@ -74,7 +74,7 @@ export const createPlan = defineOperation({
   output: ReplayPlanWire,
   errors: ["invalid_argument", "not_found", "failed_precondition"],
   examples: [{ given, input: { pipeline: resultOf("pipeline.slug"), status: "accepted" } }],
-  inject: { plans: ReplayPlansToken, pipelines: EventPipelinesService },
+  inject: { plans: ReplayPlansToken, pipelines: EventPipelines },
   async handle({ input: { pipeline, ...filter }, caller, deps, work }) {
     const { id, slug } = await deps.pipelines.get(caller.organization.id, pipeline)
     const kept = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))

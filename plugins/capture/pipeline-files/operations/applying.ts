@@ -2,13 +2,13 @@
 import { z } from "zod"
 import { type Caller, callerKind, defineOperation, roleAtLeast, Store } from "#core"
 import { PipelineEngine } from "#core/engine"
-import { EventPipelinesService } from "../../pipelines/index.ts"
+import { EventPipelines } from "../../pipelines/index.ts"
 import { changedMeanwhile, rehearse, stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
 import { PlanNotes, type Planned, PlannedChange, plan } from "../apply/plan.ts"
 
 const path = "/v1/event-pipelines"
-const inject = { store: Store, notes: PlanNotes, engine: PipelineEngine, pipelines: EventPipelinesService }
+const inject = { store: Store, notes: PlanNotes, engine: PipelineEngine, pipelines: EventPipelines }
 
 const input = {
   documents: z.array(GivenDocument).max(1_000),

@@ -1,8 +1,8 @@
 // Counts the events of this node in memory, and writes the counts every few seconds: an event pays for a few additions. A crash
 // loses the counts of these seconds.
-import { type Clock, type Log, timestamp } from "#core"
-import type { SettledEvent, SettledEvents } from "#core/engine"
-import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
+import { Clock, type Deps, Log, Store, timestamp, UnitsOfWork } from "#core"
+import { type SettledEvent, SettledEvents } from "#core/engine"
+import { mayPassLater, mergeDocument } from "../merged-document.ts"
 import { blockOf, minutesPerBlock, readBlock, writeBlock } from "./block.ts"
 import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
 import { addMinute, bucketOf, type Counts, emptyMinute, none, outcomes, sumOf } from "./counts.ts"
@@ -22,14 +22,9 @@ interface Pending {
   readonly pipelines: Map<string, Counts>
 }
 
-export interface ActivityDeps extends MergeDeps {
-  readonly clock: Clock
-  readonly log: (typeof Log)["type"] & {}
-  readonly settled: SettledEvents
-}
-
 export class ActivityCounter {
-  readonly #deps: ActivityDeps
+  static readonly inject = { store: Store, works: UnitsOfWork, clock: Clock, log: Log, settled: SettledEvents }
+  readonly #deps: Deps<typeof ActivityCounter.inject>
   /** By organization, of the minute that was counted last. */
   readonly #current = new Map<string, Pending>()
   /** Of minutes that are over, and of those whose write failed. */
@@ -37,7 +32,7 @@ export class ActivityCounter {
   #cancel: (() => void) | undefined
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(deps: ActivityDeps) {
+  constructor(deps: Deps<typeof ActivityCounter.inject>) {
     this.#deps = deps
   }
 

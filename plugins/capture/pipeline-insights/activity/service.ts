@@ -1,8 +1,8 @@
 // What came in lately, over all nodes, as operations ask for it.
-import { type Clock, type Store, token } from "#core"
+import { Clock, type Deps, Store, token } from "#core"
 import { blockOf, minutesPerBlock, readBlock, readSums } from "./block.ts"
 import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
-import type { ActivityCounter } from "./counter.ts"
+import { ActivityCounter } from "./counter.ts"
 import { addMinute, type Counts, emptyMinute, none, sumOf } from "./counts.ts"
 
 export interface Counted {
@@ -25,13 +25,9 @@ export const EventActivity = token<EventActivity>("EventActivity")
 /** Of 500 pipelines, one is 60 KB. */
 const blocksAtOnce = 36
 
-interface ActivityDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly counter: ActivityCounter
-}
+export const activityNeeds = { store: Store, clock: Clock, counter: ActivityCounter }
 
-export function eventActivity({ store, clock, counter }: ActivityDeps): EventActivity {
+export function eventActivity({ store, clock, counter }: Deps<typeof activityNeeds>): EventActivity {
   /** The oldest first. */
   async function* blocks(organization: string, first: number, last: number): AsyncGenerator<readonly [number, BlockRecord]> {
     const minutes = store.open(EventMinutes, organization)

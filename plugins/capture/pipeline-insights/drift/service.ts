@@ -1,5 +1,5 @@
 // Schema drift as operations and plans ask for it.
-import { type Json, type Store, token, type Vault } from "#core"
+import { type Deps, type Json, Store, token, Vault } from "#core"
 import type { PipelineDocument } from "#core/engine"
 import type { PlanNote } from "../../pipeline-files/index.ts"
 import type { PipelineRecord } from "../../pipelines/index.ts"
@@ -9,7 +9,7 @@ import { type Drift, driftOf } from "./findings.ts"
 import { type Operation, patched, patchOf } from "./patch.ts"
 import { SchemaPlaces } from "./schema-places.ts"
 import type { Sketch } from "./sketch.ts"
-import type { Sketcher } from "./sketcher.ts"
+import { Sketcher } from "./sketcher.ts"
 
 export interface DriftReport {
   readonly baseline: Sketch | null
@@ -25,15 +25,11 @@ export interface SchemaDriftService {
 
 export const SchemaDrift = token<SchemaDriftService>("SchemaDrift")
 
-interface DriftDeps {
-  readonly store: Store
-  readonly vault: Vault
-  readonly sketcher: Sketcher
-}
+export const driftNeeds = { store: Store, vault: Vault, sketcher: Sketcher }
 
 const maxNoted = 5
 
-export function schemaDrift({ store, vault, sketcher }: DriftDeps): SchemaDriftService {
+export function schemaDrift({ store, vault, sketcher }: Deps<typeof driftNeeds>): SchemaDriftService {
   const compared = async (organization: string, { id, document }: Pick<PipelineRecord, "id" | "document">) => {
     await sketcher.flush()
     const stored: DriftRecord | undefined = await store.open(SchemaSketches, organization).get(id)

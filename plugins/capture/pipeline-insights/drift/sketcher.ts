@@ -1,8 +1,8 @@
 // Sketches the events of this node beside their path: taken from a queue in turns of their own, kept in memory, and
 // written every few seconds. A crash loses the sketches of these seconds.
-import { type Clock, defineChannel, type Json, type Live, type Log, parsedJson, type UnitOfWork, type Vault } from "#core"
-import type { SettledEvent, SettledEvents, StoredPipeline } from "#core/engine"
-import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
+import { Clock, type Deps, defineChannel, type Json, Live, Log, parsedJson, Store, type UnitOfWork, UnitsOfWork, Vault } from "#core"
+import { type SettledEvent, SettledEvents, type StoredPipeline } from "#core/engine"
+import { mayPassLater, mergeDocument } from "../merged-document.ts"
 import { type DriftRecord, SchemaSketches } from "./collection.ts"
 import { comparisonDigest, mergeSeen } from "./comparison.ts"
 import { type Drift, driftOf } from "./findings.ts"
@@ -29,14 +29,6 @@ const maxTold = 500
 /** Faults of ours, after which the event comes again. */
 const comesAgain: ReadonlySet<string> = new Set(["unavailable", "internal", "stopping"])
 
-export interface SketcherDeps extends MergeDeps {
-  readonly clock: Clock
-  readonly log: (typeof Log)["type"] & {}
-  readonly settled: SettledEvents
-  readonly live: Live
-  readonly vault: Vault
-}
-
 interface Waiting {
   readonly pipeline: StoredPipeline
   readonly body: string
@@ -54,7 +46,8 @@ interface Pending {
 }
 
 export class Sketcher {
-  readonly #deps: SketcherDeps
+  static readonly inject = { store: Store, works: UnitsOfWork, clock: Clock, log: Log, settled: SettledEvents, live: Live, vault: Vault }
+  readonly #deps: Deps<typeof Sketcher.inject>
   readonly #sampler: Sampler
   readonly #key: Buffer
   #waiting: Waiting[] = []
@@ -64,7 +57,7 @@ export class Sketcher {
   #cancel: (() => void) | undefined
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(deps: SketcherDeps) {
+  constructor(deps: Deps<typeof Sketcher.inject>) {
     this.#deps = deps
     this.#sampler = new Sampler(deps.clock)
     this.#key = deps.vault.keyFor("schema-drift")

@@ -1,7 +1,7 @@
 // What comes in: events by minute and status, how long they take, and which pipelines they are of.
 import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId, Timestamp, timestamp } from "#core"
-import { EventPipelinesService, PipelineSlugs } from "../../pipelines/index.ts"
+import { EventPipelines, PipelineSlugs } from "../../pipelines/index.ts"
 import { type Counts, latencyAt, none, sumOf } from "../activity/counts.ts"
 import { EventActivity } from "../activity/service.ts"
 
@@ -31,7 +31,7 @@ export const getActivity = defineOperation({
   }),
   errors: ["not_found"],
   examples: [{ given: { pipeline: "event_pipelines.create" }, input: { slug: resultOf("pipeline.slug") } }],
-  inject: { activity: EventActivity, pipelines: EventPipelinesService, slugs: PipelineSlugs },
+  inject: { activity: EventActivity, pipelines: EventPipelines, slugs: PipelineSlugs },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const only = input.slug === undefined ? undefined : await deps.pipelines.get(organization, input.slug)

@@ -1,13 +1,13 @@
 // What events have become: the report of a pipeline's schema drift, and the document that would take it in.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
-import { EventPipelinesService, shownConfig } from "../../pipelines/index.ts"
+import { EventPipelines, shownConfig } from "../../pipelines/index.ts"
 import { learningEvents } from "../drift/findings.ts"
 import { mend, SchemaDrift } from "../drift/service.ts"
 import { jsonTypes, parentOf, type Sketch } from "../drift/sketch.ts"
 
 const path = "/v1/event-pipelines/{slug}/drift"
-const inject = { pipelines: EventPipelinesService, drift: SchemaDrift }
+const inject = { pipelines: EventPipelines, drift: SchemaDrift }
 const JsonTypes = z.array(z.enum(jsonTypes))
 
 const PatchOperation = z.object({ op: z.enum(["add", "replace"]), path: z.string(), value: AnyJson })

@@ -1,10 +1,10 @@
 // Counts which secret verified each event, in memory, and writes the counts every few seconds: an event pays for a few
 // additions. A crash loses the counts of these seconds.
 import { isIP } from "node:net"
-import { type Clock, type Log, type Store, timestamp } from "#core"
-import { networkOf, type SettledEvent, type SettledEvents } from "#core/engine"
-import type { SecretUseSource, ShownAddresses } from "../../pipelines/index.ts"
-import { type MergeDeps, mayPassLater, mergeDocument } from "../merged-document.ts"
+import { Clock, type Deps, Log, Store, timestamp, UnitsOfWork } from "#core"
+import { networkOf, type SettledEvent, SettledEvents } from "#core/engine"
+import { ClientAddresses, type SecretUseSource, type ShownAddresses } from "../../pipelines/index.ts"
+import { mayPassLater, mergeDocument } from "../merged-document.ts"
 import { type SecretUse, SecretUses } from "./collection.ts"
 import { eventsOfLastHour, maxAddresses, mergeUses } from "./merge.ts"
 
@@ -27,22 +27,23 @@ interface Pending {
   more: boolean
 }
 
-export interface SecretUseDeps extends MergeDeps {
-  readonly clock: Clock
-  readonly log: (typeof Log)["type"] & {}
-  readonly addresses: ShownAddresses
-  readonly settled: SettledEvents
-}
-
 export class SecretUseCounter {
-  readonly #deps: SecretUseDeps
+  static readonly inject = {
+    store: Store,
+    works: UnitsOfWork,
+    clock: Clock,
+    log: Log,
+    settled: SettledEvents,
+    addresses: ClientAddresses,
+  }
+  readonly #deps: Deps<typeof SecretUseCounter.inject>
   #pending = new Map<string, Pending>()
   /** Not written yet, because a write failed. */
   readonly #owed = new Map<string, { organization: string; use: SecretUse }>()
   #cancel: (() => void) | undefined
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(deps: SecretUseDeps) {
+  constructor(deps: Deps<typeof SecretUseCounter.inject>) {
     this.#deps = deps
   }
 
@@ -151,14 +152,10 @@ export function shownAddress(address: string, shown: ShownAddresses): string {
   return isIP(address) === 4 ? `${address.slice(0, address.lastIndexOf("."))}.0/24` : networkOf(address)
 }
 
-interface SourceDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly counter: SecretUseCounter
-}
+export const secretUsesNeeds = { store: Store, clock: Clock, counter: SecretUseCounter }
 
 /** Reads the use of secrets, over all nodes. */
-export function secretUses({ store, clock, counter }: SourceDeps): SecretUseSource {
+export function secretUses({ store, clock, counter }: Deps<typeof secretUsesNeeds>): SecretUseSource {
   return async (organization, pipelineId) => {
     await counter.flush()
     const uses = await store.open(SecretUses, organization).find({ pipeline_id: pipelineId }, { limit: 1_000 })

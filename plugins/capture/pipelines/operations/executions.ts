@@ -3,7 +3,7 @@ import { z } from "zod"
 import { AnyJson, Clock, defineOperation, LogLines, Pager, pageInput, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { type JournalEntry, PipelineEngine, PipelineSource, retainedEntry } from "#core/engine"
 import { newestEntries } from "../newest-entries.ts"
-import { EventPipelinesService } from "../pipelines.ts"
+import { EventPipelines } from "../pipelines.ts"
 import { Force, refuseForce, requireEntry, requirePipeline, seesPayloads } from "../rules.ts"
 import { notDelivered, taken } from "./examples.ts"
 
@@ -135,7 +135,7 @@ export const listExecutions = defineOperation({
   errors: ["invalid_argument", "not_found"],
   examples: [{ given: taken.given, input: { slug: taken.input.slug, status: "accepted" } }],
   resource: { uri: "millrace://event-pipelines/{slug}/executions" },
-  inject: { pipelines: EventPipelinesService, store: Store, pager: Pager, clock: Clock, settings: Settings },
+  inject: { pipelines: EventPipelines, store: Store, pager: Pager, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const { id } = await deps.pipelines.get(organization, input.slug)
@@ -168,7 +168,7 @@ export const getExecution = defineOperation({
   errors: ["not_found"],
   examples: [taken],
   resource: { uri: "millrace://event-pipelines/{slug}/executions/{id}" },
-  inject: { pipelines: EventPipelinesService, store: Store, clock: Clock, settings: Settings },
+  inject: { pipelines: EventPipelines, store: Store, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const pipeline = await deps.pipelines.get(caller.organization.id, input.slug)
     const entry = await requireEntry(deps.store, caller.organization.id, pipeline, input.id)

@@ -5,7 +5,7 @@ import { Actions, AuthModes, Declarations, documentSchema, PipelineEngine, type 
 import { countedEvents, countsOf } from "../graph/counts.ts"
 import { drawGraph } from "../graph/drawing.ts"
 import { layoutOf } from "../graph/layout.ts"
-import { EventPipelinesService } from "../pipelines.ts"
+import { EventPipelines } from "../pipelines.ts"
 import { madePipeline } from "./examples.ts"
 
 const Count = z.int().min(0)
@@ -43,7 +43,7 @@ export const getGraph = defineOperation({
   }),
   errors: ["not_found", "failed_precondition", "unavailable"],
   examples: [madePipeline],
-  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, store: Store },
+  inject: { pipelines: EventPipelines, engine: PipelineEngine, store: Store },
   async handle({ input, caller, deps }) {
     const { organization } = caller
     const record = await deps.pipelines.get(organization.id, input.slug)

@@ -2,13 +2,13 @@
 import { z } from "zod"
 import { AnyJson, AppError, callerKind, defineOperation, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
-import { EventPipelinesService } from "../pipelines.ts"
+import { EventPipelines } from "../pipelines.ts"
 import { requirePersonToEnable } from "../reserved.ts"
 import { changeFields, createFields, EventPipeline, readOnlyFields, Secret, toWire, Warnings } from "../wire.ts"
 import { madePipeline } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
-const inject = { pipelines: EventPipelinesService }
+const inject = { pipelines: EventPipelines }
 
 const ForceActivation = z.boolean().default(false).describe("Activate it even if a step names a missing or private integration.")
 

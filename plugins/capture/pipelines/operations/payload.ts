@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { EntryCollection, redactedText, storedPayload } from "#core/engine"
-import { EventPipelinesService } from "../pipelines.ts"
+import { EventPipelines } from "../pipelines.ts"
 import { requireEntry } from "../rules.ts"
 import { taken } from "./examples.ts"
 
@@ -25,7 +25,7 @@ export const getPayload = defineOperation({
   }),
   errors: ["not_found", "failed_precondition"],
   examples: [taken],
-  inject: { pipelines: EventPipelinesService, store: Store, clock: Clock, settings: Settings },
+  inject: { pipelines: EventPipelines, store: Store, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const pipeline = await deps.pipelines.get(organization, input.slug)

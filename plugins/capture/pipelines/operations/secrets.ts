@@ -3,12 +3,12 @@ import { z } from "zod"
 import { AppError, Clock, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { Declarations } from "#core/engine"
 import type { PipelineRecord } from "../collections.ts"
-import { EventPipelinesService } from "../pipelines.ts"
+import { EventPipelines } from "../pipelines.ts"
 import { secretMaker } from "../rules.ts"
 import { evidenceOf, SecretEvidence, type SecretUseSource, SecretUseSources } from "../secret-evidence.ts"
 
 const path = "/v1/event-pipelines/{slug}/secrets"
-const inject = { pipelines: EventPipelinesService, sources: SecretUseSources, clock: Clock, declared: Declarations }
+const inject = { pipelines: EventPipelines, sources: SecretUseSources, clock: Clock, declared: Declarations }
 
 const pipeline = { operation: "event_pipelines.create", input: { name: "Orders" } }
 const rotated = {
