@@ -1,6 +1,6 @@
 // Workstreams: multi-step work of people and agents, on the same facts.
 import { z } from "zod"
-import { Clock, definePlugin, Ids, injected, Live, Store } from "#core"
+import { definePlugin, injected, Store } from "#core"
 import { ModelAccounts } from "../models/index.ts"
 import { AgentRuns, RunSubjects } from "../threads/index.ts"
 import { accountKind, accountOf } from "./account.ts"
@@ -24,7 +24,7 @@ import {
 } from "./operations/workstreams.ts"
 import { reasons } from "./reasons.ts"
 import { WorkstreamTemplates } from "./templates.ts"
-import { Workstreams, WorkstreamsToken } from "./workstreams.ts"
+import { Workstreams } from "./workstreams.ts"
 
 export default definePlugin({
   id: "workstreams",
@@ -36,7 +36,7 @@ export default definePlugin({
     return [{ file: statesPageFile, text: statesPage() }]
   },
   extend: [
-    [RunSubjects, injected({ store: Store, runs: AgentRuns, workstreams: WorkstreamsToken }, attemptRuns)],
+    [RunSubjects, injected({ store: Store, runs: AgentRuns, workstreams: Workstreams }, attemptRuns)],
     [
       ModelAccounts,
       injected({ store: Store }, ({ store }) => ({
@@ -63,9 +63,6 @@ export default definePlugin({
     registrar.operations(beginAttemptOperation, endAttemptOperation, listAttempts)
     registrar.operations(proposeDecision, listDecisions, getDecision, moveDecision)
     registrar.resources(WorkstreamTemplates)
-    registrar.provide(WorkstreamsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, live: Live },
-      create: (deps) => new Workstreams(deps),
-    })
+    registrar.provide(Workstreams)
   },
 })

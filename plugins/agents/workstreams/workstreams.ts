@@ -3,21 +3,21 @@
 import {
   AppError,
   type Caller,
-  type Clock,
+  Clock,
   callerKind,
   changesOf,
+  type Deps,
   type FieldsOf,
-  type Ids,
+  Ids,
   isPerson,
   isUuid,
   type Json,
-  type Live,
+  Live,
   type StagedCollection,
-  type Store,
+  Store,
   slugTaken,
   stageRevision,
   timestamp,
-  token,
   type UnitOfWork,
 } from "#core"
 import { workstreamsChannel } from "./channel.ts"
@@ -47,17 +47,11 @@ export interface News {
 /** How many of a kind a workstream has at most. */
 export const maxParts: Readonly<Record<PartKind, number>> = { phase: 100, assignment: 500, decision: 500, resource: 500 }
 
-interface WorkstreamDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly live: Live
-}
-
 export class Workstreams {
-  readonly #deps: WorkstreamDeps
+  static readonly inject = { store: Store, clock: Clock, ids: Ids, live: Live }
+  readonly #deps: Deps<typeof Workstreams.inject>
 
-  constructor(deps: WorkstreamDeps) {
+  constructor(deps: Deps<typeof Workstreams.inject>) {
     this.#deps = deps
   }
 
@@ -198,5 +192,3 @@ export function requirePerson(caller: Caller, mode: StoredWorkstream["autonomy_m
 export function followerOf({ user, credential }: Caller): string {
   return user?.id ?? credential.id
 }
-
-export const WorkstreamsToken = token<Workstreams>("Workstreams")

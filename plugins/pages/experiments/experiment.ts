@@ -5,7 +5,7 @@ import { problemOfName } from "../../data/datasets/index.ts"
 import { Pages } from "../pages/index.ts"
 import { statuses } from "./collections.ts"
 import { Plan, planOf } from "./live/plan.ts"
-import { keepSchedules } from "./live/ticks.ts"
+import { keepSchedules } from "./live/schedules.ts"
 import { requireStatus } from "./requirements.ts"
 
 export const VariantKey = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "lower-case letters, digits, - and _, such as control")

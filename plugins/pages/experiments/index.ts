@@ -1,19 +1,13 @@
 // Experiments on page variants: evidence of several kinds on one ledger.
-import { Clock, definePlugin, Ids, Live, Store, UnitsOfWork } from "#core"
-import { Models } from "../../agents/models/index.ts"
-import { Buckets } from "../../data/buckets/index.ts"
-import { Datasets } from "../../data/datasets/index.ts"
-import { PageAnalytics } from "../page-analytics/index.ts"
-import { Pages } from "../pages/index.ts"
-import { Screenshots } from "../screenshots/index.ts"
+import { Clock, definePlugin, Store } from "#core"
 import { ObservationCollection } from "./collections.ts"
 import { experimentCommands } from "./commands/commands.ts"
 import { ExperimentResource } from "./experiment.ts"
 import { createExperiments, Experiments } from "./experiments.ts"
 import { createJudges, Judges } from "./judges/judges.ts"
-import { createLedger, experimentsChannel, Ledger } from "./ledger.ts"
-import { createLiveEvidenceReader, LiveEvidenceReader } from "./live/reader.ts"
-import { allocateWeights, LiveTicks, LiveTicksToken, recordDay } from "./live/ticks.ts"
+import { createLedger, experimentsChannel, Ledger, ledgerNeeds } from "./ledger.ts"
+import { createLiveEvidenceReader, LiveEvidenceReader, liveEvidenceReaderNeeds } from "./live/reader.ts"
+import { allocateWeights, LiveTicks, recordDay } from "./live/ticks.ts"
 import { decideExperiment } from "./operations/decide.ts"
 import { archiveExperiment, startExperiment } from "./operations/experiments.ts"
 import { listJudges } from "./operations/judges.ts"
@@ -26,12 +20,12 @@ import { PanelToken, panelCell, panelEnd } from "./panel/jobs.ts"
 import { Panel } from "./panel/panel.ts"
 import { Personas } from "./personas.ts"
 import { reasons } from "./reasons.ts"
-import { createReports, Reports } from "./report/reports.ts"
+import { createReports, Reports, reportsNeeds } from "./report/reports.ts"
 import { RunCollection } from "./runs.ts"
 import { ExperimentConfig, ExperimentSettings } from "./settings.ts"
 import { playTournament, TournamentToken } from "./tournament/jobs.ts"
 import { Tournament } from "./tournament/tournament.ts"
-import { VariantViews, VariantViewsToken } from "./variant-views.ts"
+import { VariantViews } from "./variant-views.ts"
 
 export default definePlugin({
   id: "experiments",
@@ -49,40 +43,25 @@ export default definePlugin({
     registrar.operations(startPanel, runTournament)
     registrar.operations(listJudges, getReport, exportReport)
     registrar.provide(Judges, { inject: { store: Store }, create: createJudges })
-    registrar.provide(Reports, { inject: { store: Store, experiments: Experiments, live: LiveEvidenceReader }, create: createReports })
+    registrar.provide(Reports, { inject: reportsNeeds, create: createReports })
     registrar.jobs({ ...panelCell, slots: config.panel_slots }, panelEnd, { ...playTournament, slots: config.tournament_slots })
     registrar.provide(ExperimentConfig, { create: () => config })
-    registrar.provide(VariantViewsToken, {
-      inject: { pages: Pages, screenshots: Screenshots, buckets: Buckets },
-      create: (deps) => new VariantViews({ ...deps, renders: config.render_pages }),
-    })
+    registrar.provide(VariantViews, { create: (deps) => new VariantViews({ ...deps, renders: config.render_pages }) })
     registrar.provide(PanelToken, {
-      inject: { store: Store, clock: Clock, models: Models, experiments: Experiments, ledger: Ledger, views: VariantViewsToken },
+      inject: Panel.inject,
       create: (deps) => new Panel(deps),
     })
     registrar.provide(TournamentToken, {
-      inject: {
-        store: Store,
-        clock: Clock,
-        works: UnitsOfWork,
-        live: Live,
-        models: Models,
-        experiments: Experiments,
-        ledger: Ledger,
-        views: VariantViewsToken,
-      },
+      inject: Tournament.inject,
       create: (deps) => new Tournament(deps),
     })
     registrar.operations(getLiveEvidence, decideExperiment)
     registrar.jobs(recordDay, allocateWeights)
     registrar.provide(LiveEvidenceReader, {
-      inject: { pages: Pages, analytics: PageAnalytics, datasets: Datasets },
+      inject: liveEvidenceReaderNeeds,
       create: createLiveEvidenceReader,
     })
-    registrar.provide(LiveTicksToken, {
-      inject: { store: Store, clock: Clock, experiments: Experiments, ledger: Ledger, live: LiveEvidenceReader, pages: Pages },
-      create: (deps) => new LiveTicks(deps),
-    })
-    registrar.provide(Ledger, { inject: { clock: Clock, ids: Ids, live: Live }, create: createLedger })
+    registrar.provide(LiveTicks)
+    registrar.provide(Ledger, { inject: ledgerNeeds, create: createLedger })
   },
 })

@@ -1,16 +1,5 @@
 // The ledger: every piece of evidence is an observation, appended and never changed, and told on the live channel.
-import {
-  type Caller,
-  type Clock,
-  callerKind,
-  defineChannel,
-  type Ids,
-  type Json,
-  type Live,
-  timestamp,
-  token,
-  type UnitOfWork,
-} from "#core"
+import { type Caller, Clock, callerKind, type Deps, defineChannel, Ids, type Json, Live, timestamp, token, type UnitOfWork } from "#core"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "./collections.ts"
 
 export const experimentsChannel = defineChannel({
@@ -36,8 +25,9 @@ export interface Ledger {
 }
 
 export const Ledger = token<Ledger>("Ledger")
+export const ledgerNeeds = { clock: Clock, ids: Ids, live: Live }
 
-export function createLedger({ clock, ids, live }: { clock: Clock; ids: Ids; live: Live }): Ledger {
+export function createLedger({ clock, ids, live }: Deps<typeof ledgerNeeds>): Ledger {
   return {
     add(work, organization, { id: experiment_id, slug: experiment_slug }, given) {
       const observation: StoredObservation = {

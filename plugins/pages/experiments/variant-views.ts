@@ -1,10 +1,10 @@
 // What a judge or a persona is shown of a variant: what a visitor could read after its scripts ran and, where the model sees
 // images, the picture, both by Chromium. Without a browser, or when it could not open one of a run's variants, all of them
 // are read from their HTML. Nothing of it names the variant, its author or the experiment.
-import { AppError, type Caller, Postponed, token, type UnitOfWork } from "#core"
-import type { Buckets } from "../../data/buckets/index.ts"
-import { type Pages, pageText, type StoredPage } from "../pages/index.ts"
-import type { Screenshots } from "../screenshots/index.ts"
+import { AppError, type Caller, type Deps, Postponed, type UnitOfWork } from "#core"
+import { Buckets } from "../../data/buckets/index.ts"
+import { Pages, pageText, type StoredPage } from "../pages/index.ts"
+import { Screenshots } from "../screenshots/index.ts"
 import type { ExperimentVariant, StoredExperiment } from "./collections.ts"
 import type { StoredRun } from "./runs.ts"
 
@@ -16,12 +16,7 @@ export interface VariantView {
   readonly image: Uint8Array | undefined
 }
 
-export const VariantViewsToken = token<VariantViews>("VariantViews")
-
-interface ViewDeps {
-  readonly pages: Pages
-  readonly screenshots: Screenshots
-  readonly buckets: Buckets
+interface ViewDeps extends Deps<typeof VariantViews.inject> {
   /** Whether pages are opened in the browser. */
   readonly renders: boolean
 }
@@ -42,6 +37,7 @@ interface Rendered {
 }
 
 export class VariantViews {
+  static readonly inject = { pages: Pages, screenshots: Screenshots, buckets: Buckets }
   readonly #deps: ViewDeps
 
   constructor(deps: ViewDeps) {

@@ -1,16 +1,16 @@
 // Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
 // go is said by the plugins that take them.
-import { CacheInvalidation, Clock, definePlugin, Ids, Store, UnitsOfWork, Vault } from "#core"
+import { definePlugin } from "#core"
 import { PagesCollection, WeightChangesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
-import { createPages, Pages, PublishHooks } from "./pages.ts"
+import { createPages, Pages, PublishHooks, pagesNeeds } from "./pages.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedPage } from "./rehearsal.ts"
 import { createPageParts, PageEventTargets, PageFormTargets, PageParts } from "./serving/parts.ts"
 import { Serving, sendForm, servePage } from "./serving/routes.ts"
 import { PageServing } from "./serving/serve.ts"
 import { PageSettings } from "./settings.ts"
-import { createVisitors, SaltsCollection, Visitors } from "./visitors.ts"
+import { createVisitors, SaltsCollection, Visitors, visitorsNeeds } from "./visitors.ts"
 
 export type { StoredPage, WeightChange } from "./collections.ts"
 export { pageText } from "./page-text.ts"
@@ -33,10 +33,10 @@ export default definePlugin({
     reg.rehearsal({ name: "page", run: rehearsedPage })
     reg.routes(servePage, sendForm)
     reg.provide(Pages, {
-      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, hooks: PublishHooks },
+      inject: pagesNeeds,
       create: createPages,
     })
-    reg.provide(Visitors, { inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock }, create: createVisitors })
+    reg.provide(Visitors, { inject: visitorsNeeds, create: createVisitors })
     reg.provide(PageParts, { inject: { forms: PageFormTargets, events: PageEventTargets }, create: createPageParts })
     reg.provide(Serving, {
       inject: PageServing.inject,

@@ -3,13 +3,14 @@
 import {
   AppError,
   allKeys,
-  type CacheInvalidation,
-  type Clock,
+  CacheInvalidation,
+  Clock,
+  type Deps,
   defineExtensionPoint,
   derivedUuid,
-  type Ids,
+  Ids,
   isUuid,
-  type Store,
+  Store,
   slugOf,
   slugTaken,
   stageRevision,
@@ -59,15 +60,9 @@ const pagesTopic = "pages"
 
 const maxKnown = 50_000
 
-interface PagesDeps {
-  readonly store: Store
-  readonly invalidation: CacheInvalidation
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly hooks: readonly PublishHook[]
-}
+export const pagesNeeds = { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, hooks: PublishHooks }
 
-export function createPages({ store, invalidation, clock, ids, hooks }: PagesDeps): Pages {
+export function createPages({ store, invalidation, clock, ids, hooks }: Deps<typeof pagesNeeds>): Pages {
   const known = new Map<string, boolean>()
   /** Published pages by organization and slug, whole. */
   const servable = new KeptBySize<StoredPage>(({ variants }) => variants.reduce((sum, { html }) => sum + html.length, 0))

@@ -3,16 +3,17 @@
 // salt changes keeps its id. With the cookie configured, the id is the cookie's and lives longer.
 import { createHmac, randomBytes } from "node:crypto"
 import {
-  type Clock,
+  Clock,
+  type Deps,
   type Document,
   defineCollection,
   type Sealed,
-  type Store,
+  Store,
   sameBytes,
   timestamp,
   token,
-  type UnitsOfWork,
-  type Vault,
+  UnitsOfWork,
+  Vault,
 } from "#core"
 
 interface SaltDocument extends Document {
@@ -85,8 +86,9 @@ export const Visitors = token<Visitors>("Visitors")
 
 const dayMs = 86_400_000
 const minuteMs = 60_000
+export const visitorsNeeds = { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock }
 
-export function createVisitors(deps: { store: Store; works: UnitsOfWork; vault: Vault; clock: Clock }): Visitors {
+export function createVisitors(deps: Deps<typeof visitorsNeeds>): Visitors {
   const { clock, vault } = deps
   const key = vault.keyFor("page visitors")
   const salts = new Map<string, Promise<Buffer>>()

@@ -8,7 +8,7 @@ import { guardsOf } from "../attempts.ts"
 import { PartCollection, type StoredAssignment, type StoredWorkstream } from "../collections.ts"
 import { newAssignment } from "../create.ts"
 import { adoptionMachine, executionMachine, namesOf, responsibilityMachine } from "../transitions.ts"
-import { actorOf, mayDecide, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, mayDecide, Workstreams } from "../workstreams.ts"
 import { added, byAssignment, ofAssignment, thatOne } from "./assignment-place.ts"
 import { refsBeside } from "./refs-beside.ts"
 import {
@@ -48,7 +48,7 @@ export const addAssignment = defineOperation({
   output: OneAssignment,
   errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, assignment: "copy", objective: "Write the copy." } }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input: { slug, assignment, phase, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -74,7 +74,7 @@ export const listAssignments = defineList({
     adoption_state: z.enum(namesOf(adoptionMachine.states)).optional(),
   },
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   collection: PartCollection,
   where: async ({ slug, ...asked }, { organization, deps }) => ({
     workstream_id: (await deps.workstreams.require(organization, slug)).id,
@@ -96,7 +96,7 @@ export const getAssignment = defineOperation({
   output: OneAssignment,
   errors: ["not_found"],
   examples: [{ given: added, input: thatOne }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.require(organization, input.slug)
@@ -120,7 +120,7 @@ export const updateAssignment = defineOperation({
   output: OneAssignment,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ given: added, input: { ...thatOne, acceptance_criteria: "Fits on one screen.", expected_revision: 1 } }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input: { slug, assignment: ref, expected_revision, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -157,7 +157,7 @@ export const moveAssignment = defineOperation({
   output: OneAssignment,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ given: added, input: { ...thatOne, event: "assign", assigned_agent_key: resultOf("agent.key"), expected_revision: 1 } }],
-  inject: { store: Store, organizations: Organizations, workstreams: WorkstreamsToken },
+  inject: { store: Store, organizations: Organizations, workstreams: Workstreams },
   async handle({ input, caller, deps, work }) {
     const { slug, assignment: ref, event, assigned_agent_key, reason, expected_revision } = input
     const organization = caller.organization.id

@@ -7,7 +7,7 @@ import { requireBudget } from "../account.ts"
 import { requireAssignee } from "../assignees.ts"
 import { beginAttempt, endAttempt } from "../attempts.ts"
 import { AttemptCollection } from "../collections.ts"
-import { actorOf, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, Workstreams } from "../workstreams.ts"
 import { added, byAssignment, moved, ofAssignment, thatOne } from "./assignment-place.ts"
 import {
   AttemptResource,
@@ -40,7 +40,7 @@ export const beginAttemptOperation = defineOperation({
   output: OneAssignment,
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "aborted"],
   examples: [{ given: inWork, input: thatOne }],
-  inject: { store: Store, organizations: Organizations, runs: AgentRuns, workstreams: WorkstreamsToken },
+  inject: { store: Store, organizations: Organizations, runs: AgentRuns, workstreams: Workstreams },
   async handle({ input: { slug, assignment: ref, input }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -82,7 +82,7 @@ export const endAttemptOperation = defineOperation({
       input: { ...thatOne, event: "withdraw" },
     },
   ],
-  inject: { store: Store, runs: AgentRuns, workstreams: WorkstreamsToken },
+  inject: { store: Store, runs: AgentRuns, workstreams: Workstreams },
   async handle({ input: { slug, assignment: ref, ...ending }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -115,7 +115,7 @@ export const listAttempts = defineList({
   columns: ["attempt_number", "state", "summary", "terminal_reason", "ended_at"],
   input: byAssignment,
   examples: [{ given: added, input: thatOne }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   collection: AttemptCollection,
   async where({ slug, assignment }, { organization, deps }) {
     const workstream = await deps.workstreams.require(organization, slug)

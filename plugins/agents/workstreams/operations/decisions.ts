@@ -4,7 +4,7 @@ import { AppError, type Caller, defineList, defineOperation, isPerson, nextState
 import { Gatekeeper } from "#core/engine"
 import { PartCollection, type StoredDecision, type StoredWorkstream } from "../collections.ts"
 import { decisionExecutionMachine, decisionMachine, namesOf, outcomeMachine } from "../transitions.ts"
-import { actorOf, mayDecide, type Workstreams, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, mayDecide, Workstreams } from "../workstreams.ts"
 import { refsBeside } from "./refs-beside.ts"
 import {
   bySlug,
@@ -58,7 +58,7 @@ export const proposeDecision = defineOperation({
   output: DecisionResource,
   errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: proposal }],
-  inject: { workstreams: WorkstreamsToken, gatekeeper: Gatekeeper },
+  inject: { workstreams: Workstreams, gatekeeper: Gatekeeper },
   async handle({ input: { slug, decision: decisionSlug, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     const { workstreams } = deps
@@ -100,7 +100,7 @@ export const listDecisions = defineList({
   columns: ["slug", "status", "execution_status", "outcome_status", "what"],
   input: { ...bySlug, status: z.enum(namesOf(decisionMachine.states)).optional() },
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   collection: PartCollection,
   where: async ({ slug, ...asked }, { organization, deps }) => ({
     workstream_id: (await deps.workstreams.require(organization, slug)).id,
@@ -122,7 +122,7 @@ export const getDecision = defineOperation({
   output: DecisionResource,
   errors: ["not_found"],
   examples: [proposed],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.require(organization, input.slug)
@@ -156,7 +156,7 @@ export const moveDecision = defineOperation({
       input: { ...proposed.input, event: "authorize", rationale: "Agreed." },
     },
   ],
-  inject: { store: Store, workstreams: WorkstreamsToken, gatekeeper: Gatekeeper },
+  inject: { store: Store, workstreams: Workstreams, gatekeeper: Gatekeeper },
   async handle({ input: { slug, decision: ref, event, rationale, outcome_label }, caller, deps, work }) {
     const organization = caller.organization.id
     const { workstreams } = deps

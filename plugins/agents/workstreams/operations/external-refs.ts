@@ -4,7 +4,7 @@ import { z } from "zod"
 import { AppError, defineOperation, requireRevision, Store } from "#core"
 import type { ExternalRef } from "../collections.ts"
 import { ReadModel, shownWhole, wholeOf } from "../read-model.ts"
-import { actorOf, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, Workstreams } from "../workstreams.ts"
 import { bySlug, madeWorkstream, ofThatWorkstream, path } from "./resource.ts"
 
 const kept = "Agents have the tools and commands, and cannot widen what they may touch."
@@ -47,7 +47,7 @@ export const setExternalRefs = defineOperation({
   ],
   mcp: { absent: kept },
   cli: { absent: kept },
-  inject: { store: Store, workstreams: WorkstreamsToken },
+  inject: { store: Store, workstreams: Workstreams },
   async handle({ input: { slug, expected_revision, external_refs }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)

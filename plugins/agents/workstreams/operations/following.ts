@@ -3,7 +3,7 @@ import { z } from "zod"
 import { AppError, defineOperation, type UnitOfWork } from "#core"
 import { escalated } from "../account.ts"
 import { type StoredWorkstream, WorkstreamCollection } from "../collections.ts"
-import { actorOf, followerOf, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, followerOf, Workstreams } from "../workstreams.ts"
 import { bySlug, madeWorkstream, ofThatWorkstream, path, reading, Words, writing } from "./resource.ts"
 
 const maxFollowers = 1_000
@@ -19,7 +19,7 @@ export const followWorkstream = defineOperation({
   output,
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.require(organization, input.slug)
@@ -43,7 +43,7 @@ export const unfollowWorkstream = defineOperation({
   output,
   errors: ["not_found", "aborted"],
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.require(organization, input.slug)
@@ -63,7 +63,7 @@ export const escalateWorkstream = defineOperation({
   output: z.object({ escalations_today: z.int(), escalation_budget_per_day: z.int() }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "aborted"],
   examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, reason: "The partner does not answer." } }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input: { slug, reason }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, Uuid } from "#core"
 import { EventCollection, PartCollection, type StoredResource } from "../collections.ts"
-import { actorOf, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, Workstreams } from "../workstreams.ts"
 import { refsBeside } from "./refs-beside.ts"
 import {
   bySlug,
@@ -56,7 +56,7 @@ export const addResource = defineOperation({
       input: { ...ofThatWorkstream, resource_type: "thread", resource_id: resultOf("thread.id"), relationship_type: "uses" },
     },
   ],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input: { slug, phase, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -79,7 +79,7 @@ export const listResources = defineList({
   columns: ["relationship_type", "resource_type", "title", "resource_id"],
   input: { ...bySlug, resource_type: ShortWords.optional() },
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   collection: PartCollection,
   where: async ({ slug, ...asked }, { organization, deps }) => ({
     workstream_id: (await deps.workstreams.require(organization, slug)).id,
@@ -100,7 +100,7 @@ export const getResource = defineOperation({
   output: ResourceResource,
   errors: ["not_found"],
   examples: [madeResource],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.require(organization, input.slug)
@@ -118,7 +118,7 @@ export const removeResource = defineOperation({
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [madeResource],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, input.slug)
@@ -140,7 +140,7 @@ export const appendEvent = defineOperation({
   output: EventResource,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, body: "The partner agreed by phone." } }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input: { slug, body }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -158,7 +158,7 @@ export const listEvents = defineList({
   columns: ["created_at", "actor_type", "body"],
   input: bySlug,
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   collection: EventCollection,
   where: async ({ slug }, { organization, deps }) => ({ workstream_id: (await deps.workstreams.require(organization, slug)).id }),
   items: { events: EventResource },

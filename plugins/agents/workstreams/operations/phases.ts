@@ -5,7 +5,7 @@ import { Threads } from "../../threads/index.ts"
 import { PartCollection, type StoredPhase } from "../collections.ts"
 import { newPhase } from "../create.ts"
 import { namesOf, phaseMachine } from "../transitions.ts"
-import { actorOf, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, Workstreams } from "../workstreams.ts"
 import {
   bySlug,
   ExpectedRevision,
@@ -46,7 +46,7 @@ export const addPhase = defineOperation({
   output: PhaseResource,
   errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, phase: "review", title: "Review" } }],
-  inject: { workstreams: WorkstreamsToken, threads: Threads },
+  inject: { workstreams: Workstreams, threads: Threads },
   async handle({ input: { slug, phase, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -68,7 +68,7 @@ export const listPhases = defineList({
   columns: ["sort_order", "slug", "title", "status"],
   input: { ...bySlug, status: z.enum(namesOf(phaseMachine.states)).optional() },
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   collection: PartCollection,
   where: async ({ slug, ...asked }, { organization, deps }) => ({
     workstream_id: (await deps.workstreams.require(organization, slug)).id,
@@ -90,7 +90,7 @@ export const getPhase = defineOperation({
   output: PhaseResource,
   errors: ["not_found"],
   examples: [madePhase],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input: { slug, phase }, caller, deps }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.require(organization, slug)
@@ -116,7 +116,7 @@ export const updatePhase = defineOperation({
   output: PhaseResource,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ ...madePhase, input: { ...madePhase.input, title: "First draft", expected_revision: 1 } }],
-  inject: { workstreams: WorkstreamsToken, threads: Threads },
+  inject: { workstreams: Workstreams, threads: Threads },
   async handle({ input: { slug, phase: ref, expected_revision, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -142,7 +142,7 @@ export const movePhase = defineOperation({
   output: PhaseResource,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ ...madePhase, input: { ...madePhase.input, event: "start" } }],
-  inject: { workstreams: WorkstreamsToken },
+  inject: { workstreams: Workstreams },
   async handle({ input: { slug, phase: ref, event }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)

@@ -20,7 +20,7 @@ import { createWorkstream } from "../create.ts"
 import { ReadModel, shownWhole, wholeOf } from "../read-model.ts"
 import { WorkstreamTemplates } from "../templates.ts"
 import { type EventOf, namesOf, workstreamMachine } from "../transitions.ts"
-import { actorOf, requirePerson, type Workstreams, WorkstreamsToken } from "../workstreams.ts"
+import { actorOf, requirePerson, Workstreams } from "../workstreams.ts"
 import {
   bySlug,
   ExpectedRevision,
@@ -55,7 +55,7 @@ export const createWorkstreamOperation = defineOperation({
   output: ReadModel,
   errors: ["invalid_argument", "not_found", "already_exists", "permission_denied"],
   examples: [{ input: { title: "Autumn launch", token_budget_millicents: 500_000 } }],
-  inject: { store: Store, ids: Ids, threads: Threads, workstreams: WorkstreamsToken },
+  inject: { store: Store, ids: Ids, threads: Threads, workstreams: Workstreams },
   async handle({ input: { template: named, slug, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     requirePerson(caller, given.autonomy_mode)
@@ -109,7 +109,7 @@ export const getWorkstream = defineOperation({
   output: ReadModel,
   errors: ["not_found"],
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { store: Store, workstreams: WorkstreamsToken },
+  inject: { store: Store, workstreams: Workstreams },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     return shownWhole(await wholeOf(deps.store, organization, await deps.workstreams.require(organization, input.slug)), caller)
@@ -140,7 +140,7 @@ export const updateWorkstream = defineOperation({
       input: { ...ofThatWorkstream, title: "Winter launch", token_budget_millicents: 900_000, expected_revision: 1 },
     },
   ],
-  inject: { store: Store, workstreams: WorkstreamsToken },
+  inject: { store: Store, workstreams: Workstreams },
   async handle({ input: { slug, expected_revision, ...given }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
@@ -173,7 +173,7 @@ export const transitionWorkstream = defineOperation({
   output: ReadModel,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, event: "start", expected_revision: 1 } }],
-  inject: { store: Store, workstreams: WorkstreamsToken },
+  inject: { store: Store, workstreams: Workstreams },
   async handle({ input: { slug, event, reason, expected_revision }, caller, deps, work }) {
     const moved = await move(deps, caller.organization.id, slug, { event, reason, expected_revision, actor: actorOf(caller) }, work)
     return shownWhole(moved, caller)
@@ -191,7 +191,7 @@ export const archiveWorkstream = defineOperation({
   output: ReadModel,
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
-  inject: { store: Store, workstreams: WorkstreamsToken },
+  inject: { store: Store, workstreams: Workstreams },
   async handle({ input: { slug, reason }, caller, deps, work }) {
     const moved = await move(deps, caller.organization.id, slug, { event: "archive", reason, actor: actorOf(caller) }, work)
     return shownWhole(moved, caller)

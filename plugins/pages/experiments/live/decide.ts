@@ -24,7 +24,7 @@ import { stoppingReport } from "./plan.ts"
 import type { LiveEvidenceReader } from "./reader.ts"
 import { conversionJudge, recordLive } from "./record.ts"
 import type { LiveEvidence } from "./resource.ts"
-import { keepSchedules } from "./ticks.ts"
+import { keepSchedules } from "./schedules.ts"
 
 export interface DecideDeps {
   readonly store: Store

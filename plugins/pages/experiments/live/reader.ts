@@ -1,9 +1,9 @@
 // Live evidence of an experiment: counts its visitors in the columnar copy of page events, and judges the counts. An experiment
 // that ended is judged as of its end.
-import { AppError, token } from "#core"
-import type { Datasets } from "../../../data/datasets/index.ts"
-import type { PageAnalytics } from "../../page-analytics/index.ts"
-import type { Pages, StoredPage } from "../../pages/index.ts"
+import { AppError, type Deps, token } from "#core"
+import { Datasets } from "../../../data/datasets/index.ts"
+import { PageAnalytics } from "../../page-analytics/index.ts"
+import { Pages, type StoredPage } from "../../pages/index.ts"
 import type { StoredExperiment } from "../collections.ts"
 import { binEdges, type CountingQuery, countsSql, strataSql } from "./counting-query.ts"
 import { type Cell, type CountedVisitors, dayMs, type LiveCounts, type Period, type VitalBin } from "./counts.ts"
@@ -14,11 +14,7 @@ import { ratioCauses, type Stratum } from "./ratio-causes.ts"
 import type { LiveEvidence } from "./resource.ts"
 import { type WeightSegment, weightSegments } from "./weight-segments.ts"
 
-export interface LiveDeps {
-  readonly pages: Pages
-  readonly analytics: PageAnalytics
-  readonly datasets: Datasets
-}
+export const liveEvidenceReaderNeeds = { pages: Pages, analytics: PageAnalytics, datasets: Datasets }
 
 export interface LiveOptions {
   readonly window: WindowKind
@@ -45,7 +41,7 @@ interface Counting extends CountedVisitors {
   readonly query: CountingQuery | undefined
 }
 
-export function createLiveEvidenceReader({ pages, analytics, datasets }: LiveDeps): LiveEvidenceReader {
+export function createLiveEvidenceReader({ pages, analytics, datasets }: Deps<typeof liveEvidenceReaderNeeds>): LiveEvidenceReader {
   async function rows(organization: string, sql: string, signal: AbortSignal) {
     const found = await analytics.read(organization, sql, signal)
     if (!found.truncated) return found

@@ -1,57 +1,27 @@
 // What happens by the clock while an experiment runs: once a day its live evidence goes on the ledger, and where it asks for
 // that, the page's weights follow it. Each experiment has schedules of its own, in its organization; they begin when it starts
 // and end with it.
-import { createHash } from "node:crypto"
 import { z } from "zod"
-import { type Clock, defineJob, Postponed, type Scheduler, type Store, timestamp, token, type UnitOfWork } from "#core"
-import type { Pages } from "../../pages/index.ts"
+import { Clock, type Deps, defineJob, Postponed, Store, timestamp, type UnitOfWork } from "#core"
+import { Pages } from "../../pages/index.ts"
 import type { AllocationRule, StoredExperiment } from "../collections.ts"
-import type { Experiments } from "../experiments.ts"
-import type { Ledger } from "../ledger.ts"
+import { Experiments } from "../experiments.ts"
+import { Ledger } from "../ledger.ts"
 import { RunCollection } from "../runs.ts"
 import { allocate } from "./allocation.ts"
 import { isBehind } from "./evidence.ts"
 import { changeWeights, sharedWeights } from "./page-weights.ts"
-import type { LiveEvidenceReader } from "./reader.ts"
+import { LiveEvidenceReader } from "./reader.ts"
 import { recordLive } from "./record.ts"
+import { allocateJob, recordJob } from "./schedules.ts"
 
-export interface TickDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly experiments: Experiments
-  readonly ledger: Ledger
-  readonly live: LiveEvidenceReader
-  readonly pages: Pages
-}
-
-export const LiveTicksToken = token<LiveTicks>("LiveTicks")
-
-const Payload = z.strictObject({ experiment_id: z.string() })
 const waitMs = 60_000
-const retry = { max_attempts: 6, initial_delay_ms: 5_000, factor: 3, max_delay_ms: 600_000 }
-
-export const recordDay = defineJob({
-  type: "experiments.record_live",
-  summary: "Put an experiment's live evidence on its ledger.",
-  payload: Payload,
-  retry,
-  inject: { ticks: LiveTicksToken },
-  run: ({ payload, deps, organization = "", work, signal }) => deps.ticks.record(work, organization, payload.experiment_id, signal),
-})
-
-export const allocateWeights = defineJob({
-  type: "experiments.allocate",
-  summary: "Have a page's weights follow an experiment's evidence.",
-  payload: Payload,
-  retry,
-  inject: { ticks: LiveTicksToken },
-  run: ({ payload, deps, organization = "", work, signal }) => deps.ticks.allocate(work, organization, payload.experiment_id, signal),
-})
 
 export class LiveTicks {
-  readonly #deps: TickDeps
+  static readonly inject = { store: Store, clock: Clock, experiments: Experiments, ledger: Ledger, live: LiveEvidenceReader, pages: Pages }
+  readonly #deps: Deps<typeof LiveTicks.inject>
 
-  constructor(deps: TickDeps) {
+  constructor(deps: Deps<typeof LiveTicks.inject>) {
     this.#deps = deps
   }
 
@@ -109,22 +79,14 @@ export class LiveTicks {
 
 const Ranked = z.object({ ranking: z.array(z.object({ represents: z.array(z.string()), score: z.number() })) })
 
-/** Stages the schedules of an experiment as it is now, or their end. */
-export function keepSchedules(scheduler: Scheduler, work: UnitOfWork, organization: string, experiment: StoredExperiment): void {
-  const { id, status, allocation } = experiment
-  const running = status === "running"
-  const own = { id, organization, payload: { experiment_id: id } }
-  if (running) scheduler.set(work, { ...own, job: recordDay, cron: cronOf(id, "1d") })
-  else scheduler.remove(work, recordDay, id)
-  if (running && allocation) scheduler.set(work, { ...own, job: allocateWeights, cron: cronOf(id, allocation.interval) })
-  else scheduler.remove(work, allocateWeights, id)
-}
+export const recordDay = defineJob(recordJob, {
+  summary: "Put an experiment's live evidence on its ledger.",
+  inject: { ticks: LiveTicks },
+  run: ({ payload, deps, organization = "", work, signal }) => deps.ticks.record(work, organization, payload.experiment_id, signal),
+})
 
-/** At minutes of its own, so that not all experiments are counted at once. */
-function cronOf(id: string, interval: AllocationRule["interval"]): string {
-  const hash = createHash("sha256").update(id).digest()
-  const minute = hash.readUInt8(0) % 60
-  if (interval === "1h") return `${minute} * * * *`
-  const first = hash.readUInt8(1) % 6
-  return `${minute} ${interval === "6h" ? [0, 6, 12, 18].map((hour) => hour + first).join(",") : first} * * *`
-}
+export const allocateWeights = defineJob(allocateJob, {
+  summary: "Have a page's weights follow an experiment's evidence.",
+  inject: { ticks: LiveTicks },
+  run: ({ payload, deps, organization = "", work, signal }) => deps.ticks.allocate(work, organization, payload.experiment_id, signal),
+})

@@ -4,7 +4,7 @@ import { AppError, Clock, defineOperation, resultOf, Scheduler, timestamp } from
 import { Pages } from "../../pages/index.ts"
 import { bySlug, ExperimentResource, onThatPage, pageOfTwo, requireFloor } from "../experiment.ts"
 import { Experiments } from "../experiments.ts"
-import { keepSchedules } from "../live/ticks.ts"
+import { keepSchedules } from "../live/schedules.ts"
 import { requireStatus } from "../requirements.ts"
 
 const madeExperiment = { given: { experiment: "experiments.create" }, input: { slug: resultOf("experiment.slug") } }

@@ -4,7 +4,7 @@ import { Models } from "../../../agents/models/index.ts"
 import type { ExperimentVariant, StoredExperiment } from "../collections.ts"
 import { Experiments } from "../experiments.ts"
 import { RunCollection, type StoredRun } from "../runs.ts"
-import { type VariantViews, VariantViewsToken } from "../variant-views.ts"
+import { VariantViews } from "../variant-views.ts"
 
 export interface RunDeps {
   readonly store: Store
@@ -23,7 +23,7 @@ export const runTokens = {
   works: UnitsOfWork,
   models: Models,
   experiments: Experiments,
-  views: VariantViewsToken,
+  views: VariantViews,
 }
 
 /** A call that starts a run. */

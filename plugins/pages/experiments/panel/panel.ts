@@ -1,14 +1,14 @@
 // A panel: personas read variants, each as often as there are draws. Every cell of the table is a job and an observation, so
 // that a crash leaves only the missing ones to be done; when all are there, one decision check sums them up.
-import { type Clock, derivedUuid, type Json, Postponed, type Store, type UnitOfWork } from "#core"
-import type { Answered, Models, Question } from "../../../agents/models/index.ts"
+import { Clock, type Deps, derivedUuid, type Json, Postponed, Store, type UnitOfWork } from "#core"
+import { type Answered, Models, type Question } from "../../../agents/models/index.ts"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
-import type { Experiments } from "../experiments.ts"
+import { Experiments } from "../experiments.ts"
 import { told } from "../failures.ts"
-import type { Ledger } from "../ledger.ts"
+import { Ledger } from "../ledger.ts"
 import { counted, isCorrection } from "../ledger-reading.ts"
 import { finished, type PersonaSnapshot, RunCollection, requireRun, type StoredRun } from "../runs.ts"
-import { shownOf, type VariantView, type VariantViews } from "../variant-views.ts"
+import { shownOf, type VariantView, VariantViews } from "../variant-views.ts"
 import { anchorSets, expected, points, rated } from "./anchors.ts"
 import { ownWords, Rating, shownPage, withRating } from "./prompts.ts"
 import { cellOf, panelRanking, panelSlugOf } from "./ranking.ts"
@@ -20,14 +20,7 @@ export interface CellRef {
   readonly draw: number
 }
 
-export interface PanelDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly models: Models
-  readonly experiments: Experiments
-  readonly ledger: Ledger
-  readonly views: VariantViews
-}
+export type PanelDeps = Deps<typeof Panel.inject>
 
 /** Draws differ by it; the same draw of the same cell is the same answer. */
 const temperature = 0.7
@@ -36,6 +29,7 @@ const maxAnswerTokens = 400
 const endMs = 300
 
 export class Panel {
+  static readonly inject = { store: Store, clock: Clock, models: Models, experiments: Experiments, ledger: Ledger, views: VariantViews }
   readonly #deps: PanelDeps
 
   constructor(deps: PanelDeps) {

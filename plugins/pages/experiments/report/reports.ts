@@ -1,8 +1,8 @@
 // Reads what a report is made of: the experiment's ledger and, while it runs, its visitors.
-import { AppError, type Store, token } from "#core"
+import { AppError, type Deps, Store, token } from "#core"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
-import type { Experiments } from "../experiments.ts"
-import type { LiveEvidenceReader } from "../live/reader.ts"
+import { Experiments } from "../experiments.ts"
+import { LiveEvidenceReader } from "../live/reader.ts"
 import { countedSection } from "./live-section.ts"
 import { reportOf } from "./report.ts"
 import type { LiveSection, Report } from "./resource.ts"
@@ -14,13 +14,9 @@ export interface Reports {
 
 export const Reports = token<Reports>("Reports")
 
-interface ReportDeps {
-  readonly store: Store
-  readonly experiments: Experiments
-  readonly live: LiveEvidenceReader
-}
+export const reportsNeeds = { store: Store, experiments: Experiments, live: LiveEvidenceReader }
 
-export function createReports({ store, experiments, live }: ReportDeps): Reports {
+export function createReports({ store, experiments, live }: Deps<typeof reportsNeeds>): Reports {
   /** Undefined where visitors cannot be counted now: the report then has what the ledger has of them. */
   async function seenNow(organization: string, experiment: StoredExperiment, signal: AbortSignal): Promise<LiveSection | undefined> {
     if (experiment.status !== "running") return undefined

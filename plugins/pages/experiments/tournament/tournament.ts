@@ -1,31 +1,22 @@
 // A tournament: pairs of variants are judged in both seats, the most telling pair first, until the leader is clear or nothing
 // more may be asked. It runs as one job that reads what it did before from the ledger, so a crash repeats no kept verdict.
-import { type Clock, derivedUuid, type Json, type Live, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
-import type { Models } from "../../../agents/models/index.ts"
+import { Clock, type Deps, derivedUuid, type Json, Live, Store, type UnitOfWork, UnitsOfWork } from "#core"
+import { Models } from "../../../agents/models/index.ts"
 import { ObservationCollection, type StoredExperiment } from "../collections.ts"
-import type { Experiments } from "../experiments.ts"
+import { Experiments } from "../experiments.ts"
 import { told } from "../failures.ts"
-import { experimentsChannel, type Ledger } from "../ledger.ts"
+import { experimentsChannel, Ledger } from "../ledger.ts"
 import { finished, RunCollection, requireRun, type StoredRun } from "../runs.ts"
 import type { Comparison } from "../statistics/ranking/comparisons.ts"
 import { type FittedStrengths, fitStrengths } from "../statistics/ranking/fit.ts"
-import { shownOf, type VariantView, type VariantViews } from "../variant-views.ts"
+import { shownOf, type VariantView, VariantViews } from "../variant-views.ts"
 import { type ChosenPair, choosePairs, pairId } from "./choose.ts"
 import { foundMerges, type Merge } from "./clusters.ts"
 import { judgePrompt, judgeSlugOf, shownPair, Verdict } from "./prompts.ts"
 import { judgedOf, type Round, roundOf, type Seat, type TournamentResult, tournamentResult } from "./result.ts"
 import { type StopRule, standing } from "./stop.ts"
 
-export interface TournamentDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly works: UnitsOfWork
-  readonly live: Live
-  readonly models: Models
-  readonly experiments: Experiments
-  readonly ledger: Ledger
-  readonly views: VariantViews
-}
+export type TournamentDeps = Deps<typeof Tournament.inject>
 
 /** Pairs judged at once, each in both seats. */
 const pairsAtOnce = 4
@@ -46,6 +37,16 @@ interface Play {
 }
 
 export class Tournament {
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    works: UnitsOfWork,
+    live: Live,
+    models: Models,
+    experiments: Experiments,
+    ledger: Ledger,
+    views: VariantViews,
+  }
   readonly #deps: TournamentDeps
 
   constructor(deps: TournamentDeps) {
