@@ -1,8 +1,6 @@
 // Knowledge: documents of an organization, read in and found by what they say.
-import { Clock, definePlugin, Ids, JobQueue, OutgoingHttp, PublicUrl, Store, token, UnitsOfWork, Vault } from "#core"
+import { Clock, definePlugin, Ids, JobQueue, Store, token, UnitsOfWork } from "#core"
 import { Models } from "../../agents/models/index.ts"
-import { Organizations } from "../../platform/organizations/index.ts"
-import { Buckets } from "../buckets/index.ts"
 import {
   FileCollection,
   IndexCollection,
@@ -17,16 +15,16 @@ import { IndexWorker, IndexWorkerToken } from "./indexing/index-worker.ts"
 import { Indexer, IndexerToken } from "./indexing/indexer.ts"
 import { Segments } from "./indexing/segments.ts"
 import { dropUpload, indexKnowledge, readVersion } from "./jobs.ts"
-import { Knowledge, KnowledgeToken } from "./knowledge.ts"
+import { Knowledge } from "./knowledge.ts"
 import { createItem, deleteItem, getItem, getVersion, listItems, listVersions, updateItem } from "./operations/items.ts"
 import { searchKnowledge } from "./operations/search.ts"
 import { uploadDocument } from "./operations/upload.ts"
-import { Reading, ReadingToken } from "./reading/reading.ts"
+import { Reading } from "./reading/reading.ts"
 import { reasons } from "./reasons.ts"
 import { Searcher, SearcherToken } from "./searching/search.ts"
 import { KnowledgeSettings, KnowledgeSettingsToken } from "./settings.ts"
 import { receiveUpload } from "./uploads/upload-route.ts"
-import { Uploads, UploadsToken } from "./uploads/uploads.ts"
+import { Uploads } from "./uploads/uploads.ts"
 
 const SegmentsToken = token<Segments>("KnowledgeSegments")
 
@@ -61,28 +59,9 @@ export default definePlugin({
       },
       create: (deps) => new Indexer(deps),
     })
-    registrar.provide(UploadsToken, {
-      inject: {
-        store: Store,
-        clock: Clock,
-        ids: Ids,
-        works: UnitsOfWork,
-        queue: JobQueue,
-        buckets: Buckets,
-        vault: Vault,
-        publicUrl: PublicUrl,
-        organizations: Organizations,
-      },
-      create: (deps) => new Uploads(deps),
-    })
-    registrar.provide(KnowledgeToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, indexer: IndexerToken, uploads: UploadsToken },
-      create: (deps) => new Knowledge({ ...deps, settings }),
-    })
-    registrar.provide(ReadingToken, {
-      inject: { store: Store, http: OutgoingHttp, knowledge: KnowledgeToken, uploads: UploadsToken },
-      create: (deps) => new Reading({ ...deps, settings }),
-    })
+    registrar.provide(Uploads)
+    registrar.provide(Knowledge, { create: (deps) => new Knowledge({ ...deps, settings }) })
+    registrar.provide(Reading, { create: (deps) => new Reading({ ...deps, settings }) })
     registrar.provide(SearcherToken, {
       inject: { store: Store, models: Models, segments: SegmentsToken },
       create: (deps) => new Searcher(deps),

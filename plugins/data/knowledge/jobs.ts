@@ -2,14 +2,14 @@
 import { defineJob } from "#core"
 import { dropFileRef, indexRef, readRef } from "./collections.ts"
 import { IndexerToken } from "./indexing/indexer.ts"
-import { ReadingToken } from "./reading/reading.ts"
-import { UploadsToken } from "./uploads/uploads.ts"
+import { Reading } from "./reading/reading.ts"
+import { Uploads } from "./uploads/uploads.ts"
 
 export const readVersion = defineJob(readRef, {
   summary: "Read a version of a knowledge item in.",
   // The key is the host that a document is fetched from.
   limitsKeys: true,
-  inject: { reading: ReadingToken },
+  inject: { reading: Reading },
   run: ({ payload, deps, organization = "", work, signal, last }) =>
     deps.reading.read(work, organization, payload.item_id, payload.version, { signal, last }),
   exhausted: ({ payload, deps, organization = "", work }) => deps.reading.giveUp(work, organization, payload.item_id, payload.version),
@@ -17,7 +17,7 @@ export const readVersion = defineJob(readRef, {
 
 export const dropUpload = defineJob(dropFileRef, {
   summary: "Remove a document that was uploaded and that no item was made of.",
-  inject: { uploads: UploadsToken },
+  inject: { uploads: Uploads },
   run: ({ payload, deps, organization = "", work }) => deps.uploads.expire(work, organization, payload.upload_id),
 })
 

@@ -2,15 +2,15 @@
 import {
   AppError,
   type Changes,
-  type Clock,
+  Clock,
   changesOf,
+  type Deps,
   type FieldsOf,
-  type Ids,
+  Ids,
   isUuid,
-  type JobQueue,
-  type Store,
+  JobQueue,
+  Store,
   timestamp,
-  token,
   type UnitOfWork,
 } from "#core"
 import {
@@ -25,17 +25,11 @@ import {
   VersionCollection,
   versionId,
 } from "./collections.ts"
-import type { Indexer } from "./indexing/indexer.ts"
+import { IndexerToken } from "./indexing/indexer.ts"
 import type { KnowledgeSettings } from "./settings.ts"
-import type { Uploads } from "./uploads/uploads.ts"
+import { Uploads } from "./uploads/uploads.ts"
 
-export interface KnowledgeDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly queue: JobQueue
-  readonly indexer: Indexer
-  readonly uploads: Uploads
+export interface KnowledgeDeps extends Deps<typeof Knowledge.inject> {
   readonly settings: KnowledgeSettings
 }
 
@@ -53,9 +47,8 @@ const excerptCharacters = 2_000
 /** Of a text, where words of a search are marked. */
 const openingCharacters = 8_000
 
-export const KnowledgeToken = token<Knowledge>("Knowledge")
-
 export class Knowledge {
+  static readonly inject = { store: Store, clock: Clock, ids: Ids, queue: JobQueue, indexer: IndexerToken, uploads: Uploads }
   readonly #deps: KnowledgeDeps
 
   constructor(deps: KnowledgeDeps) {

@@ -13,7 +13,7 @@ import {
   Uuid,
 } from "#core"
 import { contentStates, ItemCollection, itemTypes, VersionCollection } from "../collections.ts"
-import { type ItemFields, KnowledgeToken } from "../knowledge.ts"
+import { type ItemFields, Knowledge } from "../knowledge.ts"
 import {
   contentOf,
   ItemId,
@@ -54,7 +54,7 @@ export const createItem = defineOperation({
   output: KnowledgeItem,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ input: madeItem.item.input }],
-  inject: { knowledge: KnowledgeToken, http: OutgoingHttp },
+  inject: { knowledge: Knowledge, http: OutgoingHttp },
   async handle({ input: { title, description, category, ...given }, caller, deps, work }) {
     const content = contentOf(given)
     if (!content) throw refused("content", "give one: content, content_base64, upload_id or url")
@@ -110,7 +110,7 @@ export const getItem = defineOperation({
   output: KnowledgeItem,
   errors: ["not_found"],
   examples: [{ given: madeItem, input: thatItem }],
-  inject: { knowledge: KnowledgeToken },
+  inject: { knowledge: Knowledge },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const item = await deps.knowledge.require(organization, input.id)
@@ -147,7 +147,7 @@ export const updateItem = defineOperation({
       input: { ...thatItem, content: "# Refunds\n\nWe refund within 14 days.", expected_revision: resultOf("item.revision") },
     },
   ],
-  inject: { knowledge: KnowledgeToken, http: OutgoingHttp },
+  inject: { knowledge: Knowledge, http: OutgoingHttp },
   async handle({ input: { id, expected_revision, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
     const item = await deps.knowledge.require(organization, id)
@@ -175,7 +175,7 @@ export const deleteItem = defineOperation({
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found", "aborted"],
   examples: [{ given: madeItem, input: thatItem }],
-  inject: { knowledge: KnowledgeToken },
+  inject: { knowledge: Knowledge },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const item = await deps.knowledge.require(organization, input.id)
@@ -193,7 +193,7 @@ export const listVersions = defineList({
   columns: ["version", "type", "content_state", "content_reason", "created_at"],
   input: { id: ItemId },
   examples: [{ given: madeItem, input: thatItem }],
-  inject: { knowledge: KnowledgeToken },
+  inject: { knowledge: Knowledge },
   collection: VersionCollection,
   where: async ({ id }, { organization, deps }) => ({ item_id: (await deps.knowledge.require(organization, id)).id }),
   sort: { version: -1 },
@@ -211,7 +211,7 @@ export const getVersion = defineOperation({
   output: KnowledgeVersionText,
   errors: ["not_found"],
   examples: [{ given: madeItem, input: { ...thatItem, version: 1 } }],
-  inject: { knowledge: KnowledgeToken },
+  inject: { knowledge: Knowledge },
   async handle({ input: { id, version }, caller, deps }) {
     const organization = caller.organization.id
     const item = await deps.knowledge.require(organization, id)

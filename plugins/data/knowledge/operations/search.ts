@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { defineOperation, giveWay, Pager, pageInput } from "#core"
 import { itemTypes } from "../collections.ts"
-import { KnowledgeToken } from "../knowledge.ts"
+import { Knowledge } from "../knowledge.ts"
 import { highlights } from "../searching/highlight.ts"
 import { SearcherToken } from "../searching/search.ts"
 import { KnowledgeItem, shownItem } from "./resource.ts"
@@ -56,7 +56,7 @@ export const searchKnowledge = defineOperation({
   output: z.object({ items: z.array(FoundItem), next_cursor: z.string() }),
   errors: ["invalid_argument"],
   examples: [{ input: { q: "refund within 30 days", limit: 5 } }],
-  inject: { searcher: SearcherToken, knowledge: KnowledgeToken, pager: Pager },
+  inject: { searcher: SearcherToken, knowledge: Knowledge, pager: Pager },
   async handle({ input: { q, category, type, explain, limit, cursor }, caller, deps, signal }) {
     const organization = caller.organization.id
     const search = await deps.searcher.search(organization, q, { category, type }, { signal, log: caller.log })

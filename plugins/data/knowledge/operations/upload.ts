@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { defineOperation, Timestamp, Uuid } from "#core"
 import { KnowledgeSettingsToken } from "../settings.ts"
-import { UploadsToken, uploadPath } from "../uploads/uploads.ts"
+import { Uploads, uploadPath } from "../uploads/uploads.ts"
 
 export const uploadDocument = defineOperation({
   name: "knowledge.upload",
@@ -21,7 +21,7 @@ export const uploadDocument = defineOperation({
   }),
   errors: [],
   secretOutput: ["upload_url"],
-  inject: { uploads: UploadsToken, settings: KnowledgeSettingsToken },
+  inject: { uploads: Uploads, settings: KnowledgeSettingsToken },
   async handle({ caller, deps, work }) {
     const { id, url, expires_at } = await deps.uploads.offer(work, caller)
     return { upload_id: id, upload_url: url, max_bytes: deps.settings.max_uploaded_bytes, expires_at }

@@ -1,10 +1,10 @@
 // Reading a version in: fetched where it is at a URL, decoded here where it is text, and otherwise made text of in a process of
 // its own. What is wrong with the document ends the version; what is wrong with the way there is retried.
-import { AppError, type OutgoingHttp, type Store, token, type UnitOfWork } from "#core"
+import { AppError, type Deps, OutgoingHttp, Store, type UnitOfWork } from "#core"
 import { type ItemType, type StoredVersion, UploadCollection } from "../collections.ts"
-import type { Knowledge, Read } from "../knowledge.ts"
+import { Knowledge, type Read } from "../knowledge.ts"
 import type { KnowledgeSettings } from "../settings.ts"
-import type { Uploads } from "../uploads/uploads.ts"
+import { Uploads } from "../uploads/uploads.ts"
 import { tooLong } from "./read-html.ts"
 import { readInProcess } from "./read-process.ts"
 import { maxTextBytes, readText } from "./read-text.ts"
@@ -12,19 +12,14 @@ import { maxTextBytes, readText } from "./read-text.ts"
 /** A text of at most so many bytes is read at once: less work than to start a process. */
 const maxBytesReadHere = 65_536
 
-export interface ReadingDeps {
-  readonly store: Store
-  readonly http: OutgoingHttp
-  readonly knowledge: Knowledge
-  readonly uploads: Uploads
+export interface ReadingDeps extends Deps<typeof Reading.inject> {
   readonly settings: KnowledgeSettings
 }
-
-export const ReadingToken = token<Reading>("KnowledgeReading")
 
 type Fetched = { readonly type: ItemType; readonly pieces: readonly Uint8Array[]; readonly charset?: string } | Extract<Read, { ok: false }>
 
 export class Reading {
+  static readonly inject = { store: Store, http: OutgoingHttp, knowledge: Knowledge, uploads: Uploads }
   readonly #deps: ReadingDeps
 
   constructor(deps: ReadingDeps) {

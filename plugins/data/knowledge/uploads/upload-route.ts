@@ -1,6 +1,6 @@
 // Where an upload link leads: the document's bytes as the body, with a limit of their own.
 import { AppError, defineRoute } from "#core"
-import { UploadsToken, uploadPath } from "./uploads.ts"
+import { Uploads, uploadPath } from "./uploads.ts"
 
 /** Each holds a document in memory. */
 const maxAtOnce = 16
@@ -13,7 +13,7 @@ export function receiveUpload(maxBodyBytes: number) {
     method: "PUT",
     path: `${uploadPath}/{organization}/{upload}`,
     maxBodyBytes,
-    inject: { uploads: UploadsToken },
+    inject: { uploads: Uploads },
     document: {
       description: "Takes a document once, as the request's body; its type is said when an item is made of it.",
       path: { organization: "As in upload_url.", upload: "As in upload_url." },

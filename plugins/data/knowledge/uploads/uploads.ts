@@ -4,46 +4,42 @@ import { createHmac } from "node:crypto"
 import {
   AppError,
   type Caller,
-  type Clock,
+  Clock,
+  type Deps,
   type FieldsOf,
-  type Ids,
+  Ids,
   isUuid,
-  type JobQueue,
-  type PublicUrl,
-  type Store,
+  JobQueue,
+  PublicUrl,
+  Store,
   sameBytes,
   timestamp,
-  token,
   type UnitOfWork,
-  type UnitsOfWork,
-  type Vault,
+  UnitsOfWork,
+  Vault,
 } from "#core"
-import { isStillMember, memberLinkOf, type Organizations } from "../../../platform/organizations/index.ts"
-import type { Buckets } from "../../buckets/index.ts"
+import { isStillMember, memberLinkOf, Organizations } from "../../../platform/organizations/index.ts"
+import { Buckets } from "../../buckets/index.ts"
 import { dropFileRef, FileCollection, type StoredFile, VersionCollection } from "../collections.ts"
-
-interface UploadsDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly works: UnitsOfWork
-  readonly queue: JobQueue
-  readonly buckets: Buckets
-  readonly vault: Vault
-  readonly publicUrl: PublicUrl
-  readonly organizations: Organizations
-}
-
 export const uploadPath = "/v1/knowledge-uploads"
 const lifeMs = 3_600_000
 const dayMs = 86_400_000
 
-export const UploadsToken = token<Uploads>("KnowledgeUploads")
-
 export class Uploads {
-  readonly #deps: UploadsDeps
+  static readonly inject = {
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    works: UnitsOfWork,
+    queue: JobQueue,
+    buckets: Buckets,
+    vault: Vault,
+    publicUrl: PublicUrl,
+    organizations: Organizations,
+  }
+  readonly #deps: Deps<typeof Uploads.inject>
 
-  constructor(deps: UploadsDeps) {
+  constructor(deps: Deps<typeof Uploads.inject>) {
     this.#deps = deps
   }
 
