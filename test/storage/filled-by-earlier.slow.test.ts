@@ -39,6 +39,8 @@ const ofService = new Set([
   ),
   ..."event_indexes event_index_parts event_minutes knowledge_indexes knowledge_segments knowledge_removals".split(" "),
   ..."page_analytics_copies page_analytics_notes page_analytics_sealing page_analytics_segments".split(" "),
+  // A challenge lasts five minutes. The database removes it by its own clock.
+  "passkey_challenges",
 ])
 
 /** Documents that the pending jobs remove and add, by collection. */
