@@ -43,7 +43,11 @@ describe("the audit log", () => {
   it("says who did what, with the request's id", async () => {
     await host.api("POST", "/v1/datasets", { name: "Leads" }, { headers: { "x-request-id": "the-request" } })
     const [entry] = (await list("?operation=datasets.create")).audit_log
-    expect(entry).to.deep.include({ operation: "datasets.create", request_id: "the-request", changes: { name: "Leads" } })
+    expect(entry).to.deep.include({
+      operation: "datasets.create",
+      request_id: "the-request",
+      changes: { name: "Leads", description: "", class: "table", purpose: "" },
+    })
     expect(entry?.actor).to.include({ surface: "rest" })
     expect(entry?.actor.user_id).to.match(/^[0-9a-f-]{36}$/)
     expect(entry?.writes.map(({ before }) => before)).to.include(null)

@@ -1,6 +1,6 @@
 // The copy of many events: they are read and sealed while the service serves others.
 import { expect } from "chai"
-import { expectShortTurn, longestTurn, printLongestTurns } from "../../longest-turn.ts"
+import { expectShortTurn, printLongestTurns, repeatedLongestTurn } from "../../longest-turn.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
 const [total, batch] = [60_000, 5_000]
@@ -14,12 +14,14 @@ describe("a copy of 60,000 events", () => {
   after(() => analytics.stop())
 
   it("is sealed in short turns", async () => {
-    const { milliseconds } = await longestTurn(async () => {
+    let copies = 0
+    const { milliseconds } = await repeatedLongestTurn(async () => {
       for (let written = 0; written < total; written += batch)
         await analytics.write(Array.from({ length: batch }, () => event("pageview", { note: "y".repeat(50) })))
       await analytics.caughtUp()
+      copies++
     })
-    expect(await analytics.rows("SELECT count(*) FROM events")).to.deep.equal([[total]])
+    expect(await analytics.rows("SELECT count(*) FROM events")).to.deep.equal([[total * copies]])
     printLongestTurns([{ what: "copy", milliseconds }])
     expectShortTurn(milliseconds, `a copy of ${total} events`)
   })
