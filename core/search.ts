@@ -1,5 +1,5 @@
-// What plugins import to build an index of their own: postings, segments and their merging. It loads nothing else of core, so
-// that threads start quickly.
+// Parts of a search index for plugins: postings, segments and their merging. Threads start quickly, because these parts load
+// no other module of core.
 export { mergedAtOnce, segmentsToMerge } from "./search/merging.ts"
 export {
   bitsFor,

@@ -155,7 +155,7 @@ export function mergedPostings(sources: readonly { readonly postings: readonly P
   return merged
 }
 
-/** Ordinals that each posting may hold, in order. Those that were cut say nothing of what is not in them. */
+/** Returns the ordinals that every posting may contain, in order. A cut posting excludes no ordinal. */
 export function commonOrdinals(postings: readonly (Posting | undefined)[]): { ordinals: number[]; complete: boolean } {
   const there = postings.flatMap((posting) => posting ?? [])
   if (there.length < postings.length) return { ordinals: [], complete: true }

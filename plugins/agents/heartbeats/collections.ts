@@ -31,7 +31,7 @@ export interface StoredRun extends Document {
   due_at: string
   started_at: string | null
   finished_at: string | null
-  /** Which try of its job began it; another try that finds it begun knows that the first was lost. */
+  /** Id of the try of the job that does the run. Writes of an earlier try conflict. */
   begun_by: string | null
   reason: string
   message: string
@@ -60,7 +60,7 @@ export const beatRef = jobRef("heartbeats.beat", z.strictObject({ heartbeat_id: 
   retry: { max_attempts: 10_000, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
 })
 
-/** Retried where what came of it could not be stored; a run that fails has ended. */
+/** Retried if its result was not stored. A failed run has ended. */
 export const runRef = jobRef("heartbeats.run", z.strictObject({ run_id: z.string() }), {
   retry: { max_attempts: 1_000, initial_delay_ms: 500, factor: 2, max_delay_ms: 60_000 },
 })

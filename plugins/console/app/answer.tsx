@@ -37,7 +37,7 @@ export function useAnswer<Name extends keyof Operations>(
   input?: object,
   options?: AnswerOptions,
 ): Answer<Output<Name>>
-/** An operation whose name is computed, or that does not ship. */
+/** For a computed name, and for operations of a project. */
 export function useAnswer<T = Row>(name: string | undefined, input?: object, options?: AnswerOptions): Answer<T>
 export function useAnswer<T>(name: string | undefined, input: object = {}, { everyMs }: AnswerOptions = {}): Answer<T> {
   const state = useSignal<State<T>>({})

@@ -1,5 +1,5 @@
 // The second wall: a child gives up its rights after it has loaded its own code, and before foreign text enters. Code that
-// breaks out of an isolate then reaches nothing. The parent has already denied descriptors (core/process/confined-child.ts).
+// breaks out of an isolate has no rights left. The parent has already denied descriptors (core/process/confined-child.ts).
 // This file drops the permissions, the user, and the functions that signal other processes. It tries each denial, and
 // reports the failed ones.
 import { spawnSync } from "node:child_process"

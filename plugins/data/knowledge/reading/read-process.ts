@@ -19,7 +19,7 @@ const maxOutputBytes = 17 * 1_048_576
 const reservedMb = 1_024
 const prlimitMs = 5_000
 
-/** Resolves with what the document says, or why it says nothing. Rejects where the process could not be started. `document`: in pieces. */
+/** Resolves with the text of the document, or with the reason for its absence. Rejects if the process does not start. `document`: pieces. */
 export async function readInProcess(task: ReadTask, document: readonly Uint8Array[], limits: ReadLimits): Promise<ReadOutcome> {
   const child = start({ ...task, bytes: document.reduce((sum, { length }) => sum + length, 0) }, limits)
   const stdin = child.pipe(0)

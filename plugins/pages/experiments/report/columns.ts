@@ -7,7 +7,7 @@ export interface Column<T> {
   readonly text: (row: T) => string
   readonly isNumber?: boolean
   readonly isTime?: boolean
-  /** Whether the text is a key, such as that of a variant. */
+  /** True for a key, such as the key of a variant. */
   readonly isKey?: boolean
 }
 
