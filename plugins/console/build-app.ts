@@ -2,7 +2,7 @@
 // areas put into their folder `console` is found here, by its name; each screen is a chunk of its own.
 import { existsSync, globSync } from "node:fs"
 import { readFile } from "node:fs/promises"
-import { basename, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Plugin } from "esbuild"
 
@@ -38,12 +38,16 @@ export async function buildApp(folders: readonly string[] = []): Promise<Map<str
   return new Map(built.outputFiles.map(({ path, text }) => [basename(path), text]))
 }
 
-/** Returns the entries of screens in a folder of plugins. */
+/** Returns the entries of screens in a folder of plugins, by the names of the plugins. */
 export function screensIn(folder: string): string[] {
   if (!existsSync(folder)) return []
   return globSync("{.,*,*/*}/console/screens.{ts,js}", { cwd: folder })
     .map((path) => resolve(folder, path))
-    .sort()
+    .sort((one, other) => pluginOf(one).localeCompare(pluginOf(other), "en"))
+}
+
+function pluginOf(entry: string): string {
+  return basename(dirname(dirname(entry)))
 }
 
 /** Starts the app with what the areas contribute. */

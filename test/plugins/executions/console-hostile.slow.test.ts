@@ -107,7 +107,9 @@ describe("a hostile event in the console", () => {
       await page.goto(`${host.url}/console/${place}`)
       await page
         .locator("main")
-        .getByText(/does not exist|No event that is kept|A plan runs events|came in yet|none yet|No event came|no longer kept/)
+        .getByText(
+          /does not exist|has no dataset|No event that is kept|A plan runs events|came in yet|none yet|No event came|no longer kept/,
+        )
         .first()
         .waitFor()
       expect(await page.locator("main").textContent(), place).to.not.include(mark)
