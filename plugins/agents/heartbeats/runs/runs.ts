@@ -106,6 +106,8 @@ export class Runs {
       // The node is stopping: the node that takes the job over reports it.
       if (signal.reason instanceof Postponed) throw error
       const cause: unknown = signal.aborted ? signal.reason : error
+      // A repeated script sends the same event, so its job tries again.
+      if (heartbeat.kind === "script" && cause instanceof AppError && cause.code === "unavailable") throw cause
       if (cause instanceof AppError) return { ok: false, reason: cause.details.reason ?? cause.code, message: cause.message }
       log.error({ err: cause, run: run.id }, "a heartbeat failed because of an internal error")
       return { ok: false, reason: "internal", message: "The run failed because of an internal error." }
