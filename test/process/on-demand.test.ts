@@ -1,18 +1,36 @@
 // A peer that starts for its first request, and again after its end.
 import { expect } from "chai"
-import { MovableClock } from "../../core/kernel/movable-clock.ts"
+import type { Clock } from "../../core/kernel/clock.ts"
 import { ConfinedChild } from "../../core/process/confined-child.ts"
 import { OnDemand } from "../../core/process/on-demand.ts"
 
 const main = new URL("./child-main.ts", import.meta.url)
 
+/** Time passes by `move` alone. */
+class StandingClock implements Clock {
+  #time = 0
+  readonly #timers = new Map<() => void, number>()
+  now = () => this.#time
+  monotonic = () => this.#time
+
+  after(milliseconds: number, run: () => void): () => void {
+    this.#timers.set(run, this.#time + milliseconds)
+    return () => void this.#timers.delete(run)
+  }
+
+  move(milliseconds: number): void {
+    this.#time += milliseconds
+    for (const [run, due] of [...this.#timers]) if (due <= this.#time && this.#timers.delete(run)) run()
+  }
+}
+
 describe("peer on demand", () => {
-  let clock: MovableClock
+  let clock: StandingClock
   let starts: number
   let flags: string[]
   let children: OnDemand<ConfinedChild>
   beforeEach(() => {
-    clock = new MovableClock()
+    clock = new StandingClock()
     starts = 0
     flags = []
     children = new OnDemand(() => {
