@@ -1,4 +1,5 @@
 // What the area keeps: pipelines, and each revision of a document, since deferred work runs as it was when its event came.
+import { randomBytes } from "node:crypto"
 import { type Document, defineCollection, type Json, type Sealed } from "#core"
 import type { PipelineDocument } from "#core/engine"
 
@@ -65,6 +66,19 @@ export interface EndpointRecord extends Document {
 }
 
 export const Endpoints = defineCollection<EndpointRecord>()({ name: "inbound_endpoints", scope: "global", times: [], indexes: [] })
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const endpointLength = 22
+
+/** Returns `in_` and 22 base62 characters (131 bits): nobody can guess an address. */
+export function newEndpointId(): string {
+  let id = "in_"
+  while (id.length < 3 + endpointLength) {
+    // 248 is the largest multiple of 62 in a byte: larger bytes would favour some letters.
+    for (const byte of randomBytes(endpointLength)) if (byte < 248 && id.length < 3 + endpointLength) id += alphabet[byte % 62]
+  }
+  return id
+}
 
 /** `id` is `<pipeline id>:<revision>`. */
 export interface RevisionRecord extends Document {

@@ -1,6 +1,5 @@
 // Event pipelines as a service: create, change, rotate. Each change is one commit: the pipeline, its endpoint, its
 // revision, the datasets that its writes need, and the news for every node that holds it compiled.
-import { randomBytes } from "node:crypto"
 import {
   AppError,
   CacheInvalidation,
@@ -23,13 +22,13 @@ import { Integrations } from "../../agents/integrations/index.ts"
 import { Datasets } from "../../data/datasets/index.ts"
 import { Pages } from "../../pages/pages/index.ts"
 import { agentFieldsAfter, agentFieldsOfNew, checkAgentChange } from "./agent-changes.ts"
-import { type AppliedFile, Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
+import { type AppliedFile, Endpoints, newEndpointId, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import { LeadSplits } from "./lead-splits.ts"
 import { Needs } from "./needs.ts"
 import { PipelineRecords } from "./records.ts"
 import { type Reserved, refuseReservedChange } from "./reserved.ts"
 import { internalAuth, invalid, planSecret, purposeOf, refuseFixed, secretNeed, splitSecret, stillApplied } from "./rules.ts"
-import { generateSecret, type SecretKeeper, secretKeeper } from "./secrets.ts"
+import { checkGiven, generateSecret, type SecretKeeper, secretKeeper } from "./secrets.ts"
 
 export type Organization = Caller["organization"]
 
@@ -295,28 +294,4 @@ export class EventPipelines extends PipelineRecords {
       at,
     })
   }
-}
-
-/** Checks a secret that the call gives as its field `secret`; modes name the place in a document. */
-function checkGiven(secret: string, check: (secret: string) => void): void {
-  try {
-    check(secret)
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    const { code, message, details } = error
-    throw AppError.from({ code, message, details: { ...details, fields: [{ path: "secret", message }] } })
-  }
-}
-
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-const endpointLength = 22
-
-/** Returns `in_` and 22 base62 characters (131 bits): nobody can guess an address. */
-function newEndpointId(): string {
-  let id = "in_"
-  while (id.length < 3 + endpointLength) {
-    // 248 is the largest multiple of 62 in a byte: larger bytes would favour some letters.
-    for (const byte of randomBytes(endpointLength)) if (byte < 248 && id.length < 3 + endpointLength) id += alphabet[byte % 62]
-  }
-  return id
 }

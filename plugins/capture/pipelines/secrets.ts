@@ -41,3 +41,14 @@ export function secretKeeper(vault: Vault, ids: Ids): SecretKeeper {
     },
   }
 }
+
+/** Checks a secret that the call gives as its field `secret`; modes name the place in a document. */
+export function checkGiven(secret: string, check: (secret: string) => void): void {
+  try {
+    check(secret)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const { code, message, details } = error
+    throw AppError.from({ code, message, details: { ...details, fields: [{ path: "secret", message }] } })
+  }
+}

@@ -2,30 +2,21 @@
 // turns by a lease, the write is compared and swapped on the generation that was read, and what could not be written is
 // kept and written later. A refusal is believed only after the stored tokens were read again, and deletes nothing.
 import { isDeepStrictEqual } from "node:util"
-import { AppError, type Clock, type Leases, type Live, type Logger, timestamp, type UnitsOfWork } from "#core"
+import { AppError, type Leases, timestamp } from "#core"
 import { giveUpAfter, sleep } from "#core/engine"
-import type { IntegrationApp } from "../app.ts"
-import type { OAuthProvider } from "../apps/oauth-provider.ts"
-import { type Connection, Connections } from "../connections.ts"
-import { endedHealth, isSilentHealth, silentHealth, unknownHealth } from "../health/health.ts"
+import { Connections } from "../connections.ts"
+import { silentHealth } from "../health/health.ts"
 import { tellHealth } from "../health/record.ts"
 import { authorizationErrorOf, since } from "./authorization-error.ts"
 import type { OAuthClients } from "./clients.ts"
 import type { Grant } from "./collections.ts"
-import type { GrantStore } from "./grant-store.ts"
+import { type Granted, KeptTokens, type KeptTokensDeps } from "./kept-tokens.ts"
 import { GrantRefused, type OAuthProtocol, type TokenAnswer, tokenTimeoutMs } from "./protocol.ts"
-import type { Revocation } from "./revocation.ts"
 
-export interface AccessDeps {
-  readonly works: UnitsOfWork
-  readonly clock: Clock
+export interface AccessDeps extends KeptTokensDeps {
   readonly leases: Leases
-  readonly live: Live
-  readonly log: Logger
   readonly clients: OAuthClients
   readonly protocol: OAuthProtocol
-  readonly grants: GrantStore
-  readonly revocation: Revocation
 }
 
 /** A connection's token, and the generation that it is of. */
@@ -34,13 +25,6 @@ export interface AccessToken {
   readonly generation: number
   /** Null: where the app's document says. */
   readonly apiOrigin: string | null
-}
-
-/** A connection of an OAuth app, with the organization that owns it. */
-export interface Granted {
-  readonly organization: string
-  readonly connection: Connection
-  readonly app: Pick<IntegrationApp, "name" | "own"> & { readonly oauth: OAuthProvider }
 }
 
 /** Before its end a token is refreshed; clocks differ, and a call takes time. */
@@ -55,17 +39,16 @@ const lookAgainMs = 200
 const notedMs = 2_000
 /** A job waits so long for a refresh. Then it gives its slot back and comes again. */
 const patienceMs = 5_000
-const writeTries = 5
 
 export class OAuthAccess {
   readonly #deps: AccessDeps
   readonly #flights = new Map<string, Promise<AccessToken>>()
   readonly #stopping = new AbortController()
-  /** Token responses that the store did not take yet, by connection. */
-  readonly #unwritten = new Map<string, { readonly before: Grant; readonly grant: Grant }>()
+  readonly #kept: KeptTokens
 
   constructor(deps: AccessDeps) {
     this.#deps = deps
+    this.#kept = new KeptTokens(deps)
   }
 
   /** A token that is valid for a while. Throws `failed_precondition` where access was never granted or has ended, `unavailable` where it cannot be refreshed now. `comesAgain`: the caller is a job, and need not wait for a slow server. */
@@ -206,78 +189,16 @@ export class OAuthAccess {
 
   /** Where another node wrote first, its tokens are used. */
   async #write(granted: Granted, before: Grant, answer: TokenAnswer): Promise<AccessToken> {
-    const { grants, clock, log } = this.#deps
-    const { organization, connection } = granted
-    const grant = grants.next(organization, connection.id, before, answer)
-    const made = { token: answer.access_token, generation: grant.generation, apiOrigin: grant.api_origin }
-    this.#unwritten.set(connection.id, { before, grant })
-    for (let tried = 1; ; tried++) {
-      try {
-        await this.#flush(granted)
-        break
-      } catch (err) {
-        if (tried === writeTries) {
-          log.error({ err, integration_id: connection.id }, "refreshed tokens are kept in memory until the store takes them")
-          return made
-        }
-        await sleep(clock, lookAgainMs * tried)
-      }
-    }
+    const grant = this.#deps.grants.next(granted.organization, granted.connection.id, before, answer)
+    const isStored = await this.#kept.write(granted, before, grant)
+    if (!isStored) return { token: answer.access_token, generation: grant.generation, apiOrigin: grant.api_origin }
     return this.#opened(granted, await this.#read(granted))
-  }
-
-  /** Writes what the store did not take yet. Tokens of a connection that ended meanwhile are revoked. */
-  async #flush(granted: Granted): Promise<void> {
-    const { works, grants, revocation, log } = this.#deps
-    const { organization, connection } = granted
-    const { id } = connection
-    const waiting = this.#unwritten.get(id)
-    if (!waiting) return
-    try {
-      await this.#swap(granted, waiting.before, waiting.grant)
-    } catch (error) {
-      if (!(error instanceof AppError && (error.code === "aborted" || error.code === "not_found"))) throw error
-      const stored = await grants.get(organization, id)
-      // Another node may have marked it as refused, having asked with the token that this refresh replaced.
-      if (stored?.generation === waiting.before.generation) {
-        this.#unwritten.set(id, { ...waiting, before: stored })
-        throw error
-      }
-      if (stored) log.warn({ integration_id: id, generation: stored.generation }, "other tokens were written during a refresh")
-      else
-        await works.run((work) =>
-          revocation.stageTokens(work, organization, connection, grants.open(organization, waiting.grant), waiting.grant.client_id),
-        )
-    }
-    if (this.#unwritten.get(id) === waiting) this.#unwritten.delete(id)
-  }
-
-  async #swap({ organization, connection, app }: Granted, before: Grant, grant: Grant): Promise<void> {
-    const { works, grants, live } = this.#deps
-    await works.run((work) => {
-      grants.stage(work, organization, before, grant)
-      grants.hold(work, connection.id, app.oauth, grant.client_id)
-      if (grant.refused_at === null) {
-        const isSilent = isSilentHealth(connection.health)
-        const healed = isSilent ? { health: { ...unknownHealth } } : {}
-        work.in(Connections, organization).update(connection.id, { $set: { authorization_error: null, ...healed } }, { optional: true })
-        if (isSilent) tellHealth(work, live, organization, connection, unknownHealth)
-      }
-      if ((before.refused_at === null) === (grant.refused_at === null)) return
-      const status = grant.refused_at === null ? "connected" : "authorization_expired"
-      const health =
-        grant.refused_at === null
-          ? unknownHealth
-          : endedHealth(connection.health, `${connection.app} refused to refresh the authorization`, grant.refused_at)
-      work.in(Connections, organization).update(connection.id, { $set: { status, health: { ...health } } })
-      tellHealth(work, live, organization, connection, health)
-    })
   }
 
   /** Marks the connection for people to see; its tokens stay. */
   async #ended(granted: Granted, grant: Grant): Promise<AppError> {
     const refused_at = timestamp(this.#deps.clock.now())
-    await this.#swap(granted, grant, { ...grant, refused_at }).catch((err: unknown) => {
+    await this.#kept.swap(granted, grant, { ...grant, refused_at }).catch((err: unknown) => {
       this.#deps.log.warn({ err, integration_id: granted.connection.id }, "an ended authorization could not be marked")
     })
     return expired(granted)
@@ -285,9 +206,8 @@ export class OAuthAccess {
 
   async #read(granted: Granted): Promise<Grant> {
     const { organization, connection } = granted
-    await this.#flush(granted).catch(() => undefined)
-    const unwritten = this.#unwritten.get(connection.id)
-    if (unwritten) return unwritten.grant
+    const unwritten = await this.#kept.flushed(granted)
+    if (unwritten) return unwritten
     const grant = await this.#deps.grants.get(organization, connection.id)
     if (grant) return grant
     const message = `The integration "${connection.slug}" is not authorized yet; open its connect_url, or connect it again.`

@@ -1,6 +1,7 @@
 // A call with an access token, made again once with a newer one where the API answers 401.
 import type { OutgoingResponse } from "#core"
-import type { AccessToken, Granted, OAuthAccess } from "./access.ts"
+import type { AccessToken, OAuthAccess } from "./access.ts"
+import type { Granted } from "./kept-tokens.ts"
 
 export async function callWithToken(
   access: OAuthAccess,
