@@ -139,7 +139,7 @@ describe("architecture", () => {
   })
 
   it("lets screens import the console's parts, their own folder, packages for browsers and modules that load nothing, and no area know another's", () => {
-    /** Modules that load nothing but modules like themselves run in browsers too. */
+    /** Browsers run a module without imports, and a module that imports only these. */
     const loadsNothing = (path: string): boolean =>
       modules.get(path)?.imports.every(({ target, typeOnly }) => typeOnly || loadsNothing(target)) ?? false
     const screens = plugins.filter(

@@ -2,7 +2,7 @@
 // problem is gathered; the caller refuses to boot with the whole list.
 import { existsSync, readdirSync } from "node:fs"
 import { createRequire } from "node:module"
-import { dirname, isAbsolute, join, resolve } from "node:path"
+import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { didYouMean } from "./guess.ts"
 import { isRecord } from "./json.ts"
@@ -51,11 +51,16 @@ export async function findPlugins<R>({ paths, roots }: Pick<LoadArgs, "paths" | 
 /** Folders of groups between a path of `plugins.paths` and a plugin: `plugins/capture/actions/NAME`. */
 const groupLevels = 2
 
-/** Returns the plugin of the folder, or the plugins in its folders. A folder without an entry is a group of plugins. */
+/** Returns the plugin of the folder, or the plugins in its folders by name. A folder without an entry is a group of plugins. */
 function entriesOf(folder: string, levels = groupLevels + 1): string[] {
   const own = entryOf(folder)
   if (own !== undefined) return [own]
-  return levels === 0 ? [] : foldersIn(folder).flatMap((inner) => entriesOf(inner, levels - 1))
+  const entries = levels === 0 ? [] : foldersIn(folder).flatMap((inner) => entriesOf(inner, levels - 1))
+  return entries.sort((one, other) => nameOf(one).localeCompare(nameOf(other), "en"))
+}
+
+function nameOf(entry: string): string {
+  return basename(dirname(entry))
 }
 
 function entryOf(folder: string): string | undefined {

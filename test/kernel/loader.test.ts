@@ -99,7 +99,7 @@ describe("finding plugins", () => {
     write("grouped/alone/index.ts", source("alone"))
     write("grouped/crew/mate/index.ts", source("mate"))
     write("grouped/crew/skipper/index.js", source("skipper"))
-    write("grouped/crew/deep/diver/index.js", source("diver"))
+    write("grouped/crew/deep/stoker/index.js", source("stoker"))
     write("grouped/crew/deep/deeper/far/index.js", "throw new Error('too deep')")
     write("grouped/node_modules/x/index.js", "throw new Error('a package')")
     write("grouped/.cache/x/index.js", "throw new Error('hidden')")
@@ -132,13 +132,13 @@ describe("finding plugins", () => {
     })
   })
 
-  it("looks into folders of groups, and into groups of these, and no further", async () => {
+  it("looks into groups and groups of groups, in the order of the names, and no further", async () => {
     const { ids, problems } = await find("grouped")
-    expect({ ids, problems }).to.deep.equal({ ids: ["alone", "diver", "mate", "skipper"], problems: [] })
+    expect({ ids, problems }).to.deep.equal({ ids: ["alone", "mate", "skipper", "stoker"], problems: [] })
   })
 
   it("takes a plugin once that two paths lead to", async () => {
-    expect((await find("grouped/crew", "mate")).ids).to.deep.equal(["diver", "mate", "skipper"])
+    expect((await find("grouped/crew", "mate")).ids).to.deep.equal(["mate", "skipper", "stoker"])
   })
 
   it("takes a package that is installed where the project is, and names one that is not", async () => {
