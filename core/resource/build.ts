@@ -189,7 +189,7 @@ export class ResourceBuilder {
     const inputs = Object.fromEntries(given.filter(isInput))
     const renamed = await this.changes.rename(args, before, String(ref), slug as string | undefined)
     const fields = Object.fromEntries(given.filter((one) => !isInput(one)))
-    const change = { ...changedFields(fields, before), ...renamed }
+    const change = { ...changedFields(fields, this.show(before)), ...renamed }
     if (Object.keys({ ...change, ...inputs }).length === 0) return this.#wrap(this.show(before))
     return this.#wrap(this.show(await this.changes.update(args, before, change, inputs)))
   }

@@ -117,8 +117,8 @@ export async function containerOf({ within }: AnyResourceSpec, deps: unknown, or
   return within ? await within.require(deps as never, organization, String(ref)) : ofOrganization
 }
 
-/** The given fields with values other than those of the item. */
-export function changedFields(given: Readonly<Fields>, item: Item): Fields {
-  const differs = ([name, value]: [string, unknown]) => value !== undefined && !isDeepStrictEqual(value, item[name])
+/** The given fields with values other than those of the item. A version has null for an absent field. */
+export function changedFields(given: Readonly<Fields>, item: Readonly<Fields>): Fields {
+  const differs = ([name, value]: [string, unknown]) => value !== undefined && !isDeepStrictEqual(value, item[name] ?? null)
   return Object.fromEntries(Object.entries(given).filter(differs))
 }

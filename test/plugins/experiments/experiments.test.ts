@@ -3,6 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Buckets } from "../../../plugins/data/buckets/index.ts"
+import { ExperimentResource } from "../../../plugins/pages/experiments/experiment.ts"
 import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 
 interface Observation {
@@ -42,7 +43,7 @@ describe("experiments", () => {
   }
   const experiment = async (name: string, more: object = {}) =>
     (
-      await call<{ slug: string; revision: number }>("POST", "/v1/experiments", {
+      await call<{ id: string; slug: string; revision: number }>("POST", "/v1/experiments", {
         name,
         variants: [{ key: "control" }, { key: "short" }],
         ...more,
@@ -77,6 +78,32 @@ describe("experiments", () => {
     expect(renamed.body).to.deep.include({ name: "Two headlines", revision: 3, goal: { kind: "lead" } })
     expect((await call("PATCH", "/v1/experiments/headlines", { name: "Three", expected_revision: 2 })).status).to.equal(409)
     expect((await call("GET", "/v1/experiments/headlines")).body).to.deep.equal(renamed.body)
+  })
+
+  for (const absent of ["plan", "allocation", "ended_at"] as const) {
+    it(`takes back the answer of a read while it runs, if an earlier version stored no ${absent}`, async () => {
+      const { slug, id } = await experiment(`Older ${absent}`, { page: await page(`Older ${absent}`) })
+      await call("POST", `/v1/experiments/${slug}/start`)
+      await host
+        .get(UnitsOfWork)
+        .run((work) => work.in(ExperimentResource.collection, host.organization.id).update(id, { $unset: { [absent]: true } }))
+      const read = await call<Record<string, unknown>>("GET", `/v1/experiments/${slug}`)
+      const { slug: _slug, ...fields } = read.body
+      expect(await call("PATCH", `/v1/experiments/${slug}`, fields)).to.deep.include({ status: 200, body: read.body })
+    })
+  }
+
+  it("restores a name while it runs, if an earlier version stored no plan", async () => {
+    const { slug, id } = await experiment("Without a plan", { page: await page("Without a plan") })
+    await call("POST", `/v1/experiments/${slug}/start`)
+    await host
+      .get(UnitsOfWork)
+      .run((work) => work.in(ExperimentResource.collection, host.organization.id).update(id, { $unset: { plan: true } }))
+    for (const name of ["First name", "Second name"]) await call("PATCH", `/v1/experiments/${slug}`, { name })
+    const listed = await call<{ versions: { id: string }[] }>("GET", `/v1/versions?resource=experiment&item_id=${id}`)
+    const [, version] = listed.body.versions
+    expect(await call("POST", `/v1/versions/${version?.id}/restore`)).to.include({ status: 200 })
+    expect((await call("GET", `/v1/experiments/${slug}`)).body).to.include({ name: "First name", status: "running" })
   })
 
   it("does not start without a published page that has its variants", async () => {
