@@ -9,6 +9,7 @@ import { type PageRequest, Pager, pageInput, wholeListInput, wholeListPage } fro
 import { type Filter, type Sort, Store } from "./store.ts"
 
 const reading = { store: Store, pager: Pager }
+const total = z.int().describe("Items in all pages.")
 
 type Input<F extends z.ZodRawShape> = z.ZodObject<F & typeof pageInput, z.core.$strict>
 type Output<K extends string, V extends z.ZodType, B extends z.ZodRawShape> = z.ZodObject<
@@ -44,7 +45,7 @@ export interface List<
   where?(given: Given<F>, args: ListArgs<R>): Filter | Promise<Filter>
   /** Set if a filter names an item, and `where` throws `not_found` for it. */
   readonly isOfItem?: true
-  /** REST callers receive the whole list. A given `limit` makes pages. */
+  /** REST callers receive the whole list, and each page has `total`. A given `limit` makes pages. */
   readonly isWhole?: true
   /** Newest first unless given. */
   readonly sort?: Sort | ((given: Given<F>) => Sort)
@@ -90,7 +91,7 @@ export function defineList<
     http: { method: "GET", path },
     hints: { readOnly: true, destructive: false, idempotent: true },
     input: z.strictObject({ ...input, ...(isWhole ? wholeListInput : pageInput) }),
-    output: z.object({ [field]: z.array(shown), ...beside?.fields, next_cursor: z.string() }),
+    output: z.object({ [field]: z.array(shown), ...(isWhole && { total }), ...beside?.fields, next_cursor: z.string() }),
     // What a path names may not be there.
     errors: ["invalid_argument", ...(path.includes("{") || isOfItem ? (["not_found"] as const) : [])],
     inject: { ...inject, ...reading },
@@ -100,8 +101,9 @@ export function defineList<
       const args = { organization, caller, deps: deps as Deps<R> }
       const given = Object.fromEntries(Object.entries(asked).filter(([name, value]) => value !== ungiven[name])) as Given<F>
       const filter = (await where(given, args)) as Filter
+      const documents = store.open(collection, organization)
       const page = await pager.page({
-        collection: store.open(collection, organization),
+        collection: documents,
         organization,
         cursorScope: JSON.stringify([list.name, filter]),
         filter,
@@ -109,7 +111,8 @@ export function defineList<
         request: isWhole ? wholeListPage({ limit, cursor }, caller.surface) : { limit, cursor },
       })
       const more = await beside?.read(given, args)
-      return { [field]: page.items.map((document) => view(document, args)), ...more, next_cursor: page.next_cursor }
+      const counted = isWhole && { total: await documents.count(filter) }
+      return { [field]: page.items.map((document) => view(document, args)), ...counted, ...more, next_cursor: page.next_cursor }
     },
   }
   return operation

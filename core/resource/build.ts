@@ -7,7 +7,7 @@ import { type AnyOperation, defineOperation } from "../contract/operation.ts"
 import { omitReadOnly, readOnlyInput } from "../contract/read-only.ts"
 import { rememberSealed } from "../contract/resource-history.ts"
 import { requireRevision } from "../contract/revision.ts"
-import { type Filter, Store } from "../contract/store.ts"
+import { Store } from "../contract/store.ts"
 import { Clock } from "../kernel/clock.ts"
 import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
@@ -118,27 +118,10 @@ export class ResourceBuilder {
       }),
     }
     const { collection } = this
-    const total = isWhole && {
-      inject: { store: Store },
-      beside: {
-        fields: { total: z.int().describe("Items in all pages.") },
-        read: async (given: Fields, { organization, deps: { store } }: Pick<Args, "organization" | "deps">) => ({
-          total: await store.open(collection, organization).count(given as Filter),
-        }),
-      },
-    }
     return defineList({
       ...this.#about("list"),
-      ...{
-        path,
-        columns,
-        collection,
-        isWhole,
-        input: { ...this.#ofContainer, ...filters },
-        ...(sort && { sort }),
-        ...ofContainer,
-        ...total,
-      },
+      ...{ path, columns, collection, isWhole, sort, ...ofContainer },
+      input: { ...this.#ofContainer, ...filters },
       items: { [this.#named.plural]: this.answer },
       view: (item: Item) => this.show(item) as never,
     } as never) as AnyOperation
@@ -280,10 +263,7 @@ function declared<T extends { handle(call: Call): Promise<unknown> }>(operation:
 
 function collectionOf({ collection, key, within }: AnyResourceSpec): CollectionSpec<Item, "organization"> {
   const { indexes = [], times = [], ...given } = collection
-  const unique =
-    key.field === "id" || (key.idOf && key.from === undefined)
-      ? []
-      : [{ fields: [...(within ? [within.column] : []), key.field], unique: true }]
+  const unique = key.field === "id" || key.idOf ? [] : [{ fields: [...(within ? [within.column] : []), key.field], unique: true }]
   return defineCollection<Item>()({
     ...(given as object as Pick<CollectionSpec<Item, "organization">, "name">),
     scope: "organization",

@@ -39,7 +39,7 @@ export class ItemChanges {
       reserved?.(text, args) !== undefined || (await this.#parts.items.find(store, args.organization, text, args.container)) !== undefined
     const keyed = await keyOfNew(key, input, this.#parts.word, isTaken)
     await check?.(given, { ...args, before: undefined, change: given })
-    const id = key.idOf?.(args.organization, String(keyed[key.field])) ?? ids.uuid()
+    const id = (key.idOf ?? key.idOfNew)?.(args.organization, String(keyed[key.field])) ?? ids.uuid()
     const at = timestamp(clock.now())
     const contained = within ? { [within.column]: args.container.id } : {}
     const started = await start?.({ ...input, ...given, id }, args)

@@ -4,14 +4,13 @@ import type { Filter, Store } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
 import { isUuid } from "../kernel/ids.ts"
 import type { FormerSlugs } from "./former-slugs.ts"
-import { idOfName } from "./keys.ts"
 import type { Container, Kept, Key, Shape } from "./spec.ts"
 
 export interface ItemsSpec {
   readonly name: string
   readonly word: string
   readonly path: string
-  readonly key: Pick<Key<string, Shape>, "field" | "from" | "idOf">
+  readonly key: Pick<Key<string, Shape>, "field" | "idOf">
   readonly within?: { readonly field: string; readonly column: string } | undefined
   readonly collection: CollectionSpec<Kept, "organization">
   readonly former?: FormerSlugs | undefined
@@ -33,7 +32,7 @@ export class Items<D extends Kept> {
     const { collection, key, within, former } = this.#spec
     const items = store.open(collection, organization)
     const ofContainer: Filter = within ? { [within.column]: container.id } : {}
-    const id = isUuid(keyOrId) ? keyOrId : (idOfName(key, organization, keyOrId) ?? (await former?.ownerOf(store, organization, keyOrId)))
+    const id = isUuid(keyOrId) ? keyOrId : (key.idOf?.(organization, keyOrId) ?? (await former?.ownerOf(store, organization, keyOrId)))
     if (id === undefined && former) return undefined
     const found = id === undefined ? await items.first({ ...ofContainer, [key.field]: keyOrId }) : await items.get(id)
     const isReached = found !== undefined && (!within || (found as Kept & Record<string, unknown>)[within.column] === container.id)

@@ -30,19 +30,10 @@ export function namedKey<const K extends string, V extends z.ZodType<string, str
 /** The id alone names an item. */
 export const byId: Key<"id", Record<never, never>> = { field: "id", input: {} }
 
-/** The id of a named item. A slug finds its item by the field, also if the id of a new item follows from the slug. */
-export function idOfName(
-  { from, idOf }: Pick<Key<string, Shape>, "from" | "idOf">,
-  organization: string,
-  name: string,
-): string | undefined {
-  return from === undefined ? idOf?.(organization, name) : undefined
-}
-
 /** The path field of operations on one item. */
-export function pathField({ field, from, former, idOf, input }: Key<string, Shape>, word: string): z.ZodType<string> {
+export function pathField({ field, former, idOf, input }: Key<string, Shape>, word: string): z.ZodType<string> {
   if (former) return slugOrFormer(word)
-  if (idOf && from === undefined) return z.union([Uuid, input[field] as z.ZodType<string>]).describe(`The ${word}, or its id.`)
+  if (idOf) return z.union([Uuid, input[field] as z.ZodType<string>]).describe(`The ${word}, or its id.`)
   if (field === "id") return Uuid.describe(`Id of the ${word}.`)
   return SlugOrId.describe(`${field === "slug" ? "Slug" : "Key"} or UUID of the ${word}.`)
 }

@@ -26,8 +26,10 @@ export interface Key<K extends string, I extends Shape> {
   /** Field that gives the slug. The caller may give another. */
   readonly from?: string
   readonly former?: FormerSlugsSpec
-  /** Id of an item whose id follows from its key. */
+  /** Id of every item. It follows from the key. */
   idOf?(organization: string, key: string): string
+  /** Id of a new item alone. The field of the key finds the item. */
+  idOfNew?(organization: string, key: string): string
   /** Error of a second item with the same key. `slug_taken` unless given. */
   taken?(key: string): Error
 }

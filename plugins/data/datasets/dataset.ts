@@ -29,7 +29,7 @@ export const DatasetResource = defineResource<Hidden>()({
   path: "/v1/datasets",
   collection: { name: "datasets", restore: withFirstColumns as never },
   access: { read: { scope: "datasets:read", role: "guest" }, write: { scope: "datasets:write", role: "member" } },
-  key: { ...slugFrom("name"), idOf: datasetId },
+  key: { ...slugFrom("name"), idOfNew: datasetId },
   fields: {
     name: Name,
     description: z.string().max(2_000),
