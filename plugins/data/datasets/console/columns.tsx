@@ -1,23 +1,8 @@
 // A dataset's columns as a table shows them: by their types, each a link that sorts.
-import { brief, type Column, formatTime, hrefWith } from "#console"
+import { brief, type Column, formatTime, hrefWith, type Output } from "#console"
 
-export interface Dataset {
-  readonly slug: string
-  readonly name: string
-  readonly description: string
-  readonly class: string
-  readonly status: string
-  readonly key: string | null
-  readonly columns: readonly { readonly name: string; readonly type: string }[]
-  readonly warnings: readonly string[]
-}
-
-export interface Row {
-  readonly id: string
-  readonly values: Readonly<Record<string, unknown>>
-  readonly created_at: string
-  readonly updated_at: string
-}
+export type Dataset = Output<"datasets.get">
+export type Row = Output<"datasets.list_rows">["rows"][number]
 
 /** A number of 17 digits is whole: cut, it would look like another. */
 const widths: Readonly<Record<string, string>> = { number: "11.5rem", boolean: "6rem", "date-time": "12rem", json: "18rem" }

@@ -2,13 +2,8 @@
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { ClientError } from "#client"
-import { call } from "#console"
+import { call, type Output } from "#console"
 import type { Row } from "./columns.tsx"
-
-interface Page {
-  readonly rows: readonly Row[]
-  readonly next_cursor: string
-}
 
 interface Loaded {
   readonly rows: readonly Row[]
@@ -30,7 +25,7 @@ export function useRows(slug: string, filter: string, sort: string) {
     const asked = new AbortController()
     asking.current = asked
     const input = { slug, filter, sort, limit: pageSize, ...(cursor === "" ? {} : { cursor }) }
-    call<Page>("datasets.list_rows", input, { signal: asked.signal })
+    call<Output<"datasets.list_rows">>("datasets.list_rows", input, { signal: asked.signal })
       .then(
         ({ rows, next_cursor }) => {
           if (asked.signal.aborted) return

@@ -1,24 +1,10 @@
 // One conversation by mail: what was written, how each message proved where it is from, and its files by link.
 import "./conversations.css"
 import { useSignal } from "@preact/signals"
-import { Answered, Badge, Foreign, formatNumber, hrefWith, query, SameAs, type ScreenProps, Time, useAnswer } from "#console"
+import { Answered, Badge, Foreign, formatNumber, hrefWith, type Output, query, SameAs, type ScreenProps, Time, useAnswer } from "#console"
 import { useNews } from "./news.ts"
 
-interface Message {
-  readonly id: string
-  readonly direction: "inbound" | "outbound"
-  readonly from: { readonly name: string; readonly address: string }
-  readonly subject: string
-  readonly text: string
-  readonly attachments: readonly { readonly filename: string; readonly media_type: string; readonly size: number }[]
-  readonly at: string
-  readonly inbound: {
-    readonly authentication: { readonly spf: string; readonly dkim: string; readonly dmarc: string }
-    readonly quarantined: boolean
-    readonly automatic: boolean
-    readonly problem: string
-  } | null
-}
+type Message = Output<"email_conversations.get">["messages"][number]
 
 const maxShown = 4_000
 

@@ -1,35 +1,13 @@
 // Answering: whether the person may be written to now and why not, a text or an approved template, and what waits for approval.
 import { useSignal } from "@preact/signals"
-import { type Answer, Badge, Foreign, inBackground, Problem, SameAs, Time, useAnswer, useSubmit } from "#console"
-
-export interface Waiting {
-  readonly approvals: readonly {
-    readonly id: string
-    readonly gate: string
-    readonly what: string
-    readonly expires_at: string
-    readonly input: unknown
-  }[]
-}
-
-interface Sent {
-  readonly state: "queued" | "pending_approval"
-  readonly approval_id: string | null
-  readonly send_at: string | null
-}
-
-interface Template {
-  readonly name: string
-  readonly language: string
-  readonly status: string
-}
+import { type Answer, Badge, Foreign, inBackground, type Output, Problem, SameAs, Time, useAnswer, useSubmit } from "#console"
 
 export interface ReplyArgs {
   readonly channel: "chat_app" | "sms"
   readonly from: string
   readonly to: string
   /** Of the approvals of this organization that wait. */
-  readonly waiting: Answer<Waiting>
+  readonly waiting: Answer<Output<"approvals.list">>
   readonly onSent: () => void
 }
 
@@ -165,7 +143,7 @@ export function Reply({ channel, from, to, waiting, onSent }: ReplyArgs) {
   )
 }
 
-function Outcome({ of: { state, send_at } }: { readonly of: Sent }) {
+function Outcome({ of: { state, send_at } }: { readonly of: Output<"conversations.send"> }) {
   if (state === "pending_approval") return <>It waits for approval.</>
   if (send_at === null || Date.parse(send_at) <= Date.now()) return <>It is being sent.</>
   return (
@@ -176,7 +154,15 @@ function Outcome({ of: { state, send_at } }: { readonly of: Sent }) {
 }
 
 /** Messages to this person that somebody has to approve first. */
-function Pending({ of: { answer }, channel, to }: { readonly of: Answer<Waiting>; readonly channel: string; readonly to: string }) {
+function Pending({
+  of: { answer },
+  channel,
+  to,
+}: {
+  readonly of: Answer<Output<"approvals.list">>
+  readonly channel: string
+  readonly to: string
+}) {
   const own = (answer?.approvals ?? []).filter(({ gate, input }) => {
     const asked = input as { readonly to?: unknown; readonly channel?: unknown } | null
     return gate === "conversations.send" && asked?.to === to && asked.channel === channel
@@ -198,7 +184,7 @@ function Pending({ of: { answer }, channel, to }: { readonly of: Answer<Waiting>
   )
 }
 
-const nameOf = ({ name, language }: Template) => `${name} (${language})`
+const nameOf = ({ name, language }: { readonly name: string; readonly language: string }) => `${name} (${language})`
 
 function componentsOf(values: string): object[] {
   const given = values.split("\n").filter((line) => line.trim() !== "")
