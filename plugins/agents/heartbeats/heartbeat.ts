@@ -1,6 +1,19 @@
 // A heartbeat: its fields, and the operations that create, list, read, change and delete it.
 import { z } from "zod"
-import { byId, defineResource, type ItemOf, JobQueue, type Json, Name, resultOf, Scripts, Slug } from "#core"
+import {
+  byId,
+  type Clock,
+  defineResource,
+  type Ids,
+  type ItemOf,
+  JobQueue,
+  type Json,
+  Name,
+  resultOf,
+  Scripts,
+  Slug,
+  type UnitOfWork,
+} from "#core"
 import { OperationTools, PipelineSource } from "#core/engine"
 import { Datasets } from "../../data/datasets/index.ts"
 import { ApiKeys, type Author } from "../../platform/organizations/index.ts"
@@ -24,7 +37,7 @@ interface Hidden {
   next_run_at: string | null
   /** The local time for which the next run was meant, if clocks skip that time on its day: milliseconds as if the zone were UTC. */
   next_wall?: number | null
-  /** The job that makes the next run; any other that comes due is stale. */
+  /** Job of the next run. Other beats are stale. */
   beat_id: string | null
   /** The author of the last change of its work. It acts with the rights of this author. Absent in older heartbeats. */
   made_by?: Author | null
@@ -89,7 +102,6 @@ const fields = {
 export type HeartbeatFields = z.output<z.ZodObject<typeof fields>>
 
 const whenFields = ["interval_minutes", "active_days", "active_window_start", "active_window_end", "timezone"] as const
-const stopped = { next_run_at: null, beat_id: null }
 const script_js = "function script(input) { return { at: input.now } }"
 
 export const HeartbeatResource = defineResource<Hidden>()({
@@ -117,7 +129,7 @@ export const HeartbeatResource = defineResource<Hidden>()({
     latest_status: z.enum(["", ...runStates]).describe("Of the latest run; empty before the first."),
     latest_reason: z.string().describe("Why the latest run failed; empty otherwise."),
     latest_run_id: z.string().describe("Empty before the first."),
-    failures: z.int().describe("Runs that failed since the last that succeeded; five in a row pause it."),
+    failures: z.int().describe("Failed runs since the last success. Five in a row pause it."),
     paused_reason: z.string().describe("Why the service paused it; empty otherwise."),
   },
   hidden: ["next_wall", "beat_id", "made_by", "authors", "current_run_id", "latest_run_at", "previous"],
@@ -184,9 +196,9 @@ export const HeartbeatResource = defineResource<Hidden>()({
     if (before === undefined)
       await requireRoom((most) => store.open(HeartbeatResource.collection, organization).count({}, { limit: most }), limit)
   },
-  start: async (fields, { work, organization, caller, deps }) => ({
-    ...(fields.state === "paused" ? stopped : beatAt(work, organization, deps, fields.id, nextRun(fields, deps.clock.now()))),
-    ...(await madeBy(deps.keys, caller)),
+  start: async (fields, args) => ({
+    ...firstBeat(fields, args),
+    ...(await madeBy(args.deps.keys, args.caller)),
     ...{ current_run_id: null, latest_run_id: null, latest_run_at: null, latest_status: "" as const, latest_reason: "", paused_reason: "" },
     ...{ failures: 0, previous: null },
   }),
@@ -198,9 +210,9 @@ export const HeartbeatResource = defineResource<Hidden>()({
       ...(isTimed ? beatAt(work, organization, deps, before.id, next()) : {}),
     }
   },
-  restored: async (heartbeat, { work, organization, caller, deps }) => ({
-    ...(heartbeat.state === "paused" ? stopped : beatAt(work, organization, deps, heartbeat.id, nextRun(heartbeat, deps.clock.now()))),
-    ...(await madeBy(deps.keys, caller, heartbeat)),
+  restored: async (heartbeat, args) => ({
+    ...firstBeat(heartbeat, args),
+    ...(await madeBy(args.deps.keys, args.caller, heartbeat)),
     current_run_id: null,
   }),
   updated({ script_js: script, id }, before, { work, deps }) {
@@ -210,3 +222,15 @@ export const HeartbeatResource = defineResource<Hidden>()({
 })
 
 export type StoredHeartbeat = ItemOf<typeof HeartbeatResource>
+
+interface Beating {
+  readonly work: UnitOfWork
+  readonly organization: string
+  readonly deps: { readonly queue: JobQueue; readonly ids: Ids; readonly clock: Clock }
+}
+
+/** Stages the first beat of an active heartbeat, and returns its fields. */
+function firstBeat(heartbeat: HeartbeatFields & { readonly id: string }, { work, organization, deps }: Beating) {
+  if (heartbeat.state === "paused") return { next_run_at: null, beat_id: null }
+  return beatAt(work, organization, deps, heartbeat.id, nextRun(heartbeat, deps.clock.now()))
+}

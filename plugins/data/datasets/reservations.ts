@@ -8,10 +8,6 @@ export class Reservations {
     this.#uses.set(slug, use)
   }
 
-  has(slug: string): boolean {
-    return this.#uses.has(slug)
-  }
-
   /** The error of a reserved slug. */
   refusal(slug: string): Error | undefined {
     const use = this.#uses.get(slug)

@@ -1,25 +1,15 @@
 // The first state of a registered domain: a DKIM key, the records to create, and the mail records that DNS has already.
 import { createHash, generateKeyPair } from "node:crypto"
 import { promisify } from "node:util"
-import { AppError, type Deps, Ids, type Sealed, Vault } from "#core"
+import { AppError, type Deps, Ids, Vault } from "#core"
 import { sealContext } from "./collections.ts"
 import { DnsLookup } from "./dns/lookup.ts"
 import { readDomain } from "./domain-name.ts"
-import { type ExpectedRecord, recordsOf } from "./records.ts"
+import { recordsOf } from "./records.ts"
 import type { Settings } from "./settings.ts"
 
 interface Services extends Deps<typeof Registrations.inject> {
   readonly settings: Settings
-}
-
-interface Registration {
-  apex: string
-  selector: string
-  private_key: Sealed
-  records: ExpectedRecord[]
-  existing_mx_detected: boolean
-  registered_receiving: boolean
-  receiving_enabled: boolean
 }
 
 const unchecked = { status: "pending", error_reason: "", last_checked_at: null, evidence: null, strikes: null } as const
@@ -33,7 +23,7 @@ export class Registrations {
   }
 
   /** Fields of a new domain. Asks DNS for mail records. */
-  async start(id: string, domain: string, receiving: boolean): Promise<Registration & typeof unchecked> {
+  async start(id: string, domain: string, receiving: boolean) {
     const { ids, vault, settings } = this.#services
     const { name, apex } = readDomain(domain)
     const existing = await this.#hasMail(name, receiving)

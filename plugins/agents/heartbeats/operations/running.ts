@@ -26,9 +26,9 @@ const RunResource = z
     finished_at: z.string().describe("RFC 3339; empty before."),
     reason: z.string().describe("A stable word for why it failed; empty otherwise."),
     message: z.string(),
-    result: AnyJson.describe("What the script returned, or what the model said at the end."),
+    result: AnyJson.describe("Return value of the script, or the last answer of the model."),
     logs: LogLines,
-    execution_id: z.string().describe("Execution of the event that the result became; empty where there is none."),
+    execution_id: z.string().describe("Execution of the event made of the result. Empty without an event."),
     steps: z
       .array(z.object({ tool: z.string(), input: AnyJson, ok: z.boolean().nullable(), answer: z.string() }))
       .describe("Calls of tools; `ok` is null where the run ended before the answer came."),

@@ -1,6 +1,6 @@
 // Reading, adding, removing and exporting the rows of a dataset.
 import { z } from "zod"
-import { AnyJson, AppError, Clock, defineOperation, giveWay, Pager, pageInput, resultOf, timestamp, Uuid } from "#core"
+import { AnyJson, AppError, Clock, defineOperation, giveWay, Pager, pageInput, resultOf, Timestamp, timestamp, Uuid } from "#core"
 import type { Streamed } from "#core/engine"
 import { blanksOf, withBlanks } from "../blank-columns.ts"
 import { DatasetResource } from "../dataset.ts"
@@ -8,7 +8,14 @@ import { Datasets } from "../datasets.ts"
 import { byteOrderMark, csv, ndjson } from "../export.ts"
 import { batchRowId } from "../row-identity.ts"
 import { refuseUnordered } from "../row-query.ts"
-import { RowResource } from "./row-resource.ts"
+
+/** A row in answers. */
+const RowResource = z.object({
+  id: Uuid,
+  values: z.record(z.string(), AnyJson),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+})
 
 /** Rows that are staged before other work may run. */
 const rowsAtOnce = 50
