@@ -18,7 +18,7 @@ export type ExperimentVariant = StoredExperiment["variants"][number]
 export const observationKinds = ["comparison", "score", "panel", "decision_check", "defect", "live", "decision"] as const
 export type ObservationKind = (typeof observationKinds)[number]
 
-/** Never changed, never removed: what was wrong is corrected by another one that names it. */
+/** Observations are immutable. A correction is another observation with the id of the wrong one. */
 export interface StoredObservation extends Document {
   kind: ObservationKind
   experiment_id: string

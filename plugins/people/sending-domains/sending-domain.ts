@@ -23,8 +23,8 @@ const fields = {
     .string()
     .trim()
     .max(64)
-    .refine((text) => /^[a-z0-9]+(?:[._+-][a-z0-9]+)*$/i.test(text), "expected what stands before the @, such as hello")
-    .describe("What stands before the @ of the sender's address."),
+    .refine((text) => /^[a-z0-9]+(?:[._+-][a-z0-9]+)*$/i.test(text), "expected the part before the @, such as hello")
+    .describe("The part before the @ of the sender's address."),
   from_name: z
     .string()
     .trim()
@@ -58,7 +58,7 @@ interface Hidden {
 }
 
 const unsetWarning =
-  "The records point to hosts that are not in DNS, as the service ships, so mail servers of the world never verify this domain. The operator sets spf_host, return_path_host and receiving_host in plugins.settings.sending-domains; then delete the domain and register it again."
+  "The records point to hosts of the default configuration. DNS has no records of these hosts, so mail servers cannot verify this domain. The operator sets spf_host, return_path_host and receiving_host in plugins.settings.sending-domains. Then delete the domain and register it again."
 
 const Domain = z.string().trim().min(1).max(253).overwrite(nameOf).describe("The domain; an international name in either form.")
 

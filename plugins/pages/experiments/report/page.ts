@@ -1,4 +1,4 @@
-// The report as one HTML document that needs nothing else: no script, no address outside of it, nothing but its own style.
+// The report as one HTML document. It contains its style, and has no script or external address.
 import { createHash } from "node:crypto"
 import { Html, html, noHtml } from "#core"
 import {

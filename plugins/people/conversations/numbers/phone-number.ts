@@ -13,7 +13,7 @@ const id = (text: string) =>
     .describe(text)
 
 const fields = {
-  agent_ref: z.string().trim().max(200).describe("The managed voice agent that the number belongs to; empty: none."),
+  agent_ref: z.string().trim().max(200).describe("The managed voice agent of the number. Empty: no agent."),
   name: z.string().trim().max(200),
   chat_app: z
     .strictObject({
