@@ -35,7 +35,7 @@ const WindowTime = z
 interface Hidden {
   /** Null while it is paused. */
   next_run_at: string | null
-  /** The local time for which the next run was meant, if clocks skip that time on its day: milliseconds as if the zone were UTC. */
+  /** Local time of the next run if clocks skip it on that day: milliseconds as if the zone were UTC. */
   next_wall?: number | null
   /** Job of the next run. Other beats are stale. */
   beat_id: string | null

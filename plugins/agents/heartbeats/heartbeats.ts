@@ -38,7 +38,7 @@ export class Heartbeats {
     return this.#changed(work, organization, heartbeat, { state: "paused", paused_reason, next_run_at: null, beat_id: null })
   }
 
-  /** Stages that it runs again, an interval from now, its failures forgotten. */
+  /** Stages the next run of a paused heartbeat, an interval from now. Clears its failures. */
   resume(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, made: Maker): StoredHeartbeat {
     if (heartbeat.state === "active") return heartbeat
     const beat = beatAt(work, organization, this.#deps, heartbeat.id, nextRun(heartbeat, this.#deps.clock.now()))
@@ -59,7 +59,7 @@ export class Heartbeats {
     return run
   }
 
-  /** A beat that is due: stages its run and the next beat. Late and out of the window, it waits for the window. */
+  /** Handles a due beat: stages its run and the next beat. Outside the window the beat moves to the window's start. */
   async beat(work: UnitOfWork, organization: string, id: string, jobId: string): Promise<void> {
     const heartbeat = await this.find(organization, id)
     if (heartbeat?.state !== "active" || heartbeat.beat_id !== jobId) return
@@ -74,7 +74,7 @@ export class Heartbeats {
     work.in(HeartbeatResource.collection, organization).update(id, update, { where })
   }
 
-  /** A beat not before `earliest` in place of the one that there is; what to store of it. */
+  /** Moves the beat to `earliest` or later. Returns the fields to store. */
   putOff(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, earliest: number): Changes {
     const { beat_id, next_run_at } = heartbeat
     if (beat_id === null || next_run_at === null || Date.parse(next_run_at) >= earliest) return {}

@@ -6,7 +6,7 @@ import { columnsOf, columnTypes } from "./column-types.ts"
 import { ReservationsToken } from "./reservations.ts"
 
 interface Hidden {
-  /** Whether rows were written without a key; absent in datasets of earlier versions, where there may be such. */
+  /** True if rows may lack a key. Absent in datasets of earlier versions: their rows may lack a key too. */
   unkeyed?: boolean
   warnings?: never
 }

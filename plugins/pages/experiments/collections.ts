@@ -1,4 +1,4 @@
-// What is kept of experiments: the resource, its ledger of observations, and the personas that panels are made of.
+// States of experiments, and the ledger of their observations.
 import { type Document, defineCollection, type Json } from "#core"
 import type { StoredExperiment } from "./experiment.ts"
 

@@ -26,7 +26,7 @@ interface RoutedDomain {
   readonly created_at: string
 }
 
-/** Stages the route of a domain as it is now, or that it has none any more. */
+/** Stages the route of an active domain. Removes the route of another domain. */
 export function stageRoute(
   work: UnitOfWork,
   organization: string,
