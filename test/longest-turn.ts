@@ -7,8 +7,9 @@ import { TurnMeter } from "./turn-meter.ts"
 export const maxTurnMs = 50
 
 const maxRuns = 3
+
 /** Returns the longest turn during `run` in milliseconds, and the result of `run`. */
-export async function longestTurn<T>(run: () => Promise<T>): Promise<{ milliseconds: number; value: T }> {
+export async function longestTurn<T>(run: () => Promise<T>): Promise<Measured<T>> {
   let milliseconds = 0
   // The garbage of earlier tests lengthens no turn.
   collectGarbage()
@@ -25,14 +26,24 @@ export async function longestTurn<T>(run: () => Promise<T>): Promise<{ milliseco
   }
 }
 
+interface Measured<T> {
+  readonly milliseconds: number
+  readonly value: T
+}
+
 /**
  * As `longestTurn`, for a `run` that can be repeated. Repeats a long run and returns the least: neighbours on the machine
  * slow a run down, but the work itself takes its time in each run.
  */
-export async function repeatedLongestTurn<T>(run: () => Promise<T>): Promise<{ milliseconds: number; value: T }> {
-  let least = await longestTurn(run)
+export function repeatedLongestTurn<T>(run: () => Promise<T>): Promise<Measured<T>> {
+  return leastTurn(() => longestTurn(run))
+}
+
+/** As `repeatedLongestTurn`, for turns of another process. */
+export async function leastTurn<T>(measure: () => Promise<Measured<T>>): Promise<Measured<T>> {
+  let least = await measure()
   for (let runs = 1; runs < maxRuns && least.milliseconds >= maxTurnMs; runs++) {
-    const again = await longestTurn(run)
+    const again = await measure()
     if (again.milliseconds < least.milliseconds) least = again
   }
   return least

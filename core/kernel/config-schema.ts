@@ -89,7 +89,11 @@ const Shape = z.strictObject({
   sandbox: z.strictObject({
     processes: z.int().min(1).max(64).describe("Processes that run transforms and schemas."),
     memory_mb: z.int().min(8).max(1_024).describe("Memory limit of one pipeline's isolate."),
-    timeout_ms: z.int().min(1).max(10_000).describe("CPU time limit of a transform; time spent waiting for the CPU does not count."),
+    timeout_ms: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .describe("CPU time limit of a transform, and 1 ms more for each 8,192 characters of the event. Waiting for the CPU does not count."),
     hard_deadline_ms: z
       .int()
       .min(10)

@@ -15,6 +15,12 @@ const busyShare = 0.75
 /** Tries of one event, and what is done besides, end before the child ends itself for its wall time (hand.ts). */
 const maxTotalMs = hardDeadlineMs * 3
 
+/**
+ * Reading and checking JSON is the work of the service, so a text has a millisecond more for so many characters. A slow
+ * processor reads 20,000 characters in a millisecond.
+ */
+const lengthPerMs = 8_192
+
 const hand = new Hand(hardDeadlineMs)
 let isolates: Isolates
 
@@ -52,7 +58,7 @@ openChild({
       digest: c,
       program: d === "" ? null : { validator: e, transform: f },
       batch,
-      timeoutMs: Number(deadline || timeout),
+      timeoutMs: Number(deadline || timeout) + Math.floor(batch.length / lengthPerMs),
     })
     if (!running) runWaiting(send).catch(endChild)
   },
