@@ -5,7 +5,7 @@ import { Operations } from "../../../core/contract/operation.ts"
 import { portableKeywords } from "../../../core/surface/mcp/portable-schema.ts"
 import { callTool, jsonOf, type ListedTool, post, rpc, toolsOf } from "./rpc.ts"
 
-/** Operations of the specification that have a tool; a read for staff alone is left out (docs/adr/0021). */
+/** Operations of the specification that have a tool; a read for staff alone is left out (docs/adr/0025). */
 const specified = [
   "chatapp_conversations_list",
   "datasets_list",
