@@ -19,6 +19,6 @@ export async function writeDeclarations(folder: string): Promise<void> {
 async function declare(project: string, folder: string): Promise<void> {
   const args = [compiler, "--project", join(import.meta.dirname, project), "--noCheck", "--outDir", folder]
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
-  const [said, code] = await Promise.all([text(child.stdout), new Promise((resolve) => child.once("close", resolve))])
-  if (code !== 0) throw new Error(`tsc made no declarations:\n${said}`)
+  const [output, code] = await Promise.all([text(child.stdout), new Promise((resolve) => child.once("close", resolve))])
+  if (code !== 0) throw new Error(`tsc made no declarations:\n${output}`)
 }

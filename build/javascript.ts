@@ -10,7 +10,7 @@ const relativePath = /^\.{1,2}\/[\w./-]+\.tsx?$/
 /** A program that is started by its name, from a folder that its caller knows. */
 const program = /^[a-z-]+-main\.ts$/
 /** Names of files in a project: what plugins are looked for by, and what is written there. */
-const kept = new Set(["index.ts", "client.ts"])
+const entryFiles = new Set(["index.ts", "client.ts"])
 
 /** Throws where a text could be the path of a source and is none that there is. */
 export function javaScriptOf(file: string, source: string): string {
@@ -19,7 +19,7 @@ export function javaScriptOf(file: string, source: string): string {
   for (const { value, end } of quotedIn(text).reverse()) {
     if (program.test(value) || (relativePath.test(value) && existsSync(join(dirname(file), value))))
       text = `${text.slice(0, end - extname(value).length)}.js${text.slice(end)}`
-    else if ((relativePath.test(value) || /^\w[\w.-]*\.ts$/.test(value)) && !kept.has(value))
+    else if ((relativePath.test(value) || /^\w[\w.-]*\.ts$/.test(value)) && !entryFiles.has(value))
       throw new Error(`${file} holds "${value}", which names no source beside it; one that is meant is written as ./name.ts.`)
   }
   return text
@@ -33,15 +33,15 @@ function withoutTypes(file: string, source: string): string {
 
 /** Every text in quotes or between backticks, with the offset at which it ends. */
 function quotedIn(text: string): { value: string; end: number }[] {
-  const found: { value: string; end: number }[] = []
+  const strings: { value: string; end: number }[] = []
   parse(text, {
     ecmaVersion: "latest",
     sourceType: "module",
     allowHashBang: true,
     onToken: ({ type, value, end }: Token & { readonly value?: unknown }) => {
-      if (type === tokTypes.string) found.push({ value: String(value), end: end - 1 })
-      if (type === tokTypes.template) found.push({ value: String(value), end })
+      if (type === tokTypes.string) strings.push({ value: String(value), end: end - 1 })
+      if (type === tokTypes.template) strings.push({ value: String(value), end })
     },
   })
-  return found
+  return strings
 }

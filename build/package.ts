@@ -40,9 +40,9 @@ function write(path: string, text: string): void {
 
 /** The framework's own, as far as the built files and the command ask for it. */
 function manifest(): object {
-  const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest
-  const { name, version, type, license, engines, dependencies, devDependencies, allowScripts } = own
-  const imports = Object.fromEntries(Object.entries(own.imports).map(([key, path]) => [key, path.replace(/\.ts$/, ".js")]))
+  const source = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest
+  const { name, version, type, license, engines, dependencies, devDependencies, allowScripts } = source
+  const imports = Object.fromEntries(Object.entries(source.imports).map(([key, path]) => [key, path.replace(/\.ts$/, ".js")]))
   return { name, version, type, license, engines, imports, dependencies, devDependencies, allowScripts }
 }
 

@@ -52,8 +52,8 @@ const projectOf = new Map([...parts.keys()].map((part) => [part, part.startsWith
 const projects = Map.groupBy(files, (path) => projectOf.get(partOf(path)) ?? "")
 
 function neededBy(name: string): string[] {
-  const needed = [...projectOf].filter(([, project]) => project === name).flatMap(([part]) => neededParts.get(part) ?? [])
-  return [...new Set(needed.map((part) => projectOf.get(part) ?? ""))].filter((project) => project !== name).sort()
+  const needs = [...projectOf].filter(([, project]) => project === name).flatMap(([part]) => neededParts.get(part) ?? [])
+  return [...new Set(needs.map((part) => projectOf.get(part) ?? ""))].filter((project) => project !== name).sort()
 }
 
 /** Adds the projects that a project needs, and those that these need. */
@@ -63,16 +63,16 @@ function gather(name: string, into = new Set<string>()): Set<string> {
 }
 
 // Reasons are global types. The compiler does not find the files that a change of such a type concerns.
-const declared = files.filter((path) => /(?:^|\/)reasons(?:\.ts$|\/)/.test(path)).map((path) => readFileSync(join(root, path), "utf8"))
+const declarations = files.filter((path) => /(?:^|\/)reasons(?:\.ts$|\/)/.test(path)).map((path) => readFileSync(join(root, path), "utf8"))
 const stamp = join(cache, "reasons.json")
-if (!isSame(stamp, JSON.stringify(declared))) rmSync(cache, { recursive: true, force: true })
-write(stamp, JSON.stringify(declared))
+if (!isSame(stamp, JSON.stringify(declarations))) rmSync(cache, { recursive: true, force: true })
+write(stamp, JSON.stringify(declarations))
 
 for (const [name, sources] of projects) {
-  const own = join(cache, name)
+  const folder = join(cache, name)
   const isImported = name !== "last"
   // Declared reasons are global. A declaration file that imports them brings them into sight.
-  const reasons = join(own, "reasons.d.ts")
+  const reasons = join(folder, "reasons.d.ts")
   const declaring = [...gather(name)].flatMap((need) => projects.get(need) ?? []).filter((path) => path.endsWith("/reasons.ts"))
   write(reasons, declaring.map((path) => `import type {} from ${JSON.stringify(join(root, path))}\n`).join(""))
   const settings = {
@@ -83,15 +83,15 @@ for (const [name, sources] of projects) {
       noEmit: !isImported,
       emitDeclarationOnly: isImported,
       rootDir: root,
-      outDir: join(own, "out"),
-      tsBuildInfoFile: join(own, "tsbuildinfo"),
+      outDir: join(folder, "out"),
+      tsBuildInfoFile: join(folder, "tsbuildinfo"),
       typeRoots: [join(root, "node_modules/@types")],
     },
     files: [...sources.map((path) => join(root, path)), reasons],
     include: [],
     references: neededBy(name).map((need) => ({ path: join(cache, need) })),
   }
-  write(join(own, "tsconfig.json"), JSON.stringify(settings, null, 2))
+  write(join(folder, "tsconfig.json"), JSON.stringify(settings, null, 2))
 }
 write(
   join(cache, "tsconfig.json"),

@@ -49,17 +49,17 @@ export async function verifyCaptured({ provider, secret, request, now, config = 
       deps: {},
     }).verify(inbound)
   }
-  const whole = { ...config, provider }
-  const parsed = ProviderConfig.safeParse(whole)
+  const fullConfig = { ...config, provider }
+  const parsed = ProviderConfig.safeParse(fullConfig)
   const row = findProvider(provider)
-  if (!parsed.success || !row) throw badConfig(ProviderConfig, whole, parsed.error?.issues ?? [])
+  if (!parsed.success || !row) throw badConfig(ProviderConfig, fullConfig, parsed.error?.issues ?? [])
   return providerVerifier({ row, config: parsed.data, secrets, fetcher, note: () => undefined }).verify(inbound)
 }
 
 function badConfig(schema: z.ZodType, value: unknown, issues: readonly z.core.$ZodIssue[]): AppError {
   const fields = fieldProblems({ schema, value, issues }, ["auth_config"])
-  const said = fields.map(({ path, message }) => `${path}: ${message}`).join(" ")
-  return new AppError("invalid_argument", said, { reason: "invalid_auth_config", fields })
+  const details = fields.map(({ path, message }) => `${path}: ${message}`).join(" ")
+  return new AppError("invalid_argument", details, { reason: "invalid_auth_config", fields })
 }
 
 function inboundRequest({ method = "POST", url = "http://localhost/", headers, body }: CapturedRequest, now: number): InboundRequest {

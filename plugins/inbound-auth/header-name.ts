@@ -2,7 +2,7 @@
 // for it: removing them as proof would hide them from their readers.
 import { z } from "zod"
 
-const taken = new Set([
+const reservedNames = new Set([
   "host",
   "content-type",
   "content-length",
@@ -16,4 +16,4 @@ const taken = new Set([
 export const HeaderName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, "a header name: letters, digits and -")
-  .refine((name) => !taken.has(name.toLowerCase()), "this header is reserved; choose another, such as X-Webhook-Secret")
+  .refine((name) => !reservedNames.has(name.toLowerCase()), "this header is reserved; choose another, such as X-Webhook-Secret")

@@ -30,7 +30,7 @@ export default definePlugin({
   register(reg) {
     reg.provide(KeyFetcher, {
       inject: { outgoing: Outgoing },
-      create: ({ outgoing }) => createKeyFetcher(outgoing.capture && captured(outgoing.capture)),
+      create: ({ outgoing }) => createKeyFetcher(outgoing.capture && captureFetch(outgoing.capture)),
     })
     reg.authModes(
       hmacSha256,
@@ -45,7 +45,7 @@ export default definePlugin({
 })
 
 /** Keys fetched as the capture answers. */
-function captured(capture: OutgoingCapture): (url: string) => Promise<Response> {
+function captureFetch(capture: OutgoingCapture): (url: string) => Promise<Response> {
   return async (url) => {
     const { status, headers, body } = await capture.call({ method: "GET", url, headers: {}, body: null })
     return new Response(body, { status, headers: { ...headers } })

@@ -38,7 +38,7 @@ async function readText(response: Response): Promise<string> {
 export class FetchedKeys<T> {
   readonly #fetcher: KeyFetcher
   readonly #parse: (text: string) => T | Promise<T>
-  readonly #kept = new Map<string, { readonly value: Promise<T>; readonly at: number }>()
+  readonly #entries = new Map<string, { readonly value: Promise<T>; readonly at: number }>()
 
   constructor(fetcher: KeyFetcher, parse: (text: string) => T | Promise<T>) {
     this.#fetcher = fetcher
@@ -47,14 +47,14 @@ export class FetchedKeys<T> {
 
   /** `olderThan`: what was fetched before that time is fetched again. */
   get(url: string, now: number, olderThan = Number.NEGATIVE_INFINITY): Promise<T> {
-    const kept = this.#kept.get(url)
-    if (kept !== undefined && kept.at >= olderThan) return kept.value
-    if (this.#kept.size >= 32) this.#kept.clear()
+    const cached = this.#entries.get(url)
+    if (cached !== undefined && cached.at >= olderThan) return cached.value
+    if (this.#entries.size >= 32) this.#entries.clear()
     const value = this.#fetcher.get(url).then(this.#parse)
     const entry = { value, at: now }
-    this.#kept.set(url, entry)
+    this.#entries.set(url, entry)
     value.catch(() => {
-      if (this.#kept.get(url) === entry) this.#kept.delete(url)
+      if (this.#entries.get(url) === entry) this.#entries.delete(url)
     })
     return value
   }

@@ -9,8 +9,8 @@ const secretWords = { none: "none", generated: "made here or there", provided: "
 export function providerPage(): string {
   const facts = providerFacts()
   const rows = facts.map(
-    (one) =>
-      `| ${[`\`${one.provider}\``, one.name, proofOf(one), secretOf(one), windowOf(one), remarksOf(one), sourcesOf(one)].map(cell).join(" | ")} |`,
+    (fact) =>
+      `| ${[`\`${fact.provider}\``, fact.name, proofOf(fact), secretOf(fact), windowOf(fact), remarksOf(fact), sourcesOf(fact)].map(cell).join(" | ")} |`,
   )
   return `<!-- Generated from the provider table; edit that and run npm run generate. -->
 

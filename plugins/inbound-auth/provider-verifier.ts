@@ -8,7 +8,7 @@ import type { KeyFetcher } from "./key-fetcher.ts"
 import type { ProviderConfig } from "./provider-settings.ts"
 import { coversBody, type ProviderRow } from "./providers/row.ts"
 import { contentOf } from "./request/content.ts"
-import { guarded } from "./request/guarded.ts"
+import { guardCheck } from "./request/guarded.ts"
 import { compileLift } from "./request/lift.ts"
 import { RequestView } from "./request/view.ts"
 import { prepareAdyenItems } from "./schemes/adyen-items.ts"
@@ -38,19 +38,19 @@ interface ProviderVerifierArgs {
 export function providerVerifier({
   row,
   config,
-  secrets: given,
+  secrets: namedSecrets,
   fetcher,
   firstSeen,
   note,
   organization = "",
   scripts,
 }: ProviderVerifierArgs): Verifier {
-  const secrets = given.filter(({ value }) => value !== "")
+  const secrets = namedSecrets.filter(({ value }) => value !== "")
   const match = prepareScheme(row.scheme, { secrets, config, fetcher, firstSeen })
   const { delivery } = row
   const liftId = compileLift(row.eventId)
   const liftType = compileLift(row.eventType)
-  const accepted = (view: RequestView, { secretId, proof }: Match): Verdict => {
+  const verdictFor = (view: RequestView, { secretId, proof }: Match): Verdict => {
     const eventId = liftId(view)
     const eventType = liftType(view)
     return {
@@ -63,16 +63,16 @@ export function providerVerifier({
   }
   const answer: Handshake | undefined = row.handshake && handshakes[row.handshake]
   return {
-    verify: guarded((view) => {
-      const found = match(view)
-      return found instanceof Promise ? found.then((done) => accepted(view, done)) : accepted(view, found)
+    verify: guardCheck((view) => {
+      const result = match(view)
+      return result instanceof Promise ? result.then((resolved) => verdictFor(view, resolved)) : verdictFor(view, result)
     }, delivery),
     ...(delivery && { content: (request: InboundRequest) => contentOf(request, { delivery, organization, scripts }) }),
     ...(delivery?.get && { takesGet: true }),
     ...(delivery?.answer && { acknowledgement: { ...delivery.answer, headers: { "content-type": delivery.answer.type } } }),
     ...(answer && {
       handshake: (request: InboundRequest) =>
-        answered(answer, { view: new RequestView(request, delivery), config, secrets, match, fetcher, note }),
+        answerHandshake(answer, { view: new RequestView(request, delivery), config, secrets, match, fetcher, note }),
     }),
     coversBody: coversBody(row.scheme),
     ...(row.ack_timeout_s !== undefined && { ackTimeoutS: row.ack_timeout_s }),
@@ -81,7 +81,7 @@ export function providerVerifier({
 }
 
 /** A request that cannot be parsed as a handshake is not one: verification then says what is wrong with it. */
-function answered(answer: Handshake, context: Parameters<Handshake>[0]): HandshakeResponse | undefined {
+function answerHandshake(answer: Handshake, context: Parameters<Handshake>[0]): HandshakeResponse | undefined {
   try {
     return answer(context)
   } catch {

@@ -10,9 +10,9 @@ export function paddleClassicText(view: RequestView): Pieces {
     throw new Refused("duplicate_parameter", "A form field is repeated; the signature covers each field once.")
   fields.delete("p_signature")
   const members = [...fields].sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
-  return [`a:${members.length}:{${members.map(([name, value]) => serialized(name) + serialized(value)).join("")}}`]
+  return [`a:${members.length}:{${members.map(([name, value]) => serialize(name) + serialize(value)).join("")}}`]
 }
 
-function serialized(text: string): string {
+function serialize(text: string): string {
   return `s:${Buffer.byteLength(text)}:"${text}";`
 }

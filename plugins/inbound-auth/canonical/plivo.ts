@@ -13,14 +13,14 @@ export function plivoText(view: RequestView, context: SigningContext): Pieces {
     throw new Refused("body_not_covered", `The signature covers form fields only, not a body of type "${view.contentType}".`)
   }
   const [base = "", search = ""] = context.url.split(/\?(.*)/s, 2)
-  const query = sorted([...new URLSearchParams(search)], "=").join("&")
-  const form = sorted(view.form ?? [], "").join("")
+  const query = sortAndJoin([...new URLSearchParams(search)], "=").join("&")
+  const form = sortAndJoin(view.form ?? [], "").join("")
   const question = query !== "" || form !== "" ? "?" : ""
   const dot = query !== "" && form !== "" ? "." : ""
   return [`${base}${question}${query}${dot}${form}.${nonce}`]
 }
 
-function sorted(pairs: readonly (readonly [string, string])[], glue: string): string[] {
+function sortAndJoin(pairs: readonly (readonly [string, string])[], glue: string): string[] {
   return [...pairs].sort(byNameThenValue).map(([name, value]) => `${name}${glue}${value}`)
 }
 

@@ -26,8 +26,8 @@ export function explainMismatch(view: RequestView, candidates: readonly string[]
   const form = malformedHint(candidates, evidence)
   if (form !== undefined) return new Refused("malformed_signature", form)
   if (view.request.body.length <= maxExplainedBytes) {
-    const found = bodyEvidence(view, evidence) ?? urlEvidence(view, evidence) ?? secretEvidence(view, evidence)
-    if (found) return found
+    const refusal = bodyEvidence(view, evidence) ?? urlEvidence(view, evidence) ?? secretEvidence(view, evidence)
+    if (refusal) return refusal
   }
   const count = evidence.provers.length
   const keys = count === 1 ? "the active secret" : `any of the ${count} active secrets`
@@ -47,19 +47,19 @@ function malformedHint(candidates: readonly string[], { encoding, digestBytes }:
   const shape = { hex: digestBytes * 2, base64: Math.ceil(digestBytes / 3) * 4, base64url: Math.ceil((digestBytes * 8) / 6) }[encoding]
   const alphabet = { hex: /^[0-9a-f]+$/, base64: /^[A-Za-z0-9+/]+={0,2}$/, base64url: /^[\w-]+$/ }[encoding]
   if (candidates.some((candidate) => candidate.length === shape && alphabet.test(candidate))) return undefined
-  const seen = candidates.map((candidate) => `${candidate.length} characters`).join(", ")
+  const lengths = candidates.map((candidate) => `${candidate.length} characters`).join(", ")
   const upper =
     encoding === "hex" && candidates.some((candidate) => /^[0-9A-F]+$/.test(candidate)) ? " Upper-case hexadecimal is not accepted." : ""
-  return `The signature should be ${shape} characters of ${encoding === "hex" ? "lower-case hex" : encoding}; seen: ${seen}.${upper}`
+  return `The signature should be ${shape} characters of ${encoding === "hex" ? "lower-case hex" : encoding}; seen: ${lengths}.${upper}`
 }
 
 function bodyEvidence(view: RequestView, evidence: Evidence): Refused | undefined {
   if (!evidence.signsBody) return undefined
-  for (const [how, text] of bodyVariants(view.text)) {
+  for (const [variant, text] of bodyVariants(view.text)) {
     if (!evidence.fits(view.with({ body: Buffer.from(text) }), evidence.provers)) continue
     return new Refused(
       "body_modified",
-      `The secret is right, but the body was changed after signing: the signature matches it ${how}. An intermediary rewrites bodies.`,
+      `The secret is right, but the body was changed after signing: the signature matches it ${variant}. An intermediary rewrites bodies.`,
     )
   }
   return undefined
@@ -79,7 +79,7 @@ function bodyVariants(text: string): readonly (readonly [how: string, text: stri
     const escaped = escapeNonAscii(compact)
     variants.push(["as compact JSON", compact], ["as indented JSON", JSON.stringify(parsed, null, 2)])
     variants.push(["as JSON with non-ASCII characters escaped", escaped], ["as JSON with slashes escaped", escaped.replaceAll("/", "\\/")])
-    variants.push(["as JSON with a space after , and :", spaced(parsed)])
+    variants.push(["as JSON with a space after , and :", spacedJson(parsed)])
   } catch {
     // Not JSON: only the plain variants apply.
   }
@@ -91,10 +91,10 @@ function escapeNonAscii(text: string): string {
 }
 
 /** JSON as Python writes it. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`
+function spacedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spacedJson).join(", ")}]`
   if (typeof value !== "object" || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`)
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spacedJson(member)}`)
   return `{${members.join(", ")}}`
 }
 

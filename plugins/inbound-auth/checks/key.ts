@@ -43,11 +43,11 @@ export function keyVariants(secret: string, encoding: KeyEncoding): KeyVariant[]
     ["base64-decoded after its prefix", bare, "whsec"],
     ["decoded from hexadecimal", bare, "hex"],
   ]
-  const own = keyBytes(secret, encoding)
+  const ownKey = keyBytes(secret, encoding)
   const variants: KeyVariant[] = []
   for (const [hint, text, as] of texts) {
     const key = keyBytes(text, as)
-    if (key && !(own && key.equals(own)) && !variants.some((earlier) => earlier.key.equals(key))) variants.push({ hint, key })
+    if (key && !(ownKey && key.equals(ownKey)) && !variants.some((earlier) => earlier.key.equals(key))) variants.push({ hint, key })
   }
   return variants
 }

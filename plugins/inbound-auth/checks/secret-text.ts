@@ -9,9 +9,9 @@ export class SecretText {
   }
 
   /** Header text arrives as one character a byte, so it is read both ways. */
-  equals(given: string): boolean {
-    const asText = sameSecret(given, this.#secret)
-    const asBytes = sameSecret(Buffer.from(given, "latin1"), this.#secret) && !hasWideCharacter(given)
+  equals(candidate: string): boolean {
+    const asText = sameSecret(candidate, this.#secret)
+    const asBytes = sameSecret(Buffer.from(candidate, "latin1"), this.#secret) && !hasWideCharacter(candidate)
     return asText || asBytes
   }
 }

@@ -39,28 +39,28 @@ export function signatureReader(text: SignatureText): SignatureReader {
   const singleProof = proofOf(text.at)
   return (view) => {
     const places = single === undefined ? expandPlaces(view, text.at) : text.at
-    const found: string[] = []
+    const present: string[] = []
     const values: string[] = []
     for (const place of places) {
       const value = valueAt(view, place)
       if (value === undefined) continue
-      found.push(place)
+      present.push(place)
       values.push(value)
     }
     if (values.length === 0) throw missing(text)
-    const proof = single === undefined ? proofOf(found) : singleProof
+    const proof = single === undefined ? proofOf(present) : singleProof
     return text.keys ? readParts(values, text, text.keys, proof) : readEntries(values, text, proof)
   }
 }
 
 function missing(text: SignatureText): Refused {
-  const where = describePlaces(text.at)
+  const placeNames = describePlaces(text.at)
   const word = text.at[0]?.startsWith("header:") ? "missing_header" : "missing_signature"
-  return new Refused(word, `No signature: ${where} is absent or empty. Is signing enabled at the sender?`)
+  return new Refused(word, `No signature: ${placeNames} is absent or empty. Is signing enabled at the sender?`)
 }
 
-function malformed(text: SignatureText, what: string): Refused {
-  return new Refused("malformed_signature", `${describePlaces(text.at)}: ${what}`)
+function malformedSignature(text: SignatureText, problem: string): Refused {
+  return new Refused("malformed_signature", `${describePlaces(text.at)}: ${problem}`)
 }
 
 function readEntries(values: readonly string[], text: SignatureText, proof: Proof): Claimed {
@@ -68,14 +68,14 @@ function readEntries(values: readonly string[], text: SignatureText, proof: Proo
   const candidates: string[] = []
   for (const value of values) {
     if (text.placeholders?.includes(value))
-      throw malformed(text, "holds a placeholder instead of a signature: no secret is set at the sender.")
+      throw malformedSignature(text, "holds a placeholder instead of a signature: no secret is set at the sender.")
     for (const entry of text.separator === undefined ? [value] : value.split(text.separator)) {
       const trimmed = text.separator === undefined ? entry : entry.trim()
       if (trimmed.startsWith(prefix) && trimmed.length > prefix.length) candidates.push(trimmed.slice(prefix.length))
     }
   }
-  if (candidates.length === 0) throw malformed(text, `expected "${prefix}" and a signature in ${text.encoding}.`)
-  return { candidates: limited(candidates, text), proof }
+  if (candidates.length === 0) throw malformedSignature(text, `expected "${prefix}" and a signature in ${text.encoding}.`)
+  return { candidates: limitCandidates(candidates, text), proof }
 }
 
 function readParts(
@@ -93,18 +93,18 @@ function readParts(
     if (equals < 1 || value === "") continue
     if (key === keys.signature) candidates.push(value)
     if (key !== keys.timestamp) continue
-    if (timestamp !== undefined && timestamp !== value) throw malformed(text, `has two different timestamps in "${key}".`)
+    if (timestamp !== undefined && timestamp !== value) throw malformedSignature(text, `has two different timestamps in "${key}".`)
     timestamp = value
   }
-  if (candidates.length === 0) throw malformed(text, `has no part "${keys.signature}=<${text.encoding}>".`)
-  return { candidates: limited(candidates, text), proof, ...(timestamp !== undefined && { timestamp }) }
+  if (candidates.length === 0) throw malformedSignature(text, `has no part "${keys.signature}=<${text.encoding}>".`)
+  return { candidates: limitCandidates(candidates, text), proof, ...(timestamp !== undefined && { timestamp }) }
 }
 
 const maxCandidates = 100
 
 /** A request with thousands of guesses would buy as many comparisons. */
-function limited(candidates: readonly string[], text: SignatureText): readonly string[] {
+function limitCandidates(candidates: readonly string[], text: SignatureText): readonly string[] {
   if (candidates.length > maxCandidates)
-    throw malformed(text, `holds ${candidates.length} signatures; at most ${maxCandidates} are checked.`)
+    throw malformedSignature(text, `holds ${candidates.length} signatures; at most ${maxCandidates} are checked.`)
   return candidates
 }

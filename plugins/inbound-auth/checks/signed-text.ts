@@ -53,8 +53,8 @@ function compilePiece(part: string): Piece {
   }
 }
 
-function absent(word: string, what: string): never {
-  throw new Refused(word, `The signature covers ${what}, which is absent.`)
+function absent(word: string, part: string): never {
+  throw new Refused(word, `The signature covers ${part}, which is absent.`)
 }
 
 function firstScalar(view: RequestView, paths: readonly string[]): string {

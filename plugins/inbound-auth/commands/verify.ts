@@ -62,20 +62,20 @@ async function verifyOne(options: Options): Promise<Result> {
       config: configOf(options["config"]),
       ...(options["fetchKeys"] === true ? { fetcher: createKeyFetcher() } : {}),
     })
-    return { text: json ? JSON.stringify(shown(verdict), null, 2) : told(verdict, provider), exitCode: verdict.ok ? 0 : 1 }
+    return { text: json ? JSON.stringify(toResource(verdict), null, 2) : describeVerdict(verdict, provider), exitCode: verdict.ok ? 0 : 1 }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { text: json ? JSON.stringify({ ok: false, cause: error.code, message: error.message }, null, 2) : error.message, exitCode: 2 }
   }
 }
 
-function shown(verdict: Verdict) {
+function toResource(verdict: Verdict) {
   if (!verdict.ok) return { ok: false, cause: verdict.cause, message: verdict.message }
   const { eventId = null, eventType = null, proof = {} } = verdict
   return { ok: true, cause: "", event_id: eventId, event_type: eventType, proof }
 }
 
-function told(verdict: Verdict, provider: string): string {
+function describeVerdict(verdict: Verdict, provider: string): string {
   if (!verdict.ok) return `Not verified (${verdict.cause}).\n${verdict.message}`
   const event = [verdict.eventType && `type ${verdict.eventType}`, verdict.eventId && `id ${verdict.eventId}`].filter(Boolean).join(", ")
   return `Verified: the request is from ${provider}, and the signed parts are unchanged.${event ? ` Event: ${event}.` : ""}`
@@ -99,24 +99,24 @@ function readRequest(file: string): z.output<typeof Captured> {
   const checked = Captured.safeParse(parsed)
   if (checked.success) return checked.data
   const problems = fieldProblems({ schema: Captured, value: parsed, issues: checked.error.issues })
-  const said = problems.map(({ path, message }) => `${path || "(whole)"}: ${message.replace(/\.$/, "")}`).join("; ")
-  throw invalid("--request", `${file} is not { method, url, headers, body }: ${said}`)
+  const details = problems.map(({ path, message }) => `${path || "(whole)"}: ${message.replace(/\.$/, "")}`).join("; ")
+  throw invalid("--request", `${file} is not { method, url, headers, body }: ${details}`)
 }
 
 function capturedOf({ method, url, headers, body }: z.output<typeof Captured>): CapturedRequest {
   return { headers, body, ...(method !== undefined && { method }), ...(url !== undefined && { url }) }
 }
 
-function nowOf(given: string | boolean | undefined): number {
-  if (given === undefined) return Date.now()
-  if (typeof given === "string" && /^\d{1,12}(\.\d+)?$/.test(given)) return Number(given) * 1_000
-  throw invalid("--now", `"${given}" is not a Unix timestamp in seconds`)
+function nowOf(option: string | boolean | undefined): number {
+  if (option === undefined) return Date.now()
+  if (typeof option === "string" && /^\d{1,12}(\.\d+)?$/.test(option)) return Number(option) * 1_000
+  throw invalid("--now", `"${option}" is not a Unix timestamp in seconds`)
 }
 
-function configOf(given: string | boolean | undefined): Record<string, unknown> {
-  if (typeof given !== "string") return {}
+function configOf(option: string | boolean | undefined): Record<string, unknown> {
+  if (typeof option !== "string") return {}
   try {
-    const parsed: unknown = JSON.parse(given)
+    const parsed: unknown = JSON.parse(option)
     if (isRecord(parsed)) return parsed
   } catch {
     // Told below, as for any other text that is not an object.
@@ -173,7 +173,7 @@ async function problemOf({ provider, secret, request, now_s }: PublishedVector):
   const verdict = await judge({})
   if (!verdict.ok) return `${verdict.cause}: ${verdict.message}`
   if ((await judge({ body: `${request.body}&x=1` })).ok) return "verified with its body changed"
-  const other = secret.replace(/[A-Za-z0-9](?=[^A-Za-z0-9]*$)/, (last) => (last === "A" ? "B" : "A"))
-  if ((await judge({ secret: other })).ok) return "verified with another secret"
+  const otherSecret = secret.replace(/[A-Za-z0-9](?=[^A-Za-z0-9]*$)/, (last) => (last === "A" ? "B" : "A"))
+  if ((await judge({ secret: otherSecret })).ok) return "verified with another secret"
   return ""
 }

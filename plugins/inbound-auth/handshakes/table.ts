@@ -125,8 +125,8 @@ const echoText = (text: string | undefined): HandshakeResponse | undefined => {
 const metaSubscribe: Handshake = ({ view, config }) => {
   if (view.request.method !== "GET" || singleQuery(view, "hub.mode") !== "subscribe") return undefined
   const token = singleQuery(view, "hub.verify_token")
-  const known = config.verify_token !== undefined && token !== undefined && new SecretText(config.verify_token).equals(token)
-  if (!known) return textAnswer("The verify token is not the one in auth_config.verify_token.", 403)
+  const tokenMatches = config.verify_token !== undefined && token !== undefined && new SecretText(config.verify_token).equals(token)
+  if (!tokenMatches) return textAnswer("The verify token is not the one in auth_config.verify_token.", 403)
   return echoText(singleQuery(view, "hub.challenge")) ?? textAnswer("hub.challenge is absent.", 400)
 }
 

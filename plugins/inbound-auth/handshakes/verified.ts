@@ -16,10 +16,10 @@ import {
 /** Whether the request's signature is right, by a scheme that can say so at once. */
 export function isVerified({ match, view }: HandshakeContext): boolean {
   try {
-    const found = match(view)
-    if (!(found instanceof Promise)) return true
+    const outcome = match(view)
+    if (!(outcome instanceof Promise)) return true
     // Not known at once, so not an answer; its outcome concerns nobody.
-    found.catch(() => undefined)
+    outcome.catch(() => undefined)
     return false
   } catch (error) {
     if (error instanceof Refused) return false

@@ -4,7 +4,7 @@
 import { z } from "zod"
 import { defineAuthMode, type Verdict } from "#core"
 import { ViewerSessions } from "../../platform/organizations/index.ts"
-import { guarded } from "../request/guarded.ts"
+import { guardCheck } from "../request/guarded.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 
@@ -61,7 +61,7 @@ export const authenticatedViewer = defineAuthMode({
         },
       }
     }
-    return { verify: guarded(verify), coversBody: false, retries: false }
+    return { verify: guardCheck(verify), coversBody: false, retries: false }
   },
   async sign({ pipeline, deps }) {
     const page = pipeline.owner_artifact_id

@@ -4,7 +4,7 @@ import { defineAuthMode } from "#core"
 import { Tolerance } from "../checks/timestamp.ts"
 import { HeaderName } from "../header-name.ts"
 import { plainSecret } from "../providers/secret.ts"
-import { guarded } from "../request/guarded.ts"
+import { guardCheck } from "../request/guarded.ts"
 import { prepareDigest } from "../schemes/digest.ts"
 import type { DigestScheme } from "../schemes/scheme.ts"
 import { signDigest } from "../signing/sign-digest.ts"
@@ -37,7 +37,7 @@ export const hmacSha256 = defineAuthMode({
   checkSecret: plainSecret,
   prepare({ config, secrets }) {
     const match = prepareDigest(schemeOf(config), { secrets: secrets.filter(({ value }) => value !== ""), config: {}, fetcher: noFetcher })
-    return { verify: guarded((view) => verdictOf(match(view))), coversBody: true, retries: true }
+    return { verify: guardCheck((view) => verdictOf(match(view))), coversBody: true, retries: true }
   },
   sign: ({ config, secret, request }) => signDigest({ scheme: schemeOf(config), secret, request, settings: {} }),
 })

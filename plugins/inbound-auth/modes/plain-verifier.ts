@@ -4,7 +4,7 @@ import type { KeyFetcher } from "../key-fetcher.ts"
 import type { Match } from "../schemes/signed-request.ts"
 
 export function verdictOf(match: Match | Promise<Match>): Verdict | Promise<Verdict> {
-  return match instanceof Promise ? match.then((found) => ({ ok: true, ...found })) : { ok: true, ...match }
+  return match instanceof Promise ? match.then((resolved) => ({ ok: true, ...resolved })) : { ok: true, ...match }
 }
 
 export const noFetcher: KeyFetcher = {

@@ -3,7 +3,7 @@
 import { z } from "zod"
 import { defineAuthMode, type Verdict } from "#core"
 import type { Token } from "#core/engine"
-import { guarded } from "../request/guarded.ts"
+import { guardCheck } from "../request/guarded.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 
@@ -31,15 +31,16 @@ export function publicArtifactMode(pages: Token<PublishedPages>) {
         const page = pipeline.owner_artifact_id
         if (page === null)
           throw new Refused("wrong_artifact", "The pipeline has no owner_artifact_id; public_artifact needs the page it belongs to.")
-        const named = namedPage(view)
-        if (named === undefined) throw new Refused("wrong_artifact", "The body's _envelope.artifact_id is absent; it must name the page.")
-        if (named !== page)
-          throw new Refused("wrong_artifact", `The body names page "${named.slice(0, 64)}"; this pipeline belongs to page ${page}.`)
+        const artifact = namedPage(view)
+        if (artifact === undefined)
+          throw new Refused("wrong_artifact", "The body's _envelope.artifact_id is absent; it must name the page.")
+        if (artifact !== page)
+          throw new Refused("wrong_artifact", `The body names page "${artifact.slice(0, 64)}"; this pipeline belongs to page ${page}.`)
         if (!(await deps.pages.published(pipeline.organization_id, page)))
           throw new Refused("unpublished_artifact", `Page ${page} is not published.`)
         return { ok: true }
       }
-      return { verify: guarded(verify), coversBody: false, retries: false }
+      return { verify: guardCheck(verify), coversBody: false, retries: false }
     },
     sign: () => ({}),
   })

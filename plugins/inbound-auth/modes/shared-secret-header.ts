@@ -3,7 +3,7 @@ import { z } from "zod"
 import { defineAuthMode } from "#core"
 import { HeaderName } from "../header-name.ts"
 import { plainSecret } from "../providers/secret.ts"
-import { guarded } from "../request/guarded.ts"
+import { guardCheck } from "../request/guarded.ts"
 import { prepareToken } from "../schemes/token.ts"
 import { noFetcher, verdictOf } from "./plain-verifier.ts"
 
@@ -29,7 +29,7 @@ export const sharedSecretHeader = defineAuthMode({
       { kind: "token_header", at },
       { secrets: secrets.filter(({ value }) => value !== ""), config: {}, fetcher: noFetcher },
     )
-    return { verify: guarded((view) => verdictOf(match(view))), coversBody: false, retries: true }
+    return { verify: guardCheck((view) => verdictOf(match(view))), coversBody: false, retries: true }
   },
   sign: ({ config, secret }) => ({ headers: { [config.header.toLowerCase()]: secret } }),
 })

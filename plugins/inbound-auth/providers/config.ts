@@ -34,8 +34,8 @@ function hasTimestamp(scheme: object): boolean {
   return "timestamp" in scheme || ("kind" in scheme && scheme.kind === "jwt")
 }
 
-function nearSlugs(given: string): string[] {
-  const plain = given.toLowerCase().replaceAll("-", "_")
+function nearSlugs(provider: string): string[] {
+  const plain = provider.toLowerCase().replaceAll("-", "_")
   const stem = plain.split("_")[0] ?? plain
   const alike = providerSlugs.filter((slug) => slug === plain || slug.startsWith(stem) || plain.startsWith(slug)).slice(0, 4)
   return alike.length > 0 ? alike : [nearest(plain, providerSlugs) ?? []].flat()

@@ -20,9 +20,9 @@ export function secretOf(row: ProviderRow, config: Pick<ProviderConfig, "query_p
 export function checkProviderSecret(secret: string, row: ProviderRow, config: Pick<ProviderConfig, "query_parameter">): void {
   if (secretOf(row, config) === "none") throw bad(`${row.name} verifies without a secret; leave it out.`)
   plainSecret(secret)
-  const what = `${row.name} expects its ${row.secretName ?? "shared secret"}`
+  const subject = `${row.name} expects its ${row.secretName ?? "shared secret"}`
   const problem = problemWith(secret, row)
-  if (problem !== undefined) throw bad(`${what}: ${problem}`)
+  if (problem !== undefined) throw bad(`${subject}: ${problem}`)
 }
 
 function problemWith(secret: string, row: ProviderRow): string | undefined {

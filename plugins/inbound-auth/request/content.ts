@@ -22,8 +22,8 @@ export function contentOf(request: InboundRequest, reader: ContentReader): Event
   if (request.method === "GET") return jsonOf(request.query as Json)
   if (request.body.length === 0) return delivery.mayBeEmpty ? jsonOf({}) : undefined
   if (delivery.xml && isXml.test(view.contentType)) return readXml(request, reader)
-  const wrapped = view.wrapped
-  if (wrapped !== undefined) return { body: Buffer.from(wrapped), contentType: jsonType }
+  const text = view.wrappedText
+  if (text !== undefined) return { body: Buffer.from(text), contentType: jsonType }
   return delivery.jsonFields && view.form ? formContent(view, delivery.jsonFields) : undefined
 }
 

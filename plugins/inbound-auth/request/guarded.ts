@@ -7,7 +7,7 @@ import { RequestView } from "./view.ts"
 
 type Check = (view: RequestView) => Verdict | Promise<Verdict>
 
-export function guarded(check: Check, delivery?: DeliveryShape): (request: InboundRequest) => Verdict | Promise<Verdict> {
+export function guardCheck(check: Check, delivery?: DeliveryShape): (request: InboundRequest) => Verdict | Promise<Verdict> {
   return (request) => {
     try {
       const verdict = check(new RequestView(request, delivery))

@@ -47,7 +47,7 @@ function compilePart(part: string): Lift {
 
 function oneOf(value: string | readonly string[] | undefined): string | undefined {
   if (value === undefined || typeof value === "string") return value
-  return value.every((one) => one === value[0]) ? value[0] : undefined
+  return value.every((item) => item === value[0]) ? value[0] : undefined
 }
 
 /** The first top-level key but the named one; some providers put the kind of event there. */

@@ -8,7 +8,7 @@ export function expandPlaces(view: RequestView, places: readonly string[]): stri
   return places.flatMap((place) => {
     if (!place.endsWith("-*")) return [place]
     const stem = place.slice(0, -1)
-    return Array.from({ length: 100 }, (_, index) => `${stem}${index + 1}`).filter((one) => valueAt(view, one) !== undefined)
+    return Array.from({ length: 100 }, (_, index) => `${stem}${index + 1}`).filter((numbered) => valueAt(view, numbered) !== undefined)
   })
 }
 
@@ -38,8 +38,8 @@ export function firstValueAt(view: RequestView, places: readonly string[]): stri
 }
 
 export function proofOf(places: readonly string[]): Proof {
-  const named = (kind: string) => places.filter((place) => place.startsWith(`${kind}:`)).map((place) => place.slice(kind.length + 1))
-  const [headers, query, body] = [named("header"), named("query"), named("body")]
+  const namesOf = (kind: string) => places.filter((place) => place.startsWith(`${kind}:`)).map((place) => place.slice(kind.length + 1))
+  const [headers, query, body] = [namesOf("header"), namesOf("query"), namesOf("body")]
   return {
     ...(headers.length > 0 && { headers }),
     ...(query.length > 0 && { query }),

@@ -20,12 +20,12 @@ export class RequestView {
   /** A header sent twice counts once when both agree; differing values are refused: which one counts must never be a guess. */
   header(name: string): string | undefined {
     const value = this.request.headers[name]
-    return typeof value === "string" ? value : agreed(value, "duplicate_header", `Header ${name}`)
+    return typeof value === "string" ? value : singleValue(value, "duplicate_header", `Header ${name}`)
   }
 
   query(name: string): string | undefined {
     const value = Object.hasOwn(this.request.query, name) ? this.request.query[name] : undefined
-    return typeof value === "string" ? value : agreed(value, "duplicate_parameter", `Query parameter ${name}`)
+    return typeof value === "string" ? value : singleValue(value, "duplicate_parameter", `Query parameter ${name}`)
   }
 
   get text(): string {
@@ -44,7 +44,7 @@ export class RequestView {
   }
 
   /** The JSON text in the form field that carries the event; undefined if there is none. */
-  get wrapped(): string | undefined {
+  get wrappedText(): string | undefined {
     const field = this.#delivery?.field
     if (field === undefined) return undefined
     const values = (this.form ?? []).filter(([name]) => name === field)
@@ -54,14 +54,14 @@ export class RequestView {
 
   /** The parsed body: JSON with all digits, or the form's fields; undefined when it is neither. */
   get document(): unknown {
-    this.#document ??= { value: this.#parsed() }
+    this.#document ??= { value: this.#parse() }
     return this.#document.value
   }
 
-  #parsed(): unknown {
+  #parse(): unknown {
     if (this.#delivery?.get && this.request.method === "GET") return this.request.query
-    const { wrapped } = this
-    if (wrapped !== undefined) return parseLossless(wrapped)
+    const { wrappedText: text } = this
+    if (text !== undefined) return parseLossless(text)
     return this.form ? formToObject(this.form) : parseLossless(this.text)
   }
 
@@ -76,11 +76,11 @@ export class RequestView {
   }
 }
 
-function agreed(values: readonly string[] | undefined, word: string, what: string): string | undefined {
+function singleValue(values: readonly string[] | undefined, word: string, subject: string): string | undefined {
   if (values === undefined) return undefined
   const first = values[0]
   if (values.some((value) => value !== first)) {
-    throw new Refused(word, `${what} is repeated ${values.length} times with different values; send it once.`)
+    throw new Refused(word, `${subject} is repeated ${values.length} times with different values; send it once.`)
   }
   return first
 }

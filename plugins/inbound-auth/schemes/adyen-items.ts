@@ -34,7 +34,7 @@ export function prepareAdyenItems(context: SchemeContext): Matcher {
       if (!signature)
         throw new Refused("missing_signature", `notificationItems[${index}] has no additionalData.hmacSignature; every item must have one.`)
       const pieces = [signedFields.map((path) => scalarsAt(item, path)[0] ?? "").join(":")]
-      const prover = provers.find((one) => one.over(pieces)(signature))
+      const prover = provers.find((candidate) => candidate.over(pieces)(signature))
       if (!prover) {
         throw new Refused(
           "wrong_secret",

@@ -25,9 +25,9 @@ interface Message {
 export function prepareFetchedCertificate(scheme: FetchedCertificateScheme, context: SchemeContext): Matcher {
   const certificates = new FetchedKeys(context.fetcher, parseCertificate)
   const tolerance_s = context.config.tolerance_s ?? scheme.timestamp.tolerance_s
-  const read = scheme.certificate === "paypal" ? paypalMessage : (view: RequestView) => snsMessage(view, context.config.topic_arn)
+  const readMessage = scheme.certificate === "paypal" ? paypalMessage : (view: RequestView) => snsMessage(view, context.config.topic_arn)
   return async (view) => {
-    const message = read(view, context.secrets)
+    const message = readMessage(view, context.secrets)
     const signature = decodeStrictly(message.signature, scheme.encoding)
     if (signature === undefined) throw new Refused("malformed_signature", `The signature is not canonical ${scheme.encoding}.`)
     const key = await certificateKey(certificates, message.certificateUrl, view.request.receivedAt)
@@ -137,9 +137,9 @@ function snsMessage(view: RequestView, topicArn: string | undefined): Message {
   }
 }
 
-function foreignCertificate(where: string, url: string): Refused {
+function foreignCertificate(part: string, url: string): Refused {
   return new Refused(
     "foreign_key",
-    `${where} names ${url.slice(0, 200)}, which is not an address of the provider's certificates; it was not fetched.`,
+    `${part} names ${url.slice(0, 200)}, which is not an address of the provider's certificates; it was not fetched.`,
   )
 }

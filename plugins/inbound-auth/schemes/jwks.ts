@@ -8,8 +8,8 @@ export function parseJwks(text: string): JWK[] | undefined {
   if (typeof parsed !== "object" || parsed === null) return undefined
   const { keys } = parsed as { keys?: unknown }
   const list: unknown[] = Array.isArray(keys) ? keys : [parsed]
-  const found = list.filter(isPublicJwk)
-  return found.length > 0 ? found : undefined
+  const publicKeys = list.filter(isPublicJwk)
+  return publicKeys.length > 0 ? publicKeys : undefined
 }
 
 function isPublicJwk(value: unknown): value is JWK {

@@ -76,8 +76,8 @@ function isDigest(claimed: unknown, content: Buffer | string): boolean {
   return typeof claimed === "string" && sameBytes(claimed, createHash("sha256").update(content).digest("hex"))
 }
 
-function claim(name: string, what: string): Refused {
-  return new Refused("wrong_claim", `The token's claim ${name} ${what}.`)
+function claim(name: string, problem: string): Refused {
+  return new Refused("wrong_claim", `The token's claim ${name} ${problem}.`)
 }
 
 // Atlassian Connect's query string hash: SHA-256 of METHOD&path&sorted query.

@@ -106,7 +106,7 @@ function keySource(scheme: JwtScheme, context: SchemeContext): (now: number) => 
     return async () => keys
   }
   if (scheme.key === "jwk") {
-    const keys = Promise.all(context.secrets.flatMap(({ id, value }) => (parseJwks(value) ?? []).map((jwk) => imported(jwk, scheme, id))))
+    const keys = Promise.all(context.secrets.flatMap(({ id, value }) => (parseJwks(value) ?? []).map((jwk) => importKey(jwk, scheme, id))))
     return async () => (await keys).filter((key) => key !== undefined)
   }
   if (context.config.public_key !== undefined) {
@@ -127,11 +127,11 @@ function keySource(scheme: JwtScheme, context: SchemeContext): (now: number) => 
 }
 
 async function importAll(keys: readonly JWK[], scheme: JwtScheme): Promise<readonly JwtKey[]> {
-  return (await Promise.all(keys.map((jwk) => imported(jwk, scheme)))).filter((key) => key !== undefined)
+  return (await Promise.all(keys.map((jwk) => importKey(jwk, scheme)))).filter((key) => key !== undefined)
 }
 
 /** A key of another algorithm is not for this token; it is passed over. */
-async function imported(jwk: JWK, scheme: JwtScheme, secretId?: string): Promise<JwtKey | undefined> {
+async function importKey(jwk: JWK, scheme: JwtScheme, secretId?: string): Promise<JwtKey | undefined> {
   try {
     const key = await importJWK(jwk, scheme.algorithm)
     return { key, ...(jwk.kid !== undefined && { kid: jwk.kid }), ...(secretId !== undefined && { secretId }) }

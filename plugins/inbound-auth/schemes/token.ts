@@ -18,9 +18,9 @@ function namedSecrets(context: Pick<SchemeContext, "secrets">): NamedSecret[] {
 }
 
 /** Id of the secret that the token equals; every secret is compared, so that time tells nothing. */
-function secretEqualTo(secrets: readonly NamedSecret[], given: string): string | undefined {
+function secretEqualTo(secrets: readonly NamedSecret[], token: string): string | undefined {
   let match: string | undefined
-  for (const { id, text } of secrets) if (text.equals(given)) match ??= id
+  for (const { id, text } of secrets) if (text.equals(token)) match ??= id
   return match
 }
 
@@ -28,13 +28,13 @@ export function prepareToken(scheme: TokenScheme, context: SchemeContext): Match
   const secrets = namedSecrets(context)
   const place = scheme.renameable && context.config.header !== undefined ? `header:${context.config.header.toLowerCase()}` : scheme.at
   const name = place.slice(place.indexOf(":") + 1)
-  const read =
+  const readTokens =
     scheme.kind === "token_body"
       ? (view: RequestView) => bodyTokens(view, name)
       : (view: RequestView) => headerTokens(view, name, scheme.word)
   return (view) => {
     if (secrets.length === 0) throw noSecret()
-    const { tokens, proof } = read(view)
+    const { tokens, proof } = readTokens(view)
     const matches = tokens.map((token) => secretEqualTo(secrets, token))
     const [secretId] = matches
     if (secretId === undefined || matches.includes(undefined)) throw wrongToken(tokens, name)
@@ -90,9 +90,10 @@ export function prepareBasicAuth(context: SchemeContext): Matcher {
       throw new Refused("missing_header", "Header authorization is absent: put user and password into the webhook's URL at the provider.")
     }
     const credentials = /^basic +([^ ]+)$/i.exec(header)?.[1]
-    const given = credentials === undefined ? undefined : decodeStrictly(credentials, "base64")
-    if (given === undefined) throw new Refused("malformed_signature", 'Header authorization is not "Basic " and base64 of user:password.')
-    const secretId = secretEqualTo(secrets, given.toString("utf8"))
+    const password = credentials === undefined ? undefined : decodeStrictly(credentials, "base64")
+    if (password === undefined)
+      throw new Refused("malformed_signature", 'Header authorization is not "Basic " and base64 of user:password.')
+    const secretId = secretEqualTo(secrets, password.toString("utf8"))
     if (secretId === undefined) throw new Refused("wrong_secret", "User or password do not match this pipeline's.")
     return { secretId, proof: { headers: ["authorization"] } }
   }
@@ -107,11 +108,11 @@ export function prepareOpen(context: SchemeContext): Matcher {
   const secrets = namedSecrets(context)
   return (view) => {
     if (secrets.length === 0) throw noSecret()
-    const given = view.query(name)
-    if (given === undefined || given === "")
+    const token = view.query(name)
+    if (token === undefined || token === "")
       throw new Refused("missing_token", `Query parameter ${name} is absent from the URL; it must hold the secret.`)
     // A `+` that was not percent-encoded in the URL has become a space.
-    const secretId = secretEqualTo(secrets, given) ?? secretEqualTo(secrets, given.replaceAll(" ", "+"))
+    const secretId = secretEqualTo(secrets, token) ?? secretEqualTo(secrets, token.replaceAll(" ", "+"))
     if (secretId === undefined) throw new Refused("wrong_secret", `Query parameter ${name} does not hold the secret of this pipeline.`)
     return { secretId, proof: { query: [name] } }
   }

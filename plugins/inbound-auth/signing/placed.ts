@@ -3,7 +3,7 @@ import type { SignedParts } from "#core/engine"
 import { onlySender } from "./only-sender.ts"
 
 /** At the first of the places; a numbered header is its first. */
-export function placed([place = ""]: readonly string[], value: string): SignedParts {
+export function placeProof([place = ""]: readonly string[], value: string): SignedParts {
   const colon = place.indexOf(":")
   const name = place.slice(colon + 1).replace(/-\*$/, "-1")
   if (place.startsWith("header:")) return { headers: { [name]: value } }

@@ -8,7 +8,7 @@ import type { ProviderRow } from "../providers/row.ts"
 import { RequestView } from "../request/view.ts"
 import { settingsOf } from "../schemes/context.ts"
 import { onlySender } from "./only-sender.ts"
-import { placed } from "./placed.ts"
+import { placeProof } from "./placed.ts"
 import { signDigest, timeText } from "./sign-digest.ts"
 
 export interface SignAsProviderArgs {
@@ -25,7 +25,7 @@ export function signAsProvider({ row, config, secret, request }: SignAsProviderA
       return standardWebhook(secret, request)
     case "token_header": {
       const place = scheme.renameable && config.header !== undefined ? `header:${config.header.toLowerCase()}` : scheme.at
-      return placed([place], scheme.word && place === "header:authorization" ? `${scheme.word} ${secret}` : secret)
+      return placeProof([place], scheme.word && place === "header:authorization" ? `${scheme.word} ${secret}` : secret)
     }
     case "basic_auth":
       return { headers: { authorization: `Basic ${Buffer.from(secret).toString("base64")}` } }

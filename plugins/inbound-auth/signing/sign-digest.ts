@@ -12,7 +12,7 @@ import { Refused } from "../request/refusal.ts"
 import { RequestView } from "../request/view.ts"
 import type { DigestScheme } from "../schemes/scheme.ts"
 import { onlySender } from "./only-sender.ts"
-import { placed } from "./placed.ts"
+import { placeProof } from "./placed.ts"
 
 export interface SignDigestArgs {
   readonly scheme: DigestScheme
@@ -31,22 +31,22 @@ export function signDigest({ scheme, secret, request, settings }: SignDigestArgs
   const timestamp = scheme.timestamp && timeText(request.receivedAt, scheme.timestamp.unit)
   const timePlace = scheme.timestamp?.at.find((place) => place.startsWith("header:"))
   if (timestamp !== undefined && timePlace !== undefined) headers[timePlace.slice("header:".length)] = timestamp
-  const stated = { ...request, headers: { ...headers, ...request.headers } }
-  const view = new RequestView(stated)
+  const signedRequest = { ...request, headers: { ...headers, ...request.headers } }
+  const view = new RequestView(signedRequest)
   const url = scheme.url === undefined ? request.url : (urlForms(request.url, scheme.url)[0] ?? request.url)
-  const sent = timePlace === undefined ? timestamp : (view.header(timePlace.slice("header:".length)) ?? timestamp)
+  const sentTimestamp = timePlace === undefined ? timestamp : (view.header(timePlace.slice("header:".length)) ?? timestamp)
   // A plain hash takes the secret first, which is not part of the request.
   const template = scheme.signed.replace(/^\{secret\}/, "")
-  const pieces = signedPieces(() => compileSignedText(template)(view, { timestamp: sent, url, settings }))
+  const pieces = signedPieces(() => compileSignedText(template)(view, { timestamp: sentTimestamp, url, settings }))
   const mac = scheme.kind === "sha256_concat" ? createHash(scheme.hash) : createHmac(scheme.hash, key)
   if (scheme.kind === "sha256_concat") mac.update(key)
   for (const piece of pieces) mac.update(piece)
-  const claimed = written(scheme.signature, mac.digest(scheme.signature.encoding), sent)
-  const proof = placed(scheme.signature.at, claimed)
+  const claimed = formatSignature(scheme.signature, mac.digest(scheme.signature.encoding), sentTimestamp)
+  const proof = placeProof(scheme.signature.at, claimed)
   return { ...proof, headers: { ...headers, ...proof.headers } }
 }
 
-function written(text: SignatureText, signature: string, timestamp: string | undefined): string {
+function formatSignature(text: SignatureText, signature: string, timestamp: string | undefined): string {
   if (!text.keys) return `${text.prefix ?? ""}${signature}`
   const separator = typeof text.separator === "string" ? text.separator : ","
   const time = text.keys.timestamp === undefined || timestamp === undefined ? [] : [`${text.keys.timestamp}=${timestamp}`]
