@@ -43,7 +43,7 @@ export function screensIn(folder: string): string[] {
   if (!existsSync(folder)) return []
   return globSync("{.,*,*/*}/console/screens.{ts,js}", { cwd: folder })
     .map((path) => resolve(folder, path))
-    .sort((one, other) => pluginOf(one).localeCompare(pluginOf(other), "en"))
+    .sort((left, right) => pluginOf(left).localeCompare(pluginOf(right), "en"))
 }
 
 function pluginOf(entry: string): string {

@@ -30,13 +30,13 @@ export interface CatalogOperation {
 
 export const Catalog = token<Catalog>("console catalog")
 
-export function createCatalog(declared: Declarations): Catalog {
-  let made: string | undefined
-  return { text: () => (made ??= JSON.stringify(operationsOf(declared))) }
+export function createCatalog(declarations: Declarations): Catalog {
+  let text: string | undefined
+  return { text: () => (text ??= JSON.stringify(operationsOf(declarations))) }
 }
 
-function operationsOf(declared: Declarations): CatalogOperation[] {
-  const operations = declared.items(Operations).filter(({ access }) => !access.staff)
+function operationsOf(declarations: Declarations): CatalogOperation[] {
+  const operations = declarations.items(Operations).filter(({ access }) => !access.staff)
   return operations.map(({ name, summary, http, access, hints, streams, columns = [], input, output }) => {
     const answer = streams ? {} : ((wireSchema(output, "output")["properties"] ?? {}) as Record<string, { type?: unknown }>)
     return {

@@ -28,7 +28,7 @@ export default definePlugin({
   ],
   register(registrar) {
     registrar.provide(ConsoleAssets, { inject: { settings: Settings }, create: ({ settings }) => createAssets(settings.plugins.paths) })
-    registrar.provide(Catalog, { inject: { declared: Declarations }, create: ({ declared }) => createCatalog(declared) })
+    registrar.provide(Catalog, { inject: { declared: Declarations }, create: ({ declared: declarations }) => createCatalog(declarations) })
     registrar.routes(...pages, asset, catalog, session, requestCode, signIn, signOut, join)
     registrar.routes(offerPasskey, signInByPasskey)
     registrar.run("console greeting", {

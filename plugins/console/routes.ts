@@ -38,13 +38,13 @@ ${preloads.join("")}<script type="module" src="/console-assets/${entry("js")}"><
 }
 
 /** The chunks that a script cannot start without. */
-function importedBy(name: string, files: Assets, known = new Set<string>()): string[] {
+function importedBy(name: string, files: Assets, visited = new Set<string>()): string[] {
   for (const [, chunk = ""] of (files.get(name) ?? "").matchAll(/(?:\bfrom|\bimport)\s*"\.\/([\w.-]+)"/g)) {
-    if (known.has(chunk)) continue
-    known.add(chunk)
-    importedBy(chunk, files, known)
+    if (visited.has(chunk)) continue
+    visited.add(chunk)
+    importedBy(chunk, files, visited)
   }
-  return [...known]
+  return [...visited]
 }
 
 export const pages = (

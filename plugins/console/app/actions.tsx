@@ -4,7 +4,7 @@ import { areaOf, type Operation, type Row, verbOf } from "./api.ts"
 import { OperationButton } from "./buttons.tsx"
 import { hrefWith, query } from "./filters.tsx"
 import { Form, questionOf } from "./form.tsx"
-import { actionsOf, given, isOf, type Kind, pathFields, readsWithin } from "./paths.ts"
+import { actionsOf, isOf, type Kind, pathFields, pathInput, readsWithin } from "./paths.ts"
 import { go, hrefOf } from "./place.ts"
 import { fieldsOf, isRequired } from "./schema.ts"
 
@@ -19,11 +19,11 @@ interface ActionsArgs {
 }
 
 export function Actions({ kind, values, row, without, onDone }: ActionsArgs) {
-  const actions = actionsOf(kind).filter((one) => !without.has(one))
+  const actions = actionsOf(kind).filter((operation) => !without.has(operation))
   const open = actions.find(({ name }) => name === query()["do"])
-  const done = (one: Operation) => () => {
-    if (one.method === "DELETE" && isOf(one, kind)) return go(hrefOf([areaOf(one)]))
-    if (open === one && !tells(one, kind)) go(hrefWith({ do: "" }), { replace: true })
+  const finish = (operation: Operation) => () => {
+    if (operation.method === "DELETE" && isOf(operation, kind)) return go(hrefOf([areaOf(operation)]))
+    if (open === operation && !hasDetails(operation, kind)) go(hrefWith({ do: "" }), { replace: true })
     onDone()
   }
   const reads = readsWithin(kind)
@@ -33,28 +33,28 @@ export function Actions({ kind, values, row, without, onDone }: ActionsArgs) {
   return (
     <>
       <div class="verbs">
-        {sorted.map((one) =>
-          asks(one) || tells(one, kind) ? (
+        {sorted.map((operation) =>
+          asks(operation) || hasDetails(operation, kind) ? (
             <a
-              key={one.name}
+              key={operation.name}
               class="button"
-              href={hrefWith({ do: one === open ? "" : one.name })}
-              aria-current={one === open ? "true" : undefined}
+              href={hrefWith({ do: operation === open ? "" : operation.name })}
+              aria-current={operation === open ? "true" : undefined}
             >
-              {verbOf(one)}
+              {verbOf(operation)}
             </a>
           ) : (
-            <Button key={one.name} operation={one} values={values} onDone={done(one)} />
+            <Button key={operation.name} operation={operation} values={values} onDone={finish(operation)} />
           ),
         )}
-        {reads.map((one) => (
+        {reads.map((operation) => (
           <a
-            key={one.name}
-            {...(one.streams
-              ? { href: pathOf(one, values), download: "" }
-              : { href: hrefOf([areaOf(one), "-", one.name], given(one, values)) })}
+            key={operation.name}
+            {...(operation.streams
+              ? { href: pathOf(operation, values), download: "" }
+              : { href: hrefOf([areaOf(operation), "-", operation.name], pathInput(operation, values)) })}
           >
-            {verbOf(one)}
+            {verbOf(operation)}
           </a>
         ))}
       </div>
@@ -63,10 +63,10 @@ export function Actions({ kind, values, row, without, onDone }: ActionsArgs) {
           <Form
             key={open.name}
             operation={open}
-            known={given(open, values)}
+            known={pathInput(open, values)}
             present={isChange(open, kind) ? row : undefined}
             onStale={onDone}
-            onDone={done(open)}
+            onDone={finish(open)}
           />
         </div>
       )}
@@ -82,9 +82,9 @@ function asks(operation: Operation): boolean {
 }
 
 /** Whether its answer says more than the thing does: a secret, what became of it. */
-function tells({ method, output }: Operation, { reader, list }: Kind): boolean {
-  const known = (reader ?? list)?.output ?? {}
-  return method !== "DELETE" && reader !== undefined && Object.keys(output).some((name) => !(name in known))
+function hasDetails({ method, output }: Operation, { reader, list }: Kind): boolean {
+  const fields = (reader ?? list)?.output ?? {}
+  return method !== "DELETE" && reader !== undefined && Object.keys(output).some((name) => !(name in fields))
 }
 
 const isChange = (operation: Operation, kind: Kind) => (operation.method === "PATCH" || operation.method === "PUT") && isOf(operation, kind)
@@ -102,7 +102,7 @@ function Button({ operation, values, onDone }: ActionArgs) {
   const { title, text, isDangerous } = questionOf(operation)
   const ask = operation.destructive ? { ask: title, about: text } : {}
   return (
-    <OperationButton operation={operation.name} input={given(operation, values)} isDangerous={isDangerous} onDone={onDone} {...ask}>
+    <OperationButton operation={operation.name} input={pathInput(operation, values)} isDangerous={isDangerous} onDone={onDone} {...ask}>
       {verbOf(operation)}
     </OperationButton>
   )
@@ -113,7 +113,7 @@ export function Adding({ operation, values, onDone }: ActionArgs) {
   return (
     <details>
       <summary>{verbOf(operation)}</summary>
-      <Form operation={operation} known={given(operation, values)} onDone={onDone} />
+      <Form operation={operation} known={pathInput(operation, values)} onDone={onDone} />
     </details>
   )
 }

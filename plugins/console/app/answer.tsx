@@ -4,9 +4,9 @@ import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
 import type { ClientError, Operations } from "#client"
-import { away, call, type Output, type Row } from "./api.ts"
-import { returns, trouble } from "./connection.ts"
-import { unturned } from "./foreign.tsx"
+import { call, isSignedOut, type Output, type Row } from "./api.ts"
+import { connectionProblem, returns } from "./connection.ts"
+import { escapeBidi } from "./foreign.tsx"
 import { withOwnTimes } from "./show.tsx"
 
 export interface Answer<T> {
@@ -41,33 +41,33 @@ export function useAnswer<Name extends keyof Operations>(
 export function useAnswer<T = Row>(name: string | undefined, input?: object, options?: AnswerOptions): Answer<T>
 export function useAnswer<T>(name: string | undefined, input: object = {}, { everyMs }: AnswerOptions = {}): Answer<T> {
   const state = useSignal<State<T>>({})
-  const again = useSignal(0)
+  const reloads = useSignal(0)
   const isLoading = useSignal(true)
   const key = JSON.stringify([name, input])
   useEffect(() => {
     if (name === undefined) return
-    const gone = new AbortController()
+    const controller = new AbortController()
     isLoading.value = true
-    call<T>(name, input, { signal: gone.signal })
+    call<T>(name, input, { signal: controller.signal })
       .then(
         (answer) => {
-          if (!gone.signal.aborted) state.value = { answer, key }
+          if (!controller.signal.aborted) state.value = { answer, key }
         },
         (error: ClientError) => {
-          if (gone.signal.aborted) return
-          const kept = state.value.key === key ? state.value.answer : undefined
-          state.value = { answer: kept, error, key }
+          if (controller.signal.aborted) return
+          const previous = state.value.key === key ? state.value.answer : undefined
+          state.value = { answer: previous, error, key }
         },
       )
       .finally(() => {
-        if (!gone.signal.aborted) isLoading.value = false
+        if (!controller.signal.aborted) isLoading.value = false
       })
-    return () => gone.abort()
-  }, [key, again.value, returns.value])
+    return () => controller.abort()
+  }, [key, reloads.value, returns.value])
   useEffect(() => {
     if (everyMs === undefined || name === undefined) return
     const timer = setInterval(() => {
-      if (!document.hidden && trouble.value === "" && !away.value && !isLoading.value) again.value++
+      if (!document.hidden && connectionProblem.value === "" && !isSignedOut.value && !isLoading.value) reloads.value++
     }, everyMs)
     return () => clearInterval(timer)
   }, [key, everyMs])
@@ -77,7 +77,7 @@ export function useAnswer<T>(name: string | undefined, input: object = {}, { eve
     error,
     problem: error && (error.code === "unavailable" ? "" : error.message),
     isLoading: name !== undefined && isLoading.value,
-    reload: () => void again.value++,
+    reload: () => void reloads.value++,
   }
 }
 
@@ -99,7 +99,7 @@ export function Answered<T>({ of, children }: { readonly of: Answer<T>; readonly
 export function Problem({ text }: { readonly text: string }) {
   return (
     <p role="alert" class="problem">
-      {unturned(withOwnTimes(text))}
+      {escapeBidi(withOwnTimes(text))}
     </p>
   )
 }

@@ -2,7 +2,7 @@
 import { type Signal, signal } from "@preact/signals"
 import { type CallOptions, type ClientError, createClient, type Operations, type OutputOf } from "#client"
 import type { CatalogOperation } from "../catalog.ts"
-import { lost, returns } from "./connection.ts"
+import { reportLost, returns } from "./connection.ts"
 import { signedInAgain } from "./fresh-sign-in.ts"
 
 export type Operation = CatalogOperation
@@ -30,7 +30,7 @@ export const me: Signal<Me | null | undefined> = signal(undefined)
 /** Reason that a session is missing; shown with the sign-in form. */
 export const parting: Signal<string> = signal("")
 /** The session has ended by itself: what is open stays, out of sight, for who signs in again. */
-export const away: Signal<boolean> = signal(false)
+export const isSignedOut: Signal<boolean> = signal(false)
 export const operations: Signal<readonly Operation[]> = signal([])
 
 /** Lowest first. */
@@ -39,13 +39,13 @@ let client: { call(name: string, input: object, options?: CallOptions): Promise<
 
 export async function load(): Promise<void> {
   const [isPresent] = await Promise.all([hasSession(), client ?? loadClient()])
-  me.value = isPresent ? await call<Me>("me.get", {}).catch(nobody) : null
+  me.value = isPresent ? await call<Me>("me.get", {}).catch(nullIfSignedOut) : null
 }
 
 async function loadClient(): Promise<void> {
   const response = await fetch("/console-assets/catalog.json")
   operations.value = (await response.json()) as Operation[]
-  client = createClient(Object.fromEntries(operations.value.map((one) => [one.name, routeOf(one)])), {
+  client = createClient(Object.fromEntries(operations.value.map((operation) => [operation.name, routeOf(operation)])), {
     baseUrl: location.origin,
     retries: { attempts: 2 },
   }) as unknown as typeof client
@@ -61,7 +61,7 @@ async function hasSession(): Promise<boolean> {
   }
 }
 
-function nobody(error: ClientError): null {
+function nullIfSignedOut(error: ClientError): null {
   if (error.code === "unauthenticated") return null
   throw error
 }
@@ -74,10 +74,10 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
   } catch (cause) {
     const error = cause as ClientError
     if (error.code === "unauthenticated") {
-      if (me.value && !away.value) end("Your session has ended; sign in to go on where you were.")
-      away.value = Boolean(me.value)
+      if (me.value && !isSignedOut.value) end("Your session has ended; sign in to go on where you were.")
+      isSignedOut.value = Boolean(me.value)
     }
-    if (error.code === "unavailable") lost(error.message)
+    if (error.code === "unavailable") reportLost(error.message)
     if (error.details["reason"] === "sign_in_again" && (await signedInAgain())) return await call<T>(name, input, options)
     throw error
   }
@@ -87,20 +87,20 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
  * Reads the session of the browser again, here and in its other windows. Returns the problem; empty on success.
  * `why`: shown with the sign-in form if the session has ended.
  */
-export async function refreshSession(why = ""): Promise<string> {
+export async function refreshSession(reason = ""): Promise<string> {
   tellOthers()
-  return (await taken(why)) ? "" : "The browser kept no session. Allow cookies for this page, and sign in again."
+  return (await loadSession(reason)) ? "" : "The browser kept no session. Allow cookies for this page, and sign in again."
 }
 
 /** Takes up the session that the browser has now. */
-async function taken(why = ""): Promise<boolean> {
+async function loadSession(reason = ""): Promise<boolean> {
   const before = me.value?.organization?.id
   await load()
   // Sockets and their messages belong to one organization.
-  if (before !== undefined && me.value?.organization?.id !== before) for (const one of endings) one()
-  const isBack = Boolean(me.value) && away.value
-  away.value = false
-  if (me.value || why !== "") parting.value = me.value ? "" : why
+  if (before !== undefined && me.value?.organization?.id !== before) for (const listener of endings) listener()
+  const isBack = Boolean(me.value) && isSignedOut.value
+  isSignedOut.value = false
+  if (me.value || reason !== "") parting.value = me.value ? "" : reason
   // What was refused meanwhile is read again.
   if (isBack) returns.value++
   return Boolean(me.value)
@@ -108,7 +108,7 @@ async function taken(why = ""): Promise<boolean> {
 
 /** Windows of one browser have one session: where another one signs in or out, so does this. */
 const windows = new BroadcastChannel("session")
-windows.onmessage = () => void taken().catch((error: Error) => lost(error.message))
+windows.onmessage = () => void loadSession().catch((error: Error) => reportLost(error.message))
 
 function tellOthers(): void {
   windows.postMessage("changed")
@@ -129,17 +129,17 @@ export async function signOut(): Promise<void> {
     await fetch("/console-session", { method: "DELETE" })
   } catch {
     // The cookie stays until the service has ended the session, so this goes on being signed in.
-    return lost("You are not signed out yet; sign out again once the connection is back.")
+    return reportLost("You are not signed out yet; sign out again once the connection is back.")
   }
   end("You have signed out.")
   me.value = null
-  away.value = false
+  isSignedOut.value = false
   tellOthers()
 }
 
-function end(why: string): void {
-  parting.value = why
-  for (const one of endings) one()
+function end(reason: string): void {
+  parting.value = reason
+  for (const listener of endings) listener()
 }
 
 const endings = new Set<() => void>()
@@ -151,9 +151,9 @@ export function onSignOut(ending: () => void): void {
 
 /** Whether the role and the scopes of who has signed in are enough. */
 export function may({ role, scope, withoutOrganization }: Operation): boolean {
-  const { role: own = "guest", scopes } = me.value ?? {}
-  if (own === null) return withoutOrganization
-  return roles.indexOf(own) >= roles.indexOf(role) && (!scopes || scopes.includes(scope))
+  const { role: ownRole = "guest", scopes } = me.value ?? {}
+  if (ownRole === null) return withoutOrganization
+  return roles.indexOf(ownRole) >= roles.indexOf(role) && (!scopes || scopes.includes(scope))
 }
 
 export function areaOf({ name }: Operation): string {

@@ -11,30 +11,37 @@ import { fieldsOf, isRequired } from "./schema.ts"
 import { Thing } from "./thing.tsx"
 
 export function Area({ area }: { readonly area: string }) {
-  if (!operations.value.some((one) => areaOf(one) === area && may(one))) return <Nowhere />
+  if (!operations.value.some((operation) => areaOf(operation) === area && may(operation))) return <Nowhere />
   const { title, about } = viewOf(area)
-  const own = operations.value.filter((one) => areaOf(one) === area && may(one) && pathFields(one).length === 0)
-  const reads = own.filter((one) => one.readOnly && one.method === "GET" && !one.streams && !asked(one))
-  const parts = [...reads.filter(isList), ...reads.filter((one) => !isList(one))]
-  const search = own.find((one) => isList(one) && asked(one) !== undefined)
+  const areaOperations = operations.value.filter(
+    (operation) => areaOf(operation) === area && may(operation) && pathFields(operation).length === 0,
+  )
+  const reads = areaOperations.filter(
+    (operation) => operation.readOnly && operation.method === "GET" && !operation.streams && !requiredField(operation),
+  )
+  const parts = [...reads.filter(isList), ...reads.filter((operation) => !isList(operation))]
+  const search = areaOperations.find((operation) => isList(operation) && requiredField(operation) !== undefined)
   const part = parts.find(({ name }) => name === query()["list"]) ?? parts[0]
   const kind = mainKind(area)
-  const others = [...own.filter((one) => !parts.includes(one) && one !== search && !isOf(parts, one)), ...(kind ? makersOf(kind) : [])]
-  const isSearching = search !== undefined && Boolean(query()[asked(search) ?? ""])
+  const buttons = [
+    ...areaOperations.filter((operation) => !parts.includes(operation) && operation !== search && !isOf(parts, operation)),
+    ...(kind ? makersOf(kind) : []),
+  ]
+  const isSearching = search !== undefined && Boolean(query()[requiredField(search) ?? ""])
   return (
     <>
       <h1>{title}</h1>
       {about && <p class="about">{about}</p>}
-      {others.length > 0 && (
+      {buttons.length > 0 && (
         <nav aria-label={`What can be done: ${title}`} class="verbs">
-          {others.map((one) =>
-            one.streams ? (
-              <a key={one.name} href={one.path} download>
-                {verbOf(one)}
+          {buttons.map((operation) =>
+            operation.streams ? (
+              <a key={operation.name} href={operation.path} download>
+                {verbOf(operation)}
               </a>
             ) : (
-              <a key={one.name} href={hrefOf([area, "-", one.name])} class="button">
-                {verbOf(one)}
+              <a key={operation.name} href={hrefOf([area, "-", operation.name])} class="button">
+                {verbOf(operation)}
               </a>
             ),
           )}
@@ -42,7 +49,11 @@ export function Area({ area }: { readonly area: string }) {
       )}
       {search && <Search search={search} />}
       {!isSearching && parts.length > 1 && (
-        <Tabs name="list" tabs={parts.map((one) => [one.name, partTitle(one)])} drops={[...place.value.searchParams.keys()]} />
+        <Tabs
+          name="list"
+          tabs={parts.map((operation) => [operation.name, partTitle(operation)])}
+          drops={[...place.value.searchParams.keys()]}
+        />
       )}
       {isSearching ? null : part ? (
         <Part key={part.name} part={part} />
@@ -58,13 +69,13 @@ function Part({ part }: { readonly part: Operation }) {
 }
 
 /** The text that a list cannot do without: it is a search then. */
-function asked(operation: Operation): string | undefined {
+function requiredField(operation: Operation): string | undefined {
   return fieldsOf(operation).find(([name]) => isRequired(operation, name))?.[0]
 }
 
 /** Changes what is shown by one of the parts, and stands there. */
 function isOf(parts: readonly Operation[], { path, readOnly, method }: Operation): boolean {
-  return !readOnly && method !== "POST" && parts.some((one) => one.path === path)
+  return !readOnly && method !== "POST" && parts.some((part) => part.path === path)
 }
 
 function partTitle(operation: Operation): string {
@@ -72,7 +83,7 @@ function partTitle(operation: Operation): string {
 }
 
 function Search({ search }: { readonly search: Operation }) {
-  const field = asked(search) ?? ""
+  const field = requiredField(search) ?? ""
   const text = query()[field] ?? ""
   return (
     <>
@@ -114,15 +125,15 @@ function Nowhere() {
 
 /** A place of one operation: what it reads, else its form. */
 export function Do({ name }: { readonly name: string }) {
-  const operation = operations.value.find((one) => one.name === name)
+  const operation = operations.value.find((candidate) => candidate.name === name)
   if (!operation || !may(operation)) return <Nowhere />
-  const known = Object.fromEntries(place.value.searchParams)
-  const isKnown = fieldsOf(operation).every(([field]) => field in known || !isRequired(operation, field))
-  if (operation.method === "GET" && (isList(operation) || isKnown)) return <Read operation={operation} known={known} />
+  const input = Object.fromEntries(place.value.searchParams)
+  const isKnown = fieldsOf(operation).every(([field]) => field in input || !isRequired(operation, field))
+  if (operation.method === "GET" && (isList(operation) || isKnown)) return <ReadResult operation={operation} known={input} />
   return (
     <>
       <Above operation={operation} title={verbOf(operation)} />
-      <Form key={name} operation={operation} known={known} />
+      <Form key={name} operation={operation} known={input} />
     </>
   )
 }
@@ -139,8 +150,8 @@ function Above({ operation, title }: { readonly operation: Operation; readonly t
   )
 }
 
-function Read({ operation, known }: { readonly operation: Operation; readonly known: Row }) {
-  const values = pathFields(operation).map((field) => String(known[field] ?? ""))
+function ReadResult({ operation, known: input }: { readonly operation: Operation; readonly known: Row }) {
+  const values = pathFields(operation).map((field) => String(input[field] ?? ""))
   if (!isList(operation)) {
     return (
       <>
@@ -150,7 +161,7 @@ function Read({ operation, known }: { readonly operation: Operation; readonly kn
     )
   }
   const kind = kindOf(operation)
-  const id = String(known["id"] ?? "")
+  const id = String(input["id"] ?? "")
   if (kind && id !== "") return <Thing kind={kind} values={[...values, id]} />
   return (
     <>

@@ -4,18 +4,18 @@ import { type ComponentChildren, createRef } from "preact"
 import { useEffect } from "preact/hooks"
 import type { Row } from "./api.ts"
 import { mayCall } from "./contributions.ts"
-import { unturned } from "./foreign.tsx"
+import { escapeBidi } from "./foreign.tsx"
 import { inBackground } from "./in-background.ts"
 import { useSubmit } from "./submit.ts"
 
 export function Copy({ text, name = "" }: { readonly text: string; readonly name?: string }) {
-  const said = useSignal("")
+  const message = useSignal("")
   const copy = async () => {
-    said.value = (await isCopied(text)) ? "Copied" : "The browser does not copy: select it"
+    message.value = (await isCopied(text)) ? "Copied" : "The browser does not copy: select it"
   }
   return (
     <button type="button" onClick={() => inBackground(copy())}>
-      {said.value || `Copy ${name}`.trim()}
+      {message.value || `Copy ${name}`.trim()}
     </button>
   )
 }
@@ -47,14 +47,14 @@ interface Question {
   readonly isDangerous: boolean
 }
 
-interface Asked extends Question {
+interface PendingQuestion extends Question {
   readonly answer: (yes: boolean) => void
 }
 
-const question = signal<Asked | undefined>(undefined)
+const question = signal<PendingQuestion | undefined>(undefined)
 const dialog = createRef<HTMLDialogElement>()
 /** What the dialog was opened for last. A browser tells that it was closed a while after, when the next may be asked. */
-let opened: Asked | undefined
+let shownQuestion: PendingQuestion | undefined
 
 /** Asks, and says whether the answer was yes; Escape is no. */
 export function confirmed({ title, text = "", verb = "Go on", isDangerous = false }: Partial<Question> & { title: string }) {
@@ -66,29 +66,29 @@ export function confirmed({ title, text = "", verb = "Go on", isDangerous = fals
 
 /** Stands once in the frame. */
 export function Confirmation() {
-  const asked = question.value
+  const current = question.value
   useEffect(() => {
-    if (!asked) return dialog.current?.close()
-    opened = asked
+    if (!current) return dialog.current?.close()
+    shownQuestion = current
     dialog.current?.showModal()
-  }, [asked])
-  const say = (yes: boolean, one = asked) => {
-    one?.answer(yes)
-    if (question.value === one) question.value = undefined
+  }, [current])
+  const say = (yes: boolean, target = current) => {
+    target?.answer(yes)
+    if (question.value === target) question.value = undefined
   }
   const onClose = () => {
-    if (!dialog.current?.open) say(false, opened)
+    if (!dialog.current?.open) say(false, shownQuestion)
   }
   return (
     <dialog ref={dialog} class="confirmation" aria-labelledby="question" onClose={onClose}>
-      <h2 id="question">{unturned(asked?.title ?? "")}</h2>
-      {asked?.text && <p>{unturned(asked.text)}</p>}
+      <h2 id="question">{escapeBidi(current?.title ?? "")}</h2>
+      {current?.text && <p>{escapeBidi(current.text)}</p>}
       <div class="verbs">
         <button type="button" onClick={() => say(false)}>
           Cancel
         </button>
-        <button type="button" class={asked?.isDangerous ? "danger" : "primary"} onClick={() => say(true)}>
-          {asked?.verb}
+        <button type="button" class={current?.isDangerous ? "danger" : "primary"} onClick={() => say(true)}>
+          {current?.verb}
         </button>
       </div>
     </dialog>

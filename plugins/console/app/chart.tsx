@@ -1,5 +1,5 @@
 // Pictures of few numbers as SVG, each with the table that it shows beside it for those who do not see it.
-import { unturned } from "./foreign.tsx"
+import { escapeBidi } from "./foreign.tsx"
 import { formatNumber } from "./show.tsx"
 
 export interface Series {
@@ -32,12 +32,12 @@ export function Chart({ label, names, series, kind = "lines", format = formatNum
   return (
     <figure class="chart">
       <figcaption>
-        <span>{unturned(label)}</span>
+        <span>{escapeBidi(label)}</span>
         {series.length > 1 && (
           <span class="legend">
-            {series.map((one, index) => (
-              <span key={one.name} class={`tone-${toneOf(one, index)}`}>
-                {unturned(one.name)}
+            {series.map((entry, index) => (
+              <span key={entry.name} class={`tone-${toneOf(entry, index)}`}>
+                {escapeBidi(entry.name)}
               </span>
             ))}
           </span>
@@ -48,19 +48,19 @@ export function Chart({ label, names, series, kind = "lines", format = formatNum
           <line key={part} class="grid" x1="0" x2={width} y1={y(top * part) + 1} y2={y(top * part) + 1} />
         ))}
         {kind === "lines" && names.length > 1
-          ? series.map((one, index) => (
+          ? series.map((entry, index) => (
               <polyline
-                key={one.name}
-                class={`tone-${toneOf(one, index)}`}
-                points={one.values.map((value, at) => `${(at + 0.5) * step},${y(value) + 1}`).join(" ")}
+                key={entry.name}
+                class={`tone-${toneOf(entry, index)}`}
+                points={entry.values.map((value, at) => `${(at + 0.5) * step},${y(value) + 1}`).join(" ")}
               />
             ))
           : bars({ series, names, kind: kind === "stacked" ? kind : "bars", step, y, height })}
       </svg>
       <div class="axis" aria-hidden="true">
-        <span>{unturned(names[0] ?? "")}</span>
+        <span>{escapeBidi(names[0] ?? "")}</span>
         <span>{`0 to ${format(top)}`}</span>
-        <span>{names.length > 1 ? unturned(names.at(-1) ?? "") : ""}</span>
+        <span>{names.length > 1 ? escapeBidi(names.at(-1) ?? "") : ""}</span>
       </div>
       <Numbers label={label} names={names} series={series} format={format} />
     </figure>
@@ -78,23 +78,23 @@ interface BarsArgs {
 
 function bars({ series, names, kind, step, y, height }: BarsArgs) {
   const gap = Math.min(4, step * 0.2)
-  const each = Math.min(maxBar, kind === "stacked" ? step - gap : (step - gap) / series.length)
-  const left = (step - each * (kind === "stacked" ? 1 : series.length)) / 2
+  const barWidth = Math.min(maxBar, kind === "stacked" ? step - gap : (step - gap) / series.length)
+  const offset = (step - barWidth * (kind === "stacked" ? 1 : series.length)) / 2
   return names.flatMap((name, at) => {
     let below = 0
-    return series.map((one, index) => {
-      const value = one.values[at] ?? 0
+    return series.map((entry, index) => {
+      const value = entry.values[at] ?? 0
       const from = kind === "stacked" ? below : 0
       below += value
-      const x = at * step + left + (kind === "stacked" ? 0 : index * each)
+      const x = at * step + offset + (kind === "stacked" ? 0 : index * barWidth)
       const barHeight = Math.max(value > 0 ? 1 : 0, height - y(value))
       return (
         <rect
-          key={`${name} ${one.name}`}
-          class={`tone-${toneOf(one, index)}`}
+          key={`${name} ${entry.name}`}
+          class={`tone-${toneOf(entry, index)}`}
           x={x}
           y={y(from) + 1 - barHeight}
-          width={each}
+          width={barWidth}
           height={barHeight}
         />
       )
@@ -114,7 +114,7 @@ function Numbers({ label, names, series, format }: Required<Pick<ChartArgs, "lab
               <td />
               {series.map(({ name }) => (
                 <th key={name} scope="col" class="number">
-                  {unturned(name)}
+                  {escapeBidi(name)}
                 </th>
               ))}
             </tr>
@@ -122,10 +122,10 @@ function Numbers({ label, names, series, format }: Required<Pick<ChartArgs, "lab
           <tbody>
             {names.map((name, at) => (
               <tr key={name}>
-                <th scope="row">{unturned(name)}</th>
-                {series.map((one) => (
-                  <td key={one.name} class="number">
-                    {format(one.values[at] ?? 0)}
+                <th scope="row">{escapeBidi(name)}</th>
+                {series.map((entry) => (
+                  <td key={entry.name} class="number">
+                    {format(entry.values[at] ?? 0)}
                   </td>
                 ))}
               </tr>
@@ -141,5 +141,5 @@ function Numbers({ label, names, series, format }: Required<Pick<ChartArgs, "lab
 function ceilingOf(value: number): number {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
-  return power * ([1, 2, 5, 10].find((one) => value <= one * power) ?? 10)
+  return power * ([1, 2, 5, 10].find((factor) => value <= factor * power) ?? 10)
 }

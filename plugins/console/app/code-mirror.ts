@@ -118,14 +118,14 @@ function completionsOf(args: { readonly current: EditorArgs }) {
   return async ({ state, pos, explicit }: { state: EditorState; pos: number; explicit: boolean }) => {
     const before = state.sliceDoc(Math.max(0, pos - 1), pos)
     if (!explicit && !/[\w.:-]/.test(before)) return null
-    const found = await args.current.complete?.(state.doc.toString(), pos)
-    return found ? { from: found.from, options: found.options, validFor: /^[\w.-]*$/ } : null
+    const completion = await args.current.complete?.(state.doc.toString(), pos)
+    return completion ? { from: completion.from, options: completion.options, validFor: /^[\w.-]*$/ } : null
   }
 }
 
 async function diagnosticsOf({ current }: { readonly current: EditorArgs }, doc: Text): Promise<Diagnostic[]> {
-  const found = (await current.lint?.(doc.toString())) ?? []
-  return found.map(({ severity, message, ...at }) => ({ severity, message, ...rangeOf(at, doc) }))
+  const findings = (await current.lint?.(doc.toString())) ?? []
+  return findings.map(({ severity, message, ...at }) => ({ severity, message, ...rangeOf(at, doc) }))
 }
 
 function rangeOf({ line = 1, column, endLine, endColumn }: Omit<Finding, "severity" | "message">, doc: Text): { from: number; to: number } {

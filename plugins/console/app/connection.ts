@@ -3,7 +3,7 @@ import { type Signal, signal } from "@preact/signals"
 import { inBackground } from "./in-background.ts"
 
 /** What the last call could not reach; empty where all is well. */
-export const trouble: Signal<string> = signal("")
+export const connectionProblem: Signal<string> = signal("")
 /** How often the service came back: what was read before is read again. */
 export const returns: Signal<number> = signal(0)
 
@@ -12,8 +12,8 @@ const maxMs = 5_000
 let asking = false
 
 /** Called where a call met silence; asks from then on. */
-export function lost(message: string): void {
-  trouble.value = message
+export function reportLost(message: string): void {
+  connectionProblem.value = message
   if (asking) return
   asking = true
   inBackground(
@@ -28,7 +28,7 @@ async function askUntilBack(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, ms))
     const answer = await fetch("/readyz", { cache: "no-store" }).catch(() => undefined)
     if (!answer?.ok) continue
-    trouble.value = ""
+    connectionProblem.value = ""
     returns.value++
     return
   }

@@ -93,39 +93,39 @@ export interface Contribution {
 
 let contributions: readonly Contribution[] = []
 
-export function contribute(all: readonly Contribution[]): void {
-  contributions = all
+export function contribute(parts: readonly Contribution[]): void {
+  contributions = parts
 }
 
 /** Those that the role may use. */
 export function screens(): Screen[] {
-  return contributions.flatMap((one) => one.screens ?? []).filter(isUsable)
+  return contributions.flatMap((contribution) => contribution.screens ?? []).filter(isUsable)
 }
 
 export function cards(): Card[] {
   return contributions
-    .flatMap((one) => one.cards ?? [])
+    .flatMap((contribution) => contribution.cards ?? [])
     .filter(isUsable)
     .sort((a, b) => (a.order ?? 100) - (b.order ?? 100))
 }
 
 export function partsOf(path: string): Part[] {
-  return contributions.flatMap((one) => one.parts ?? []).filter((one) => one.of === path && isUsable(one))
+  return contributions.flatMap((contribution) => contribution.parts ?? []).filter((part) => part.of === path && isUsable(part))
 }
 
 export function finders(): Finder[] {
-  return contributions.flatMap((one) => one.finders ?? []).filter(isUsable)
+  return contributions.flatMap((contribution) => contribution.finders ?? []).filter(isUsable)
 }
 
 /** Areas whose things the palette knows by their names. */
-export function soughtAreas(): string[] {
-  return contributions.flatMap((one) => one.views ?? []).flatMap(({ area, isSought }) => (isSought ? [area] : []))
+export function searchedAreas(): string[] {
+  return contributions.flatMap((contribution) => contribution.views ?? []).flatMap(({ area, isSought }) => (isSought ? [area] : []))
 }
 
 /** With a title in any case. */
 export function viewOf(area: string): View & { readonly title: string } {
   const title = capital(words(area))
-  return { area, title, ...contributions.flatMap((one) => one.views ?? []).find((one) => one.area === area) }
+  return { area, title, ...contributions.flatMap((contribution) => contribution.views ?? []).find((view) => view.area === area) }
 }
 
 function isUsable({ needs }: { readonly needs: readonly string[] }): boolean {
@@ -134,17 +134,17 @@ function isUsable({ needs }: { readonly needs: readonly string[] }): boolean {
 
 /** Whether the service has the operation, and the role is enough. */
 export function mayCall(name: string): boolean {
-  const operation = operations.value.find((one) => one.name === name)
+  const operation = operations.value.find((candidate) => candidate.name === name)
   return operation !== undefined && may(operation)
 }
 
-export interface Shown {
+export interface ScreenMatch {
   readonly screen: Screen
   readonly params: Readonly<Record<string, string>>
 }
 
 /** The screen of a place; of several, the one with the fewest braces. */
-export function screenAt(parts: readonly string[]): Shown | undefined {
+export function screenAt(parts: readonly string[]): ScreenMatch | undefined {
   return screens()
     .flatMap((screen) => {
       const params = paramsOf(screen.path, parts)
@@ -158,10 +158,10 @@ function paramsOf(path: string, parts: readonly string[]): Record<string, string
   if (pattern.length !== parts.length) return undefined
   const params: Record<string, string> = {}
   for (const [index, part] of parts.entries()) {
-    const wanted = pattern[index] ?? ""
-    const name = /^\{(\w+)\}$/.exec(wanted)?.[1]
+    const expected = pattern[index] ?? ""
+    const name = /^\{(\w+)\}$/.exec(expected)?.[1]
     if (name !== undefined && part !== "-") params[name] = part
-    else if (wanted !== part) return undefined
+    else if (expected !== part) return undefined
   }
   return params
 }

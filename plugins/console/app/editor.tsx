@@ -53,14 +53,14 @@ export function Editor(args: EditorArgs) {
   const now = useRef(args)
   now.current = args
   useEffect(() => {
-    let gone = false
+    let isUnmounted = false
     inBackground(
       import("./code-mirror.ts").then(({ openEditor }) => {
-        if (!gone && box.current) editor.current = openEditor(box.current, now)
+        if (!isUnmounted && box.current) editor.current = openEditor(box.current, now)
       }),
     )
     return () => {
-      gone = true
+      isUnmounted = true
       editor.current?.end()
       editor.current = undefined
     }

@@ -44,9 +44,9 @@ function Control({ id, name, schema, text, problem, onText }: FieldArgs & { read
     "aria-describedby": `${id}-about`,
     onInput: (event: Event) => onText((event.currentTarget as HTMLInputElement).value),
   }
-  const { default: given } = schema
-  const written = isMoment(schema) ? exampleMoment() : ""
-  const otherwise = given === undefined || given === null || typeof given === "object" ? written : String(given)
+  const { default: defaultValue } = schema
+  const example = isMoment(schema) ? exampleMoment() : ""
+  const otherwise = defaultValue === undefined || defaultValue === null || typeof defaultValue === "object" ? example : String(defaultValue)
   const choices = choicesOf(schema)
   if (choices) {
     return (

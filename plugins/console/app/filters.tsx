@@ -1,5 +1,5 @@
 // Filters whose state is the address, so that a link shows the same.
-import { unturned } from "./foreign.tsx"
+import { escapeBidi } from "./foreign.tsx"
 import { go, place } from "./place.ts"
 
 export type Query = Readonly<Record<string, string>>
@@ -11,8 +11,8 @@ export function query(): Query {
 
 /** This place with other filters; empty ones are left out. */
 export function hrefWith(change: Query): string {
-  const given = Object.entries({ ...query(), ...change }).filter(([, value]) => value !== "")
-  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ""
+  const entries = Object.entries({ ...query(), ...change }).filter(([, value]) => value !== "")
+  const search = entries.length > 0 ? `?${new URLSearchParams(entries)}` : ""
   return place.value.pathname + search
 }
 
@@ -43,9 +43,9 @@ interface FilterBarArgs {
 
 /** Applied when something is chosen, or at Enter; drops what `resets` names, such as the cursor. */
 export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: FilterBarArgs) {
-  const given = query()
+  const values = query()
   const apply = (change: Query) => setQuery({ ...change, ...Object.fromEntries(resets.map((name) => [name, ""])) }, { isStep: true })
-  const isFiltered = filters.some(({ name }) => given[name])
+  const isFiltered = filters.some(({ name }) => values[name])
   return (
     <form
       class="filters"
@@ -56,13 +56,13 @@ export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: Fil
       }}
     >
       {filters.map(({ name, label = name, choices, otherwise = "any", placeholder = "", suggestions, about }) => (
-        <div key={`${name} ${given[name] ?? ""}`} title={about}>
+        <div key={`${name} ${values[name] ?? ""}`} title={about}>
           <label for={`filter-${name}`}>{label}</label>
           {choices ? (
             <select
               id={`filter-${name}`}
               name={name}
-              value={given[name] ?? ""}
+              value={values[name] ?? ""}
               onChange={(event) => apply({ [name]: event.currentTarget.value })}
             >
               <option value="">{otherwise}</option>
@@ -71,7 +71,7 @@ export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: Fil
                 .filter(([value]) => value !== otherwise)
                 .map(([value, title]) => (
                   <option key={value} value={value}>
-                    {unturned(title)}
+                    {escapeBidi(title)}
                   </option>
                 ))}
             </select>
@@ -80,7 +80,7 @@ export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: Fil
               id={`filter-${name}`}
               name={name}
               type="text"
-              defaultValue={given[name] ?? ""}
+              defaultValue={values[name] ?? ""}
               placeholder={placeholder}
               autocomplete="off"
               {...(suggestions && { list: `filter-${name}-suggestions` })}
@@ -89,7 +89,7 @@ export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: Fil
           {suggestions && (
             <datalist id={`filter-${name}-suggestions`}>
               {suggestions.map(([value, title]) => (
-                <option key={value} value={value} label={unturned(title)} />
+                <option key={value} value={value} label={escapeBidi(title)} />
               ))}
             </datalist>
           )}

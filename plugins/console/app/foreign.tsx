@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact"
 const turning = /[\u202a-\u202e\u2066-\u2069]|(?![\n\t])\p{Cc}/gu
 
 /** Without signs that would turn what stands beside them: they are shown by their code. */
-export function unturned(text: string): string {
+export function escapeBidi(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(turning, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)
 }
 
@@ -17,14 +17,14 @@ interface ForeignArgs {
   readonly isParagraph?: boolean
 }
 
-export function Foreign({ text, otherwise = "", isParagraph = false }: ForeignArgs) {
+export function UntrustedText({ text, otherwise = "", isParagraph = false }: ForeignArgs) {
   if (text === "") return <>{otherwise}</>
-  const shown = unturned(text)
+  const escaped = escapeBidi(text)
   return isParagraph ? (
     <p class="foreign" dir="auto">
-      {shown}
+      {escaped}
     </p>
   ) : (
-    <bdi>{shown}</bdi>
+    <bdi>{escaped}</bdi>
   )
 }

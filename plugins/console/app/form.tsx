@@ -8,7 +8,7 @@ import { mayCall } from "./contributions.ts"
 import { Field } from "./field.tsx"
 import { inBackground } from "./in-background.ts"
 import { hrefOfOne, idOf, kindMade, pathFields } from "./paths.ts"
-import { Same } from "./same.tsx"
+import { CallExamples } from "./same.tsx"
 import { fieldsOf, isRequired, type Schema, textOf, typesOf, valueIn } from "./schema.ts"
 import { useSubmit } from "./submit.ts"
 import { Fields } from "./value.tsx"
@@ -30,45 +30,45 @@ interface FormArgs {
 /** Fewer fields than this stand in the form together. */
 const maxTogether = 6
 
-export function Form({ operation, known = {}, present, onStale, onDone }: FormArgs) {
-  const asked = fieldsOf(operation)
+export function Form({ operation, known: preset = {}, present, onStale, onDone }: FormArgs) {
+  const ownFields = fieldsOf(operation)
   const isChange = present !== undefined
-  const before: Texts = Object.fromEntries(asked.map(([name, schema]) => [name, textOf(presentOf(name, present), schema)]))
-  const given = useSignal<Texts>({})
+  const before: Texts = Object.fromEntries(ownFields.map(([name, schema]) => [name, textOf(presentOf(name, present), schema)]))
+  const edits = useSignal<Texts>({})
   const wrong = useSignal<Texts>({})
-  const texts: Texts = { ...before, ...known, ...given.value }
+  const texts: Texts = { ...before, ...preset, ...edits.value }
   const { submit: send, isBusy, answer, error } = useSubmit(operation.name)
   const isStale = isChange && error?.code === "aborted"
   useEffect(() => {
     if (isStale) onStale?.()
   }, [error])
-  const made = isChange ? undefined : kindMade(operation)
-  const madeId = made && answer ? idOf(answer, made) : ""
+  const createdKind = isChange ? undefined : kindMade(operation)
+  const madeId = createdKind && answer ? idOf(answer, createdKind) : ""
   const problems = { ...problemsOf(error), ...wrong.value }
   const inPath = pathFields(operation)
   const isSent = (name: string) =>
     isChange && operation.method === "PATCH"
-      ? texts[name] !== before[name] || name in known || name === "expected_revision"
+      ? texts[name] !== before[name] || name in preset || name === "expected_revision"
       : texts[name] !== ""
 
   const submit = async (event: Event) => {
     event.preventDefault()
-    const { input, wrong: found } = inputOf(asked, texts, isSent)
-    wrong.value = found
-    if (Object.keys(found).length > 0) return
-    if (operation.destructive && !(await confirmed(questionOf(operation, isChange ? Object.keys(given.value).map(words) : [])))) return
-    const done = await send(input)
-    if (!done) return
+    const { input, wrong: errors } = inputOf(ownFields, texts, isSent)
+    wrong.value = errors
+    if (Object.keys(errors).length > 0) return
+    if (operation.destructive && !(await confirmed(questionOf(operation, isChange ? Object.keys(edits.value).map(words) : [])))) return
+    const result = await send(input)
+    if (!result) return
     // What was made is not made again by the next press.
-    if (isChange || made) given.value = {}
-    onDone?.(done)
+    if (isChange || createdKind) edits.value = {}
+    onDone?.(result)
   }
 
-  const fields = asked.filter(
-    ([name]) => !(inPath.includes(name) && known[name] !== undefined) && !(isChange && name === "expected_revision"),
+  const fields = ownFields.filter(
+    ([name]) => !(inPath.includes(name) && preset[name] !== undefined) && !(isChange && name === "expected_revision"),
   )
   const isFolded = ([name]: [string, Schema]) =>
-    fields.length > maxTogether && !isRequired(operation, name) && !texts[name] && !(name in given.value) && problems[name] === undefined
+    fields.length > maxTogether && !isRequired(operation, name) && !texts[name] && !(name in edits.value) && problems[name] === undefined
   const field = ([name, schema]: [string, Schema]) => (
     <Field
       key={name}
@@ -79,7 +79,7 @@ export function Form({ operation, known = {}, present, onStale, onDone }: FormAr
       problem={problems[name]}
       isRequired={isRequired(operation, name)}
       onText={(text) => {
-        given.value = { ...given.value, [name]: text }
+        edits.value = { ...edits.value, [name]: text }
       }}
     />
   )
@@ -87,7 +87,7 @@ export function Form({ operation, known = {}, present, onStale, onDone }: FormAr
   return (
     <form onSubmit={(event) => inBackground(submit(event))} aria-label={verbOf(operation)} noValidate>
       <p>{operation.summary}</p>
-      {fields.filter((one) => !folded.includes(one)).map(field)}
+      {fields.filter((entry) => !folded.includes(entry)).map(field)}
       {folded.length > 0 && (
         <details open={folded.length === fields.length}>
           <summary>
@@ -107,15 +107,15 @@ export function Form({ operation, known = {}, present, onStale, onDone }: FormAr
       {answer !== undefined && (
         <section aria-label="Answer">
           <h3>Done</h3>
-          {made && madeId !== "" && (
+          {createdKind && madeId !== "" && (
             <p>
-              <a href={hrefOfOne(made, [...inPath.map((name) => texts[name] ?? ""), madeId])}>Look at it</a>
+              <a href={hrefOfOne(createdKind, [...inPath.map((name) => texts[name] ?? ""), madeId])}>Look at it</a>
             </p>
           )}
           {!isChange && <Fields row={answer} />}
         </section>
       )}
-      <Same operation={operation} input={inputOf(asked, texts, isSent).input} />
+      <CallExamples operation={operation} input={inputOf(ownFields, texts, isSent).input} />
     </form>
   )
 }
@@ -139,29 +139,29 @@ function problemsOf(error: ClientError | undefined): Texts {
 }
 
 /** The form of an operation by its name; nothing for who may not call it. */
-export function OperationForm({ name, ...rest }: Omit<FormArgs, "operation"> & { readonly name: string }) {
-  const operation = operations.value.find((one) => one.name === name)
-  return operation && mayCall(name) ? <Form operation={operation} {...rest} /> : null
+export function OperationForm({ name, ...props }: Omit<FormArgs, "operation"> & { readonly name: string }) {
+  const operation = operations.value.find((candidate) => candidate.name === name)
+  return operation && mayCall(name) ? <Form operation={operation} {...props} /> : null
 }
 
 /** The same, folded below its title. */
 export function OperationDetails({
   title,
   name,
-  ...rest
+  ...props
 }: Omit<FormArgs, "operation"> & { readonly title: string; readonly name: string }) {
   return mayCall(name) ? (
     <details>
       <summary>{title}</summary>
-      <OperationForm name={name} {...rest} />
+      <OperationForm name={name} {...props} />
     </details>
   ) : null
 }
 
-function inputOf(asked: readonly [string, Schema][], texts: Texts, isSent: (name: string) => boolean) {
+function inputOf(fields: readonly [string, Schema][], texts: Texts, isSent: (name: string) => boolean) {
   const input: Record<string, unknown> = {}
   const wrong: Record<string, string> = {}
-  for (const [name, schema] of asked) {
+  for (const [name, schema] of fields) {
     const text = texts[name] ?? ""
     if (!isSent(name) || (text === "" && !typesOf(schema).some((type) => ["string", "null", "array"].includes(type)))) continue
     try {

@@ -2,7 +2,7 @@
 import { type Signal, signal } from "@preact/signals"
 
 export interface SignInRequest {
-  readonly settle: (isDone: boolean) => void
+  readonly finish: (isDone: boolean) => void
 }
 
 /** What the dialog is open for. */
@@ -11,8 +11,8 @@ let pending: Promise<boolean> | undefined
 
 /** Asks the person to sign in again. Resolves with false if the person cancels. */
 export function signedInAgain(): Promise<boolean> {
-  pending ??= new Promise<boolean>((settle) => {
-    signInRequest.value = { settle }
+  pending ??= new Promise<boolean>((finish) => {
+    signInRequest.value = { finish }
   }).finally(() => {
     signInRequest.value = undefined
     pending = undefined

@@ -3,7 +3,7 @@ import { type Signal, useSignal } from "@preact/signals"
 import { Problem } from "./answer.tsx"
 import { me, refreshSession, signOut } from "./api.ts"
 import { ByCode } from "./by-code.tsx"
-import { Foreign } from "./foreign.tsx"
+import { UntrustedText } from "./foreign.tsx"
 import { inBackground } from "./in-background.ts"
 import { go } from "./place.ts"
 import { post } from "./session.ts"
@@ -52,7 +52,7 @@ export default function Join({ code }: { readonly code: Signal<string | null> })
       ) : (
         <>
           <p>
-            You are signed in as <Foreign text={email} />. The invitation works for the invited address alone.
+            You are signed in as <UntrustedText text={email} />. The invitation works for the invited address alone.
           </p>
           <Form name="Join" field="join" button="Join" send={() => join("")} />
           {signInProblem.value !== "" && <Problem text={signInProblem.value} />}

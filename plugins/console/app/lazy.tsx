@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals"
 import type { ComponentType } from "preact"
 import { useEffect } from "preact/hooks"
-import { lost, returns, trouble } from "./connection.ts"
+import { connectionProblem, reportLost, returns } from "./connection.ts"
 
 interface LazyArgs<Props> {
   readonly load: () => Promise<{ readonly default: ComponentType<Props> }>
@@ -15,24 +15,24 @@ interface LazyArgs<Props> {
 export function Lazy<Props extends object>({ load, props, isQuiet }: LazyArgs<Props>) {
   const state = useSignal<{ readonly part?: ComponentType<Props>; readonly failed?: true }>({})
   useEffect(() => {
-    let gone = false
+    let isUnmounted = false
     load().then(
       (module) => {
-        if (!gone) state.value = { part: module.default }
+        if (!isUnmounted) state.value = { part: module.default }
       },
       () => {
-        if (gone) return
+        if (isUnmounted) return
         state.value = { failed: true }
-        lost("A part of the console could not be loaded.")
+        reportLost("A part of the console could not be loaded.")
       },
     )
     return () => {
-      gone = true
+      isUnmounted = true
     }
   }, [load])
   const returned = returns.value
   useEffect(() => {
-    if (state.value.failed && trouble.value === "" && returned > 0) location.reload()
+    if (state.value.failed && connectionProblem.value === "" && returned > 0) location.reload()
   }, [returned])
   const { part: Part, failed } = state.value
   if (Part) return <Part {...props} />

@@ -2,10 +2,10 @@
 import { Nothing, Problem, useAnswer } from "./answer.tsx"
 import { areaOf, type Operation, type Row, words } from "./api.ts"
 import { type Filter, FilterBar, hrefWith, query } from "./filters.tsx"
-import { given, type Kind, kindOf, listField, pageAfter } from "./paths.ts"
+import { type Kind, kindOf, listField, pageAfter, pathInput } from "./paths.ts"
 import { hrefOf } from "./place.ts"
 import { Rows, rowKey } from "./rows.tsx"
-import { Same } from "./same.tsx"
+import { CallExamples } from "./same.tsx"
 import { choicesOf, fieldsOf, isMoment, type Schema, typesOf } from "./schema.ts"
 import { exampleMoment, formatNumber, momentOf } from "./show.tsx"
 import { Fields } from "./value.tsx"
@@ -25,14 +25,14 @@ interface ListArgs {
 const paging = ["cursor", "offset", "limit"]
 
 export function List({ list, values, fixed = {}, kind = kindOf(list), isPart = false }: ListArgs) {
-  const known = { ...given(list, values), ...fixed }
-  const asked = isPart ? [] : fieldsOf(list).filter(([name]) => !(name in known))
-  const filters = asked.filter(([name]) => !paging.includes(name)).map(filterOf)
-  const input = { ...known, ...inputOf(asked) }
+  const preset = { ...pathInput(list, values), ...fixed }
+  const fields = isPart ? [] : fieldsOf(list).filter(([name]) => !(name in preset))
+  const filters = fields.filter(([name]) => !paging.includes(name)).map(filterOf)
+  const input = { ...preset, ...inputOf(fields) }
   const { answer, problem, isLoading } = useAnswer(list.name, input)
   const field = listField(list) ?? ""
   const rows = (answer?.[field] ?? []) as Row[]
-  const chosen = rows.find((row, index) => rowKey(row, index) === query()["row"])
+  const selected = rows.find((row, index) => rowKey(row, index) === query()["row"])
   const isFiltered = filters.some(({ name }) => query()[name])
   return (
     <>
@@ -44,9 +44,9 @@ export function List({ list, values, fixed = {}, kind = kindOf(list), isPart = f
         </p>
       )}
       {answer && rows.length === 0 && <Nothing>{isFiltered ? "Nothing is like this." : "There is nothing here yet."}</Nothing>}
-      {chosen && !kind && !isPart && (
+      {selected && !kind && !isPart && (
         <section aria-label="Chosen" class="chosen">
-          <Fields row={chosen} />
+          <Fields row={selected} />
           <a href={hrefWith({ row: "" })}>Close</a>
         </section>
       )}
@@ -64,12 +64,12 @@ export function List({ list, values, fixed = {}, kind = kindOf(list), isPart = f
       )}
       {answer && isPart && answer["next_cursor"] && (
         <p>
-          <a href={hrefOf([areaOf(list), "-", list.name], given(list, values))}>All of them</a>
+          <a href={hrefOf([areaOf(list), "-", list.name], pathInput(list, values))}>All of them</a>
         </p>
       )}
       {answer && !isPart && <Pages answer={answer} list={list} count={rows.length} />}
       {answer && !isPart && <Beside answer={answer} field={field} />}
-      {!isPart && <Same operation={list} input={input} />}
+      {!isPart && <CallExamples operation={list} input={input} />}
     </>
   )
 }
@@ -81,11 +81,11 @@ function filterOf([name, schema]: [string, Schema]): Filter {
 }
 
 /** What the address says of these fields. */
-function inputOf(asked: readonly [string, Schema][]): Record<string, unknown> {
-  const given = query()
+function inputOf(fields: readonly [string, Schema][]): Record<string, unknown> {
+  const values = query()
   const input: Record<string, unknown> = {}
-  for (const [name, schema] of asked) {
-    const text = given[name]
+  for (const [name, schema] of fields) {
+    const text = values[name]
     const types = typesOf(schema)
     if (!text) continue
     if (isMoment(schema)) input[name] = momentOf(text)
@@ -96,10 +96,10 @@ function inputOf(asked: readonly [string, Schema][]): Record<string, unknown> {
 
 /** What the answer says beside its list. */
 function Beside({ answer, field }: { readonly answer: Row; readonly field: string }) {
-  const others = Object.entries(answer).filter(
+  const extras = Object.entries(answer).filter(
     ([name, value]) => ![field, "next_cursor", "total"].includes(name) && value !== null && Object.keys(value as object).length > 0,
   )
-  return others.length > 0 ? <Fields row={Object.fromEntries(others)} /> : null
+  return extras.length > 0 ? <Fields row={Object.fromEntries(extras)} /> : null
 }
 
 function Pages({ answer, list, count }: { readonly answer: Row; readonly list: Operation; readonly count: number }) {

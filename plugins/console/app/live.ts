@@ -3,8 +3,8 @@
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { Live, LiveFilter, LiveMessage, Subscription } from "#client"
-import { away, onSignOut } from "./api.ts"
-import { lost } from "./connection.ts"
+import { isSignedOut, onSignOut } from "./api.ts"
+import { reportLost } from "./connection.ts"
 import { inBackground } from "./in-background.ts"
 
 type Connection = Live
@@ -15,13 +15,13 @@ interface Listener {
   readonly refused: (message: string) => void
 }
 
-interface Held {
+interface LiveFeed {
   readonly listeners: Set<Listener>
   subscription: Subscription | undefined
 }
 
-const held = new Map<string, Held>()
-const told = new Set<(isConnected: boolean) => void>()
+const feeds = new Map<string, LiveFeed>()
+const connectionListeners = new Set<(isConnected: boolean) => void>()
 let connection: Promise<Connection> | undefined
 let open: Connection | undefined
 
@@ -30,8 +30,8 @@ function connect(): Promise<Connection> {
     open = connectLive({
       url: location.origin,
       onState(state) {
-        if (state === "connecting") lost("The connection to the service is lost; trying again.")
-        for (const tell of told) tell(state === "connected")
+        if (state === "connecting") reportLost("The connection to the service is lost; trying again.")
+        for (const tell of connectionListeners) tell(state === "connected")
       },
     })
     return open
@@ -41,33 +41,33 @@ function connect(): Promise<Connection> {
 
 function listen(channel: string, filter: LiveFilter, listener: Listener): () => void {
   const key = JSON.stringify([channel, filter])
-  const known = held.get(key)
-  const one: Held = known ?? { listeners: new Set(), subscription: undefined }
-  one.listeners.add(listener)
-  if (!known) {
-    held.set(key, one)
+  const existing = feeds.get(key)
+  const feed: LiveFeed = existing ?? { listeners: new Set(), subscription: undefined }
+  feed.listeners.add(listener)
+  if (!existing) {
+    feeds.set(key, feed)
     inBackground(
       connect().then((live) => {
-        if (held.get(key) !== one) return
-        const all = () => [...one.listeners]
-        one.subscription = live.subscribe(channel, (message) => all().forEach((each) => void each.hand(message)), {
+        if (feeds.get(key) !== feed) return
+        const all = () => [...feed.listeners]
+        feed.subscription = live.subscribe(channel, (message) => all().forEach((target) => void target.hand(message)), {
           filter,
-          onGap: () => all().forEach((each) => void each.gap()),
-          onError: (error) => all().forEach((each) => void each.refused(error.message)),
+          onGap: () => all().forEach((target) => void target.gap()),
+          onError: (error) => all().forEach((target) => void target.refused(error.message)),
         })
         // What came between reading and this is in no message. Refusals are told above.
-        one.subscription.ready.then(
-          () => all().forEach((each) => void each.gap()),
+        feed.subscription.ready.then(
+          () => all().forEach((target) => void target.gap()),
           () => undefined,
         )
       }),
     )
   }
   return () => {
-    one.listeners.delete(listener)
-    if (one.listeners.size > 0) return
-    held.delete(key)
-    one.subscription?.close()
+    feed.listeners.delete(listener)
+    if (feed.listeners.size > 0) return
+    feeds.delete(key)
+    feed.subscription?.close()
   }
 }
 
@@ -75,7 +75,7 @@ onSignOut(() => {
   open?.close()
   connection = undefined
   open = undefined
-  held.clear()
+  feeds.clear()
 })
 
 export interface LiveState {
@@ -101,7 +101,7 @@ export function useLive(channel: string | undefined, handlers: LiveHandlers): Li
   now.current = handlers
   const filter = JSON.stringify(handlers.filter ?? {})
   useEffect(() => {
-    if (channel === undefined || away.value) return
+    if (channel === undefined || isSignedOut.value) return
     let lostOnce = false
     let backAt = Number.POSITIVE_INFINITY
     const tell = (isConnected: boolean) => {
@@ -109,7 +109,7 @@ export function useLive(channel: string | undefined, handlers: LiveHandlers): Li
       backAt = isConnected && lostOnce ? Date.now() : Number.POSITIVE_INFINITY
       state.value = { ...state.value, isConnected, caughtUp: isConnected ? 0 : state.value.caughtUp }
     }
-    told.add(tell)
+    connectionListeners.add(tell)
     const leave = listen(channel, JSON.parse(filter) as LiveFilter, {
       hand(message) {
         if (Date.parse(message.at) < backAt && lostOnce && Number.isFinite(backAt))
@@ -122,9 +122,9 @@ export function useLive(channel: string | undefined, handlers: LiveHandlers): Li
       },
     })
     return () => {
-      told.delete(tell)
+      connectionListeners.delete(tell)
       leave()
     }
-  }, [channel, filter, away.value])
+  }, [channel, filter, isSignedOut.value])
   return state.value
 }

@@ -2,9 +2,9 @@
 import { effect, signal } from "@preact/signals"
 import { render } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
-import { areaOf, away, load, may, me, operations, parting, signOut, verbOf } from "./api.ts"
+import { areaOf, isSignedOut, load, may, me, operations, parting, signOut, verbOf } from "./api.ts"
 import { Confirmation } from "./buttons.tsx"
-import { lost, returns, trouble } from "./connection.ts"
+import { connectionProblem, reportLost, returns } from "./connection.ts"
 import { type Contribution, contribute, groups, partsOf, screenAt, screens, viewOf } from "./contributions.ts"
 import { signInRequest } from "./fresh-sign-in.ts"
 import { inBackground } from "./in-background.ts"
@@ -17,13 +17,13 @@ import { SameAsButtons } from "./same.tsx"
 import { checkOwnerLink } from "./session.ts"
 
 /** Over what is open, until the session goes on; the focus returns to where it was. */
-function Away() {
+function SignedOut() {
   const dialog = useRef<HTMLDialogElement>(null)
   // Before what is within takes the focus, so that the dialog knows who had it.
   useLayoutEffect(() => {
-    const own = dialog.current
-    own?.showModal()
-    return () => own?.close()
+    const element = dialog.current
+    element?.showModal()
+    return () => element?.close()
   }, [])
   return (
     <dialog
@@ -41,9 +41,9 @@ function Away() {
 function Place() {
   const parts = segments()
   const [area, id, name] = parts
-  const shown = screenAt(parts)
-  if (shown) {
-    const { screen, params } = shown
+  const match = screenAt(parts)
+  if (match) {
+    const { screen, params } = match
     return <Lazy key={`${screen.path} ${JSON.stringify(params)}`} load={screen.load} props={{ params }} />
   }
   if (!me.value?.organization) return <Parts of="no-organization" />
@@ -77,17 +77,17 @@ interface Link {
 
 /** Screens and areas under their headings; areas that nothing places stand last. */
 function links(): Link[] {
-  const own = screens().flatMap(({ path, title, navigation }): Link[] =>
+  const screenLinks = screens().flatMap(({ path, title, navigation }): Link[] =>
     navigation ? [{ parts: path.split("/"), title, group: navigation.group, order: navigation.order ?? 100 }] : [],
   )
-  const withScreen = new Set(own.map(({ parts }) => parts[0]))
+  const withScreen = new Set(screenLinks.map(({ parts }) => parts[0]))
   const areas = [...new Set(operations.value.filter(may).map(areaOf))].filter((area) => !withScreen.has(area))
-  const others = areas.flatMap((area): Link[] | Link => {
+  const areaLinks = areas.flatMap((area): Link[] | Link => {
     const { title, navigation } = viewOf(area)
     if (navigation === "elsewhere") return []
     return { parts: [area], title, group: navigation?.group ?? "More", order: navigation?.order ?? 100 }
   })
-  return [...own, ...others].sort((a, b) => a.order - b.order || (a.title < b.title ? -1 : 1))
+  return [...screenLinks, ...areaLinks].sort((a, b) => a.order - b.order || (a.title < b.title ? -1 : 1))
 }
 
 function Navigation() {
@@ -95,22 +95,22 @@ function Navigation() {
   const current = segments()
   // Where they do not all fit, the present one is in sight: at each place, and at each size of the window.
   useEffect(() => {
-    const own = nav.current
-    if (!own) return
+    const element = nav.current
+    if (!element) return
     const sized = new ResizeObserver(() => {
-      const link = own.querySelector<HTMLElement>("[aria-current]")
+      const link = element.querySelector<HTMLElement>("[aria-current]")
       if (!link) return
       const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = link
-      own.scrollTo(offsetLeft + (offsetWidth - own.clientWidth) / 2, offsetTop + (offsetHeight - own.clientHeight) / 2)
+      element.scrollTo(offsetLeft + (offsetWidth - element.clientWidth) / 2, offsetTop + (offsetHeight - element.clientHeight) / 2)
     })
-    sized.observe(own)
+    sized.observe(element)
     return () => sized.disconnect()
   }, [current.join("/")])
-  const here = (screenAt(current)?.screen.path ?? current[0] ?? "").split("/")
-  const all = links()
+  const activePath = (screenAt(current)?.screen.path ?? current[0] ?? "").split("/")
+  const allLinks = links()
   // The longest that the place is in: a screen of its own, else its area.
-  const [nearest] = all
-    .filter(({ parts }) => parts.every((part, index) => part === here[index]))
+  const [nearest] = allLinks
+    .filter(({ parts }) => parts.every((part, index) => part === activePath[index]))
     .sort((a, b) => b.parts.length - a.parts.length)
   const link = ({ parts, title }: Pick<Link, "parts" | "title">, isHere: boolean) => (
     <a key={parts.join("/")} href={hrefOf(parts)} aria-current={isHere ? "page" : undefined}>
@@ -121,8 +121,8 @@ function Navigation() {
     <nav aria-label="Areas" class="areas" ref={nav}>
       {link({ parts: [], title: "Overview" }, current.length === 0)}
       {[...groups, "More"].map((group) => {
-        const inGroup = all.filter((one) => one.group === group)
-        return inGroup.length > 0 && [<h2 key={group}>{group}</h2>, ...inGroup.map((one) => link(one, one === nearest))]
+        const inGroup = allLinks.filter((item) => item.group === group)
+        return inGroup.length > 0 && [<h2 key={group}>{group}</h2>, ...inGroup.map((item) => link(item, item === nearest))]
       })}
     </nav>
   )
@@ -148,7 +148,7 @@ function keepFocus(): () => void {
 
 function App() {
   useEffect(keepFocus, [])
-  if (me.value === undefined) return <p role="status">{trouble.value || "Loading"}</p>
+  if (me.value === undefined) return <p role="status">{connectionProblem.value || "Loading"}</p>
   if (me.value === null || invitation.value !== null)
     return (
       <main>
@@ -164,7 +164,7 @@ function App() {
     // What one person opened is not another's to see.
     // biome-ignore lint/a11y: links are followed here, by keyboard as well
     <div key={JSON.stringify([organization, user?.id, role, scopes])} class="frame" onClick={follow}>
-      {away.value && <Away />}
+      {isSignedOut.value && <SignedOut />}
       <a class="skip" href="#main">
         To the content
       </a>
@@ -178,9 +178,9 @@ function App() {
           Sign out
         </button>
       </header>
-      {trouble.value !== "" && (
+      {connectionProblem.value !== "" && (
         <p role="alert" class="trouble">
-          Connection lost, trying again. <span>{trouble.value}</span>
+          Connection lost, trying again. <span>{connectionProblem.value}</span>
         </p>
       )}
       <Navigation />
@@ -207,7 +207,7 @@ export function start(contributions: readonly Contribution[]): void {
   const root = document.getElementById("app")
   if (root) render(<App />, root)
   effect(() => {
-    document.title = [...named(segments()), "Millrace"].join(" · ")
+    document.title = [...titlesOf(segments()), "Millrace"].join(" · ")
   })
   effect(() => {
     returns.value
@@ -216,14 +216,14 @@ export function start(contributions: readonly Contribution[]): void {
 }
 
 /** What the place is called: the thing or the operation, and the screen or the area that it is in. */
-function named(parts: readonly string[]): string[] {
+function titlesOf(parts: readonly string[]): string[] {
   const [area, id, name] = parts
-  const shown = screenAt(parts)
-  if (shown) return [...Object.values(shown.params), shown.screen.title]
+  const match = screenAt(parts)
+  if (match) return [...Object.values(match.params), match.screen.title]
   if (area === undefined) return ["Overview"]
-  const operation = operations.value.find((one) => one.name === name)
-  const own = operation ? verbOf(operation) : id
-  return [...(own === undefined || own === "-" ? [] : [own]), viewOf(area).title]
+  const operation = operations.value.find((candidate) => candidate.name === name)
+  const label = operation ? verbOf(operation) : id
+  return [...(label === undefined || label === "-" ? [] : [label]), viewOf(area).title]
 }
 
 /** Code of the link that the first start prints, until it is used. */
@@ -237,22 +237,22 @@ const invitation = signal<string | null>(null)
 
 /** Removes secrets from the address first: the history must not keep them. */
 function takeCode(): void {
-  const given = new URLSearchParams(location.hash.slice(1))
-  if (!given.has("code") && !given.has("link")) return
-  if (segments()[0] === "join") invitation.value = given.get("code")
-  else code = given.get("code") ?? code
-  link.value = given.get("link")
+  const parameters = new URLSearchParams(location.hash.slice(1))
+  if (!parameters.has("code") && !parameters.has("link")) return
+  if (segments()[0] === "join") invitation.value = parameters.get("code")
+  else code = parameters.get("code") ?? code
+  link.value = parameters.get("link")
   go(place.value.pathname, { replace: true })
 }
 
 /** Asks for the name and the address of the first owner while the link works. Shows the reason if it does not. */
 async function enter(): Promise<void> {
   if (code === null || me.value === undefined) return
-  const given = code
+  const startCode = code
   code = null
   if (me.value !== null) return
-  const problem = await checkOwnerLink(given)
-  if (problem === "") ownerLink.value = given
+  const problem = await checkOwnerLink(startCode)
+  if (problem === "") ownerLink.value = startCode
   else parting.value = problem
 }
 
@@ -261,6 +261,6 @@ async function begin(): Promise<void> {
     await load()
     await enter()
   } catch (error) {
-    lost((error as Error).message)
+    reportLost((error as Error).message)
   }
 }

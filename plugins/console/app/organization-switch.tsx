@@ -1,7 +1,7 @@
 // The organization of the session, in the header. A person of several organizations switches here.
 import { useSignal } from "@preact/signals"
 import { me, switchOrganization } from "./api.ts"
-import { Foreign, unturned } from "./foreign.tsx"
+import { escapeBidi, UntrustedText } from "./foreign.tsx"
 import { inBackground } from "./in-background.ts"
 import { go, hrefOf, segments } from "./place.ts"
 
@@ -13,7 +13,7 @@ export function OrganizationSwitch() {
   if (organizations.length < 2)
     return (
       <span>
-        <Foreign text={organization.name} />
+        <UntrustedText text={organization.name} />
       </span>
     )
   const change = async (slug: string) => {
@@ -34,7 +34,7 @@ export function OrganizationSwitch() {
       >
         {organizations.map(({ slug, name }) => (
           <option key={slug} value={slug}>
-            {unturned(name)}
+            {escapeBidi(name)}
           </option>
         ))}
       </select>

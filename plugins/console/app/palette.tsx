@@ -6,7 +6,7 @@ import { finders, screenAt, screens, viewOf } from "./contributions.ts"
 import { inBackground } from "./in-background.ts"
 import { pathFields } from "./paths.ts"
 import { go, hrefOf } from "./place.ts"
-import { readSought, sought, type Target } from "./sought.ts"
+import { readSought, searchTargets, type Target } from "./sought.ts"
 
 const open = signal(false)
 const dialog = createRef<HTMLDialogElement>()
@@ -27,41 +27,44 @@ addEventListener("keydown", (event) => {
 })
 
 function targets(): Target[] {
-  const own = operations.value.filter((one) => may(one) && !one.streams)
-  const areas = [...new Set(own.map(areaOf))].filter((area) => !screenAt([area]))
+  const usable = operations.value.filter((operation) => may(operation) && !operation.streams)
+  const areas = [...new Set(usable.map(areaOf))].filter((area) => !screenAt([area]))
   return [
     { text: "Overview", href: hrefOf([]) },
     ...screens()
       .filter(({ path }) => !path.includes("{"))
       .map(({ path, title }) => ({ text: title, href: hrefOf(path.split("/")) })),
     ...areas.map((area) => ({ text: viewOf(area).title, href: hrefOf([area]) })),
-    ...sought(),
-    ...own
-      .filter((one) => pathFields(one).length === 0 && !one.readOnly)
-      .map((one) => ({ text: `${words(areaOf(one))}: ${verbOf(one).toLowerCase()}`, href: hrefOf([areaOf(one), "-", one.name]) })),
+    ...searchTargets(),
+    ...usable
+      .filter((operation) => pathFields(operation).length === 0 && !operation.readOnly)
+      .map((operation) => ({
+        text: `${words(areaOf(operation))}: ${verbOf(operation).toLowerCase()}`,
+        href: hrefOf([areaOf(operation), "-", operation.name]),
+      })),
   ]
 }
 
 const minFound = 3
 
 /** By its letters; what may be an id or an address of something is looked for first. */
-function found(typed: string): Target[] {
+function findTargets(typed: string): Target[] {
   const text = typed.trim()
   const letters = text.toLowerCase().split(" ").filter(Boolean)
-  const named = targets().filter((one) => letters.every((part) => one.text.toLowerCase().includes(part)))
+  const matches = targets().filter((target) => letters.every((part) => target.text.toLowerCase().includes(part)))
   const looking = finders().map(({ title, path, field }) => ({
     text: `${title}: ${text}`,
     href: hrefOf(path.split("/"), { [field]: text }),
   }))
-  if (text.length < minFound) return named.slice(0, maxShown)
+  if (text.length < minFound) return matches.slice(0, maxShown)
   const isPasted = /[@\d]/.test(text)
-  return isPasted ? [...looking, ...named].slice(0, maxShown) : [...named.slice(0, maxShown - looking.length), ...looking]
+  return isPasted ? [...looking, ...matches].slice(0, maxShown) : [...matches.slice(0, maxShown - looking.length), ...looking]
 }
 
 export function Palette() {
   const typed = useSignal("")
-  const chosen = useSignal(0)
-  const shown = open.value ? found(typed.value) : []
+  const selected = useSignal(0)
+  const results = open.value ? findTargets(typed.value) : []
   const leave = (target: Target | undefined) => {
     dialog.current?.close()
     if (target) go(target.href)
@@ -71,14 +74,14 @@ export function Palette() {
     if (dialog.current?.open) return
     open.value = false
     typed.value = ""
-    chosen.value = 0
+    selected.value = 0
   }
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) {
       event.preventDefault()
-      chosen.value = (chosen.value + step + shown.length) % Math.max(1, shown.length)
-    } else if (event.key === "Enter") leave(shown[chosen.value])
+      selected.value = (selected.value + step + results.length) % Math.max(1, results.length)
+    } else if (event.key === "Enter") leave(results[selected.value])
   }
   return (
     <dialog ref={dialog} aria-label="Go to" onClose={onClose}>
@@ -86,7 +89,7 @@ export function Palette() {
         role="combobox"
         aria-expanded="true"
         aria-controls="targets"
-        aria-activedescendant={shown.length > 0 ? `target-${chosen.value}` : undefined}
+        aria-activedescendant={results.length > 0 ? `target-${selected.value}` : undefined}
         aria-label="Go to an area, an operation or a thing"
         placeholder="a name, an id, an address"
         value={typed.value}
@@ -94,24 +97,24 @@ export function Palette() {
         onKeyDown={onKey}
         onInput={(event) => {
           typed.value = event.currentTarget.value
-          chosen.value = 0
+          selected.value = 0
         }}
       />
       <div id="targets" role="listbox" aria-label="Places">
-        {shown.map((target, index) => (
+        {results.map((target, index) => (
           // biome-ignore lint/a11y: the combobox holds the focus, and its keys choose
           <div
             key={`${target.href} ${target.text}`}
             id={`target-${index}`}
             role="option"
-            aria-selected={index === chosen.value}
+            aria-selected={index === selected.value}
             onClick={() => leave(target)}
           >
             {target.text}
           </div>
         ))}
       </div>
-      {shown.length === 0 && <p role="status">Nothing is called so.</p>}
+      {results.length === 0 && <p role="status">Nothing is called so.</p>}
     </dialog>
   )
 }

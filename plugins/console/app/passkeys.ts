@@ -18,9 +18,9 @@ export async function createPasskey(options: PublicKeyCredentialCreationOptionsJ
 }
 
 /** `in a field`: the browser lists passkeys in the email field, and the call waits for a choice. Returns the problem. */
-export async function signInByPasskey(how: "at once" | "in a field"): Promise<string> {
+export async function signInByPasskey(mode: "at once" | "in a field"): Promise<string> {
   const { startAuthentication, browserSupportsWebAuthnAutofill } = await library()
-  const isInField = how === "in a field"
+  const isInField = mode === "in a field"
   if (isInField && !(await browserSupportsWebAuthnAutofill())) return ""
   const offer = await post<{ readonly options: PublicKeyCredentialRequestOptionsJSON }>("/passkey/options", {})
   if ("problem" in offer) return isInField ? "" : offer.problem

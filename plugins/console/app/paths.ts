@@ -21,8 +21,8 @@ export function listField({ output }: Operation): string | undefined {
 
 /** Answers a page of a list, or a whole one. */
 export function isList({ name, readOnly, streams, output }: Operation): boolean {
-  const [first, ...others] = Object.entries(output)
-  const isOnly = /\.list/.test(name) && first?.[1] === "array" && others.every(([, type]) => type !== "array")
+  const [first, ...siblings] = Object.entries(output)
+  const isOnly = /\.list/.test(name) && first?.[1] === "array" && siblings.every(([, type]) => type !== "array")
   return readOnly && !streams && (isOnly || ("next_cursor" in output && Object.values(output).includes("array")))
 }
 
@@ -46,62 +46,70 @@ export interface Kind {
 /** What a list lists; undefined where one of it can neither be read nor changed. */
 export function kindOf(list: Operation): Kind | undefined {
   const shape = `${shapeOf(list)}/{}`
-  const own = all().filter((one) => shapeOf(one) === shape || shapeOf(one).startsWith(`${shape}/`))
-  const reader = own.find((one) => one.method === "GET" && shapeOf(one) === shape)
-  return own.length > 0 ? { list, reader, shape } : undefined
+  const related = all().filter((candidate) => shapeOf(candidate) === shape || shapeOf(candidate).startsWith(`${shape}/`))
+  const reader = related.find((match) => match.method === "GET" && shapeOf(match) === shape)
+  return related.length > 0 ? { list, reader, shape } : undefined
 }
 
 /** What a reader reads, within its list where there is one. */
 export function kindRead(reader: Operation): Kind {
   const shape = shapeOf(reader)
-  const list = shape.endsWith("/{}") ? all().find((one) => `${shapeOf(one)}/{}` === shape && isList(one)) : undefined
+  const list = shape.endsWith("/{}") ? all().find((candidate) => `${shapeOf(candidate)}/{}` === shape && isList(candidate)) : undefined
   return { list, reader, shape }
 }
 
 /** What stands right below its area, by one name or id: the first that the area lists, or reads. */
 export function mainKind(area: string): Kind | undefined {
-  const own = all().filter((one) => areaOf(one) === area && !one.streams)
-  const listed = own.filter((one) => isList(one) && pathFields(one).length === 0).flatMap((one) => kindOf(one) ?? [])
-  const read = own.filter((one) => one.method === "GET" && /^[^{]*\/\{\w+\}$/.test(one.path)).map(kindRead)
-  return [...listed, ...read][0]
+  const inArea = all().filter((candidate) => areaOf(candidate) === area && !candidate.streams)
+  const listKinds = inArea
+    .filter((candidate) => isList(candidate) && pathFields(candidate).length === 0)
+    .flatMap((candidate) => kindOf(candidate) ?? [])
+  const readKinds = inArea.filter((candidate) => candidate.method === "GET" && /^[^{]*\/\{\w+\}$/.test(candidate.path)).map(kindRead)
+  return [...listKinds, ...readKinds][0]
 }
 
 /** What one stands in, where that can be read by itself. */
 export function kindAbove({ shape }: Kind): Kind | undefined {
   const above = shape.replace(/\/[^/{}]+\/\{\}$/, "")
-  const reader = above === shape ? undefined : all().find((one) => one.method === "GET" && shapeOf(one) === above)
+  const reader = above === shape ? undefined : all().find((candidate) => candidate.method === "GET" && shapeOf(candidate) === above)
   return reader && kindRead(reader)
 }
 
 /** What can be done with one, and with all that it holds: not what reads it. */
 export function actionsOf({ shape }: Kind): Operation[] {
-  return all().filter((one) => !one.readOnly && !one.streams && isAtOrBelow(shapeOf(one), shape))
+  return all().filter((candidate) => !candidate.readOnly && !candidate.streams && isAtOrBelow(shapeOf(candidate), shape))
 }
 
 /** Lists within one. */
 export function listsWithin({ shape }: Kind): Operation[] {
-  return all().filter((one) => one.method === "GET" && isList(one) && isAtOrBelow(shapeOf(one), shape) && shapeOf(one) !== shape)
+  return all().filter(
+    (candidate) =>
+      candidate.method === "GET" && isList(candidate) && isAtOrBelow(shapeOf(candidate), shape) && shapeOf(candidate) !== shape,
+  )
 }
 
 /** What else of one can be looked at or kept as a file. */
 export function readsWithin({ shape }: Kind): Operation[] {
-  return all().filter((one) => one.method === "GET" && !isList(one) && isAtOrBelow(shapeOf(one), shape) && shapeOf(one) !== shape)
+  return all().filter(
+    (candidate) =>
+      candidate.method === "GET" && !isList(candidate) && isAtOrBelow(shapeOf(candidate), shape) && shapeOf(candidate) !== shape,
+  )
 }
 
 /** Adds to the list. */
 export function adderOf(list: Operation): Operation | undefined {
-  return all().find((one) => one.method === "POST" && !one.readOnly && shapeOf(one) === shapeOf(list))
+  return all().find((candidate) => candidate.method === "POST" && !candidate.readOnly && shapeOf(candidate) === shapeOf(list))
 }
 
 /** Makes one under a name that it is given, where nothing adds to the list. */
 export function makersOf(kind: Kind): Operation[] {
   if (!kind.list || adderOf(kind.list)) return []
-  return all().filter((one) => one.method === "PUT" && isOf(one, kind) && pathFields(one).length === 1)
+  return all().filter((candidate) => candidate.method === "PUT" && isOf(candidate, kind) && pathFields(candidate).length === 1)
 }
 
 /** What an operation adds one of; undefined where it adds to no list, or nothing can be done with one of it. */
 export function kindMade(operation: Operation): Kind | undefined {
-  const list = all().find((one) => isList(one) && adderOf(one) === operation)
+  const list = all().find((candidate) => isList(candidate) && adderOf(candidate) === operation)
   return list && kindOf(list)
 }
 
@@ -115,17 +123,19 @@ function isAtOrBelow(shape: string, top: string): boolean {
 }
 
 /** The operation's path fields with these values, in their order. */
-export function given(operation: Operation, values: readonly string[]): Record<string, string> {
+export function pathInput(operation: Operation, values: readonly string[]): Record<string, string> {
   return Object.fromEntries(pathFields(operation).flatMap((name, index) => (values[index] === undefined ? [] : [[name, values[index]]])))
 }
 
 /** What stands for a row in the path of its kind: the field of that name, else the one that names it. */
 export function idOf(row: Row, { reader, shape }: Kind): string {
-  const example = reader ?? all().find((one) => shapeOf(one).startsWith(shape))
-  const asked = example ? (pathFields(example)[shape.split("{}").length - 2] ?? "id") : "id"
-  const names = [asked, ...Object.keys(row).filter((name) => name.endsWith(`_${asked}`)), "slug", "key", "domain", "number", "id"]
-  const found = names.map((name) => row[name]).find((value) => (typeof value === "string" && value !== "") || typeof value === "number")
-  return String(found ?? "")
+  const example = reader ?? all().find((candidate) => shapeOf(candidate).startsWith(shape))
+  const field = example ? (pathFields(example)[shape.split("{}").length - 2] ?? "id") : "id"
+  const names = [field, ...Object.keys(row).filter((name) => name.endsWith(`_${field}`)), "slug", "key", "domain", "number", "id"]
+  const identifier = names
+    .map((name) => row[name])
+    .find((value) => (typeof value === "string" && value !== "") || typeof value === "number")
+  return String(identifier ?? "")
 }
 
 /** The main kind of an area stands right below it; others are told by the operation that reads them. */
@@ -135,6 +145,6 @@ export function hrefOfOne(kind: Kind, values: readonly string[]): string {
   const area = areaOf(by)
   const [id = ""] = values
   if (values.length === 1 && mainKind(area)?.shape === kind.shape) return hrefOf([area, id])
-  const known = kind.reader ? given(by, values) : { ...given(by, values), id: values.at(-1) ?? "" }
-  return hrefOf([area, "-", by.name], known)
+  const input = kind.reader ? pathInput(by, values) : { ...pathInput(by, values), id: values.at(-1) ?? "" }
+  return hrefOf([area, "-", by.name], input)
 }

@@ -16,18 +16,18 @@ let leave = () => {}
 function returnTo(top: number): void {
   leave()
   if (top === 0) return
-  const grown = new ResizeObserver(() => {
+  const observer = new ResizeObserver(() => {
     if (document.documentElement.scrollHeight < top + innerHeight) return
     leave()
     scrollTo(0, top)
   })
   const moves = ["wheel", "keydown", "pointerdown"]
   leave = () => {
-    grown.disconnect()
+    observer.disconnect()
     for (const move of moves) removeEventListener(move, leave)
   }
   for (const move of moves) addEventListener(move, leave)
-  grown.observe(document.body)
+  observer.observe(document.body)
 }
 
 /** Segments after `/console`, decoded; a single one, which nothing is called, where that is not possible. */
@@ -41,8 +41,8 @@ export function segments(): string[] {
 }
 
 export function hrefOf(parts: readonly string[], query: Readonly<Record<string, string>> = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== "")
-  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ""
+  const entries = Object.entries(query).filter(([, value]) => value !== "")
+  const search = entries.length > 0 ? `?${new URLSearchParams(entries)}` : ""
   return [root, ...parts.map(encodeURIComponent)].join("/") + search
 }
 

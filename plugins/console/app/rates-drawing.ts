@@ -27,7 +27,7 @@ export function draw(box: HTMLElement, { names, height, data }: Required<Pick<Ra
         { ...axis, values: (_plot, seconds) => seconds.map((at) => formatTime(at * 1_000).slice(11, 16)) },
         { ...axis, size: 44 },
       ],
-      scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most)] } },
+      scales: { y: { range: (_plot, _least, max) => [0, Math.max(1, max)] } },
     },
     data as unknown as uPlot.AlignedData,
     box,

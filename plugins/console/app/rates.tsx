@@ -21,15 +21,15 @@ export function Rates({ label, names, data, height = 160 }: RatesArgs) {
   const now = useRef(data)
   now.current = data
   useEffect(() => {
-    let gone = false
+    let isUnmounted = false
     inBackground(
       import("./rates-drawing.ts").then(({ draw }) => {
-        if (gone || !box.current) return
+        if (isUnmounted || !box.current) return
         drawing.current = draw(box.current, { names, height, data: now.current })
       }),
     )
     return () => {
-      gone = true
+      isUnmounted = true
       drawing.current?.end()
       drawing.current = undefined
     }

@@ -4,7 +4,7 @@ import { viewOf } from "./contributions.ts"
 import { hrefWith } from "./filters.tsx"
 import { hrefOfOne, idOf, type Kind, kindOf } from "./paths.ts"
 import { type Column, Table } from "./table.tsx"
-import { at, columnsFor, isEmpty, isNumeric, Shown, titleOf } from "./value.tsx"
+import { at, columnsFor, FieldValue, isEmpty, isNumeric, titleOf } from "./value.tsx"
 
 interface RowsArgs {
   readonly label: string
@@ -23,17 +23,17 @@ interface RowsArgs {
 }
 
 export function Rows({ label, rows, area, field, list, values = [], kind = list && kindOf(list), opensHere = false }: RowsArgs) {
-  const declared = viewOf(area).columns?.[field] ?? list?.columns ?? []
-  const columns = columnsFor(rows, declared, kind !== undefined).map((declaredAs, index): Column<Row> => {
+  const columnNames = viewOf(area).columns?.[field] ?? list?.columns ?? []
+  const columns = columnsFor(rows, columnNames, kind !== undefined).map((declaredAs, index): Column<Row> => {
     const [path = "", title = titleOf(path)] = declaredAs.split(" as ")
     return {
       name: path,
       title,
       isNumber: rows.every((row) => isNumeric(at(row, path))),
       show(row) {
-        const shown = <Shown name={path} value={at(row, path)} isBrief />
+        const content = <FieldValue name={path} value={at(row, path)} isBrief />
         const href = index === 0 ? hrefOfRow(row) : undefined
-        return href === undefined ? shown : <a href={href}>{isEmpty(at(row, path)) ? nameOf(row) : shown}</a>
+        return href === undefined ? content : <a href={href}>{isEmpty(at(row, path)) ? nameOf(row) : content}</a>
       },
     }
   })
@@ -43,8 +43,8 @@ export function Rows({ label, rows, area, field, list, values = [], kind = list 
   }
   // What the first column leaves empty is called by the next that holds something.
   const nameOf = (row: Row) => {
-    const other = columns.find(({ name }) => !isEmpty(at(row, name)))
-    return other ? <Shown name={other.name} value={at(row, other.name)} isBrief /> : "no name"
+    const column = columns.find(({ name }) => !isEmpty(at(row, name)))
+    return column ? <FieldValue name={column.name} value={at(row, column.name)} isBrief /> : "no name"
   }
   return <Table label={label} rows={rows} columns={columns} keyOf={rowKey} />
 }

@@ -7,17 +7,17 @@ import { visible } from "./visible.ts"
 
 /** By the operation's name; nothing where the service does not have it. */
 export function SameAs({ name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }) {
-  const operation = operations.value.find((one) => one.name === name)
-  return operation ? <Same operation={operation} input={input} /> : null
+  const operation = operations.value.find((candidate) => candidate.name === name)
+  return operation ? <CallExamples operation={operation} input={input} /> : null
 }
 
 /** Of what the buttons of this place do, each operation once. */
 export function SameAsButtons() {
-  const known = new Map(offered.value.flatMap(({ name, known: input }) => (input ? [[name, input] as const] : [])).reverse())
-  return [...known].reverse().map(([name, input]) => <SameAs key={name} name={name} input={input} />)
+  const inputs = new Map(offered.value.flatMap(({ name, known: input }) => (input ? [[name, input] as const] : [])).reverse())
+  return [...inputs].reverse().map(([name, input]) => <SameAs key={name} name={name} input={input} />)
 }
 
-export function Same({ operation, input }: { readonly operation: Operation; readonly input: Readonly<Record<string, unknown>> }) {
+export function CallExamples({ operation, input }: { readonly operation: Operation; readonly input: Readonly<Record<string, unknown>> }) {
   return (
     <details class="same">
       <summary>
@@ -40,31 +40,31 @@ export function Copied({ name, text }: { readonly name: string; readonly text: s
   )
 }
 
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
-const shell = (value: unknown) => (/^[\w.@:/-]+$/.test(plain(value)) ? plain(value) : quoted(plain(value)))
+const shell = (value: unknown) => (/^[\w.@:/-]+$/.test(plain(value)) ? plain(value) : quote(plain(value)))
 
 /** Fields of the path are arguments; lists, objects and the like go in as a file. */
 function commandOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
   const inPath = pathFields(operation)
-  const given = Object.entries(input).filter(([field]) => !inPath.includes(field))
+  const fields = Object.entries(input).filter(([field]) => !inPath.includes(field))
   const isFlag = ([, value]: [string, unknown]) => typeof value === "string" || typeof value === "number"
-  const flags = given.filter(isFlag).map(([field, value]) => `--${field.replaceAll("_", "-")} ${shell(value)}`)
-  const rest = given.filter((one) => !isFlag(one))
+  const flags = fields.filter(isFlag).map(([field, value]) => `--${field.replaceAll("_", "-")} ${shell(value)}`)
+  const bodyFields = fields.filter((field) => !isFlag(field))
   const name = operation.name.replaceAll("_", "-").split(".")
   const words = ["millrace", ...name, ...inPath.filter((field) => field in input).map((field) => shell(input[field])), ...flags]
-  if (rest.length === 0) return words.join(" ")
-  return `echo ${quoted(JSON.stringify(Object.fromEntries(rest)))} | ${words.join(" ")} --file -`
+  if (bodyFields.length === 0) return words.join(" ")
+  return `echo ${quote(JSON.stringify(Object.fromEntries(bodyFields)))} | ${words.join(" ")} --file -`
 }
 
 function curlOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
   const { method, path } = operation
   const inPath = pathFields(operation)
-  const rest = Object.entries(input).filter(([name]) => !inPath.includes(name))
+  const bodyFields = Object.entries(input).filter(([name]) => !inPath.includes(name))
   const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(plain(input[name] ?? "")))
   const reads = method === "GET" || method === "DELETE"
-  const query = reads && rest.length > 0 ? `?${new URLSearchParams(rest.map(([name, value]) => [name, plain(value)]))}` : ""
-  const body = reads ? "" : ` -H 'content-type: application/json' -d ${quoted(JSON.stringify(Object.fromEntries(rest)))}`
+  const query = reads && bodyFields.length > 0 ? `?${new URLSearchParams(bodyFields.map(([name, value]) => [name, plain(value)]))}` : ""
+  const body = reads ? "" : ` -H 'content-type: application/json' -d ${quote(JSON.stringify(Object.fromEntries(bodyFields)))}`
   const verb = method === "GET" ? "" : ` -X ${method}`
-  return `curl${verb} ${quoted(location.origin + filled + query)} -H "authorization: Bearer $MILLRACE_KEY"${body}`
+  return `curl${verb} ${quote(location.origin + filled + query)} -H "authorization: Bearer $MILLRACE_KEY"${body}`
 }

@@ -33,7 +33,7 @@ const branchesOf = (schema: Schema): readonly Schema[] => (schema.anyOf ? schema
 export function typesOf(schema: Schema): readonly string[] {
   return [
     ...new Set(
-      branchesOf(schema).flatMap(({ type = [], enum: choices = [] }) => (type.length > 0 ? type : choices.map((one) => typeof one))),
+      branchesOf(schema).flatMap(({ type = [], enum: choices = [] }) => (type.length > 0 ? type : choices.map((choice) => typeof choice))),
     ),
   ]
 }
@@ -48,16 +48,21 @@ export function choicesOf(schema: Schema): string[] | undefined {
   // A text that stands for true or false is there for queries.
   if (typesOf(schema).includes("boolean")) return ["true", "false"]
   const branches = branchesOf(schema).filter(({ type }) => type !== "null")
-  const choices = branches.map(({ enum: own, const: only }) => own ?? (only === undefined ? undefined : [only]))
+  const choices = branches.map(({ enum: ownValues, const: only }) => ownValues ?? (only === undefined ? undefined : [only]))
   if (choices.length === 0 || choices.includes(undefined)) return undefined
-  return [...new Set(choices.flatMap((own) => own ?? []).map(String))].filter((one) => one !== "")
+  return [...new Set(choices.flatMap((values) => values ?? []).map(String))].filter((choice) => choice !== "")
 }
 
 /** A list of texts or numbers: one a line. */
 export function isLines(schema: Schema): boolean {
-  const [branch, ...others] = branchesOf(schema).filter(({ type }) => type !== "null")
+  const [branch, ...otherBranches] = branchesOf(schema).filter(({ type }) => type !== "null")
   const types = branch?.items ? typesOf(branch.items) : []
-  return others.length === 0 && branch?.type === "array" && types.length > 0 && types.every((type) => type !== "object" && type !== "array")
+  return (
+    otherBranches.length === 0 &&
+    branch?.type === "array" &&
+    types.length > 0 &&
+    types.every((type) => type !== "object" && type !== "array")
+  )
 }
 
 export function isText(schema: Schema): boolean {

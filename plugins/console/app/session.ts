@@ -3,13 +3,13 @@ import { refreshSession } from "./api.ts"
 
 const path = "/console-session"
 
-interface Refused {
+interface RefusedSignIn {
   readonly problem: string
   readonly reason: string
 }
 
 /** Posts JSON to a route of the sign-in. An empty answer is an empty object. */
-export async function post<T extends object>(route: string, body: object): Promise<T | Refused> {
+export async function post<T extends object>(route: string, body: object): Promise<T | RefusedSignIn> {
   const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
   const response = await fetch(path + route, init).catch(() => undefined)
   if (!response) return { problem: "The service cannot be reached. Try again.", reason: "unreachable" }

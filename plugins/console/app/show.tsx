@@ -1,7 +1,7 @@
 // Times, counts and states as people read them, the same on every screen.
 
 import type { ComponentChildren } from "preact"
-import { Foreign } from "./foreign.tsx"
+import { UntrustedText } from "./foreign.tsx"
 
 const numbers = new Intl.NumberFormat("en", { maximumFractionDigits: 2 })
 const shares = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 })
@@ -43,7 +43,7 @@ export function formatDuration(ms: number): string {
     ["min", 60_000],
     ["s", 1_000],
   ]
-  const [unit, size] = units.find(([, least]) => Math.abs(ms) >= least) ?? ["ms", 1]
+  const [unit, size] = units.find(([, minMs]) => Math.abs(ms) >= minMs) ?? ["ms", 1]
   const value = ms / size
   return `${numbers.format(Math.abs(value) < 10 ? Math.round(value * 10) / 10 : Math.round(value))} ${unit}`
 }
@@ -112,7 +112,7 @@ export function Facts({ of }: { readonly of: readonly (readonly [name: string, v
       {of.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{typeof value === "string" ? <Foreign text={value} /> : value}</dd>
+          <dd>{typeof value === "string" ? <UntrustedText text={value} /> : value}</dd>
         </div>
       ))}
     </dl>

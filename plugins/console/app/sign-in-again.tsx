@@ -5,24 +5,24 @@ import { ByCode } from "./by-code.tsx"
 import type { SignInRequest } from "./fresh-sign-in.ts"
 import { ByPasskey } from "./sign-in.tsx"
 
-export default function SignInAgain({ settle }: SignInRequest) {
+export default function SignInAgain({ finish }: SignInRequest) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
-    const own = dialog.current
-    own?.showModal()
-    return () => own?.close()
+    const element = dialog.current
+    element?.showModal()
+    return () => element?.close()
   }, [])
   const { id: user, email } = me.value?.user ?? {}
   // Another person of the browser does not finish the call.
-  const done = () => settle(me.value?.user?.id === user)
+  const onSignIn = () => finish(me.value?.user?.id === user)
   return (
-    <dialog ref={dialog} class="confirmation" aria-labelledby="sign-in-again" onClose={() => settle(false)}>
+    <dialog ref={dialog} class="confirmation" aria-labelledby="sign-in-again" onClose={() => finish(false)}>
       <h2 id="sign-in-again">Sign in again</h2>
       <p>This change needs a sign-in within the last five minutes. It continues right after the sign-in.</p>
-      <ByPasskey hasNoField onDone={done} />
-      {email !== undefined && <ByCode address={email} onDone={done} />}
+      <ByPasskey hasNoField onDone={onSignIn} />
+      {email !== undefined && <ByCode address={email} onDone={onSignIn} />}
       <p class="verbs">
-        <button type="button" onClick={() => settle(false)}>
+        <button type="button" onClick={() => finish(false)}>
           Cancel
         </button>
       </p>

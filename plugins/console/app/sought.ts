@@ -3,7 +3,7 @@
 import { signal, useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { call, me, type Operation, operations, type Row } from "./api.ts"
-import { soughtAreas, viewOf } from "./contributions.ts"
+import { searchedAreas, viewOf } from "./contributions.ts"
 import { inBackground } from "./in-background.ts"
 import { hrefOfOne, idOf, type Kind, listField, mainKind, pageAfter } from "./paths.ts"
 import { fieldsOf } from "./schema.ts"
@@ -13,8 +13,8 @@ export interface Target {
   readonly href: string
 }
 
-const known = signal<readonly Target[]>([])
-const keptMs = 30_000
+const targets = signal<readonly Target[]>([])
+const cacheMs = 30_000
 const limit = 200
 /** Of each area, two thousand. */
 const maxPages = 10
@@ -22,39 +22,39 @@ let readAt = 0
 /** Whose they are. */
 let owner: unknown
 
-export function sought(): readonly Target[] {
-  return owner === me.value ? known.value : []
+export function searchTargets(): readonly Target[] {
+  return owner === me.value ? targets.value : []
 }
 
 export async function readSought(): Promise<void> {
-  if (owner === me.value && Date.now() < readAt + keptMs) return
+  if (owner === me.value && Date.now() < readAt + cacheMs) return
   owner = me.value
   readAt = Date.now()
-  known.value = []
-  const began = readAt
+  targets.value = []
+  const startedAt = readAt
   // An area that cannot be read has no entries.
-  await Promise.allSettled(soughtAreas().map((area) => readArea(area, () => began === readAt)))
+  await Promise.allSettled(searchedAreas().map((area) => readArea(area, () => startedAt === readAt)))
 }
 
 async function readArea(area: string, isWanted: () => boolean): Promise<void> {
   const kind = mainKind(area)
   if (!kind?.list) return
   await readPages(kind.list, (rows) => {
-    if (isWanted()) known.value = [...known.value, ...rows.map((row) => targetOf(row, kind, area))]
+    if (isWanted()) targets.value = [...targets.value, ...rows.map((row) => targetOf(row, kind, area))]
     return isWanted()
   })
 }
 
 /** The first two thousand of a list, for a part of a page that offers them by their names. */
 export function useRows(name: string | undefined): readonly Row[] {
-  const read = useSignal<readonly Row[]>([])
+  const signalRows = useSignal<readonly Row[]>([])
   useEffect(() => {
-    const list = operations.value.find((one) => one.name === name)
+    const list = operations.value.find((operation) => operation.name === name)
     if (!list) return
     let isWanted = true
     inBackground(
       readPages(list, (rows) => {
-        if (isWanted) read.value = [...read.value, ...rows]
+        if (isWanted) signalRows.value = [...signalRows.value, ...rows]
         return isWanted
       }),
     )
@@ -62,7 +62,7 @@ export function useRows(name: string | undefined): readonly Row[] {
       isWanted = false
     }
   }, [name])
-  return read.value
+  return signalRows.value
 }
 
 /** Page by page, until `take` says that it is enough. */
@@ -82,7 +82,7 @@ async function readPages(list: Operation, take: (rows: readonly Row[]) => boolea
 
 function targetOf(row: Row, kind: Kind, area: string): Target {
   const id = idOf(row, kind)
-  const called = [row["title"], row["name"], id].find((one) => typeof one === "string" && one !== "")
-  const name = called === id || /^[\da-f]{8}-/.test(id) ? String(called) : `${String(called)} (${id})`
+  const label = [row["title"], row["name"], id].find((value) => typeof value === "string" && value !== "")
+  const name = label === id || /^[\da-f]{8}-/.test(id) ? String(label) : `${String(label)} (${id})`
   return { text: `${viewOf(area).title}: ${name}`, href: hrefOfOne(kind, [id]) }
 }

@@ -19,10 +19,10 @@ export interface Submission<T> {
 }
 
 /** `known`: what it would be called with now; the place then says how the same is done without it. */
-export function useSubmit<Name extends keyof Operations>(name: Name, known?: Row): Submission<Output<Name>>
-export function useSubmit<T = Row>(name: string, known?: Row): Submission<T>
-export function useSubmit<T>(name: string, known?: Row): Submission<T> {
-  useEffect(() => offer({ name, known }), [name, JSON.stringify(known)])
+export function useSubmit<Name extends keyof Operations>(name: Name, preset?: Row): Submission<Output<Name>>
+export function useSubmit<T = Row>(name: string, preset?: Row): Submission<T>
+export function useSubmit<T>(name: string, preset?: Row): Submission<T> {
+  useEffect(() => offer({ name, known: preset }), [name, JSON.stringify(preset)])
   const open = useRef<Open | undefined>(undefined)
   const state = useSignal<{ readonly isBusy: boolean; readonly answer?: T; readonly error?: ClientError }>({ isBusy: false })
   const submit = async (input: object): Promise<T | undefined> => {
@@ -56,11 +56,11 @@ interface Offered {
 export const offered: Signal<readonly Offered[]> = signal([])
 
 /** The document says it too: none of it may be more than the role allows. */
-function offer(one: Offered): () => void {
-  const tell = (all: readonly Offered[]) => {
-    offered.value = all
-    document.documentElement.dataset["offers"] = [...new Set(all.map(({ name }) => name))].join(" ")
+function offer(entry: Offered): () => void {
+  const tell = (entries: readonly Offered[]) => {
+    offered.value = entries
+    document.documentElement.dataset["offers"] = [...new Set(entries.map(({ name }) => name))].join(" ")
   }
-  tell([...offered.peek(), one])
-  return () => tell(offered.peek().filter((other) => other !== one))
+  tell([...offered.peek(), entry])
+  return () => tell(offered.peek().filter((candidate) => candidate !== entry))
 }

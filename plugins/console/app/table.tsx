@@ -1,7 +1,7 @@
 // A table of a page of rows.
 
 import type { ComponentChildren } from "preact"
-import { Foreign } from "./foreign.tsx"
+import { UntrustedText } from "./foreign.tsx"
 
 export interface Column<T> {
   readonly name: string
@@ -22,7 +22,7 @@ interface TableArgs<T> {
 
 /** A text is somebody's: it turns nothing beside it. */
 export function Cell({ of }: { readonly of: ComponentChildren }): ComponentChildren {
-  return typeof of === "string" ? <Foreign text={of} /> : of
+  return typeof of === "string" ? <UntrustedText text={of} /> : of
 }
 
 export function Table<T>({ label, columns, rows, keyOf }: TableArgs<T>) {

@@ -4,14 +4,14 @@ import { Actions, Adding } from "./actions.tsx"
 import { Answered, useAnswer } from "./answer.tsx"
 import { areaOf, capital, type Operation, type Row, words } from "./api.ts"
 import { viewOf } from "./contributions.ts"
-import { Foreign } from "./foreign.tsx"
+import { UntrustedText } from "./foreign.tsx"
 import { List } from "./list.tsx"
-import { adderOf, given, hrefOfOne, idOf, type Kind, kindAbove, listField, listsWithin, pathFields } from "./paths.ts"
+import { adderOf, hrefOfOne, idOf, type Kind, kindAbove, listField, listsWithin, pathFields, pathInput } from "./paths.ts"
 import { hrefOf } from "./place.ts"
 import { Rows } from "./rows.tsx"
-import { Same } from "./same.tsx"
+import { CallExamples } from "./same.tsx"
 import { fieldsOf } from "./schema.ts"
-import { at, Fields, isRows, ordered, Shown } from "./value.tsx"
+import { at, Fields, FieldValue, isRows, sortByRank } from "./value.tsx"
 
 interface ThingArgs {
   readonly kind: Kind
@@ -23,43 +23,43 @@ const maxListed = 200
 
 export function Thing({ kind, values }: ThingArgs) {
   const by = kind.reader ?? kind.list
-  const input = by ? given(by, values) : {}
+  const input = by ? pathInput(by, values) : {}
   const hasLimit = by && !kind.reader && fieldsOf(by).some(([name]) => name === "limit")
-  const read = useAnswer(by?.name, hasLimit ? { ...input, limit: maxListed } : input)
+  const response = useAnswer(by?.name, hasLimit ? { ...input, limit: maxListed } : input)
   if (!by) return null
   const isOnly = values.length === 0
   return (
     <>
       {!isOnly && <Crumbs kind={kind} values={values} />}
-      {!isOnly && !read.answer && (
+      {!isOnly && !response.answer && (
         <h1>
           <bdi>{values.at(-1)}</bdi>
         </h1>
       )}
-      <Answered of={read}>
+      <Answered of={response}>
         {(answer) => {
           const row = kind.reader ? wholeOf(answer) : rowIn(answer, kind, values.at(-1) ?? "")
           return row ? (
             <>
               {!isOnly && <Heading row={row} called={viewOf(areaOf(by)).called ?? []} otherwise={values.at(-1) ?? ""} />}
-              <Whole kind={kind} values={values} row={row} reload={read.reload} />
+              <Details kind={kind} values={values} row={row} reload={response.reload} />
             </>
           ) : (
             <p>It is not among the first {maxListed} of its list.</p>
           )
         }}
       </Answered>
-      {kind.reader && <Same operation={kind.reader} input={input} />}
+      {kind.reader && <CallExamples operation={kind.reader} input={input} />}
     </>
   )
 }
 
 /** Where the answer holds one thing beside lists, its fields are the thing's. */
 function wholeOf(answer: Row): Row {
-  const [[name, one] = []] = Object.entries(answer)
-  if (name === undefined || typeof one !== "object" || one === null || Array.isArray(one)) return answer
-  const { [name]: _own, ...rest } = answer
-  return Object.values(rest).some(Array.isArray) ? { ...(one as Row), ...rest } : answer
+  const [[name, value] = []] = Object.entries(answer)
+  if (name === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return answer
+  const { [name]: _own, ...otherFields } = answer
+  return Object.values(otherFields).some(Array.isArray) ? { ...(value as Row), ...otherFields } : answer
 }
 
 function rowIn(answer: Row, kind: Kind, id: string): Row | undefined {
@@ -73,13 +73,13 @@ interface HeadingArgs {
   readonly otherwise: string
 }
 
-function Heading({ row, called, otherwise }: HeadingArgs) {
-  const names = [...called, "title", "name", "subject", "what", "objective", "slug", "key"].map((path) => at(row, path))
-  const name = names.find((one) => typeof one === "string" && one !== "") ?? otherwise
+function Heading({ row, called: nameFields, otherwise }: HeadingArgs) {
+  const names = [...nameFields, "title", "name", "subject", "what", "objective", "slug", "key"].map((path) => at(row, path))
+  const name = names.find((value) => typeof value === "string" && value !== "") ?? otherwise
   const state = row["status"] ?? row["state"]
   return (
     <h1>
-      <Foreign text={String(name)} /> {typeof state === "string" && <Shown name="state" value={state} />}
+      <UntrustedText text={String(name)} /> {typeof state === "string" && <FieldValue name="state" value={state} />}
     </h1>
   )
 }
@@ -115,13 +115,13 @@ interface Section {
   readonly rows: readonly Row[] | undefined
 }
 
-function Whole({ kind, values, row, reload }: WholeArgs) {
+function Details({ kind, values, row, reload }: WholeArgs) {
   const area = areaOf((kind.reader ?? kind.list) as Operation)
   const { lists = [], first } = viewOf(area)
   const sections = sectionsOf(kind, row).sort((a, b) => placeIn(lists, a.field) - placeIn(lists, b.field))
   // Of several lists of the same, the first is added to.
   const adders = new Map(sections.flatMap(({ field, list }) => (list ? [[adderOf(list), field] as const] : [])).reverse())
-  const names = ordered(Object.keys(row).filter((name) => !sections.some(({ field, rows }) => rows && field === name)))
+  const names = sortByRank(Object.keys(row).filter((name) => !sections.some(({ field, rows }) => rows && field === name)))
   const isMain = kind.list === undefined || pathFields(kind.list).length === 0
   return (
     <>
@@ -148,11 +148,11 @@ function Whole({ kind, values, row, reload }: WholeArgs) {
 function sectionsOf(kind: Kind, row: Row): Section[] {
   const within = listsWithin(kind)
   const listOf = (field: string) => within.find((list) => field === listField(list) || field.endsWith(`_${listField(list)}`))
-  const held = Object.keys(row)
+  const sections = Object.keys(row)
     .filter((field) => isRows(row[field]) || (Array.isArray(row[field]) && listOf(field)))
     .map((field): Section => ({ field, list: listOf(field), rows: row[field] as readonly Row[] }))
-  const others = within.filter((list) => !held.some((one) => one.list === list))
-  return [...held, ...others.map((list): Section => ({ field: listField(list) ?? "", list, rows: undefined }))]
+  const otherLists = within.filter((list) => !sections.some((section) => section.list === list))
+  return [...sections, ...otherLists.map((list): Section => ({ field: listField(list) ?? "", list, rows: undefined }))]
 }
 
 function placeIn(order: readonly string[], field: string): number {

@@ -1,7 +1,7 @@
 // Values of the API as people read them: in a cell, and all fields of one thing. All that they hold is text, never markup.
 import type { ComponentChildren } from "preact"
 import { type Row, words } from "./api.ts"
-import { Foreign, unturned } from "./foreign.tsx"
+import { escapeBidi, UntrustedText } from "./foreign.tsx"
 import { Badge, Facts, formatBytes, formatDuration, formatNumber, Time, type Tone } from "./show.tsx"
 import { Table } from "./table.tsx"
 import { visible } from "./visible.ts"
@@ -10,10 +10,10 @@ import { visible } from "./visible.ts"
 export function brief(value: unknown): string {
   if (value === null || value === undefined) return ""
   if (typeof value === "object")
-    return Array.isArray(value) && value.every((one) => typeof one !== "object")
-      ? unturned(value.join(", "))
+    return Array.isArray(value) && value.every((item) => typeof item !== "object")
+      ? escapeBidi(value.join(", "))
       : visible(JSON.stringify(value))
-  return unturned(String(value))
+  return escapeBidi(String(value))
 }
 
 /** A field, or one within a field: `actor.surface`. */
@@ -35,7 +35,7 @@ export function titleOf(path: string): string {
     .slice(-2)
     .join(" ")
   const unit = units.find(([end]) => name.endsWith(end) && name.length > end.length)
-  return unturned(words(unit ? name.slice(0, -unit[0].length) + unit[1] : name))
+  return escapeBidi(words(unit ? name.slice(0, -unit[0].length) + unit[1] : name))
 }
 
 const isTime = (value: unknown): value is string => typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(value)
@@ -55,7 +55,7 @@ const toned: Readonly<Record<Exclude<Tone, "plain">, readonly string[]>> = {
 }
 const toneOf = (value: string): Tone => (["good", "bad", "warning"] as const).find((tone) => toned[tone].includes(value)) ?? "plain"
 
-interface ShownArgs {
+interface FieldValueArgs {
   readonly name: string
   readonly value: unknown
   /** In a cell. */
@@ -63,18 +63,19 @@ interface ShownArgs {
 }
 
 /** One value, by what its field is called and what it holds. */
-export function Shown({ name, value, isBrief = false }: ShownArgs): ComponentChildren {
+export function FieldValue({ name, value, isBrief = false }: FieldValueArgs): ComponentChildren {
   if (isEmpty(value)) return ""
   if (typeof value === "boolean") return value ? "yes" : "no"
   if (typeof value === "number") return numberOf(name, value)
   if (isTime(value)) return <Time value={value} />
   if (typeof value === "string" && stateful.test(name)) return <Badge tone={toneOf(value)}>{words(value)}</Badge>
   if (isBrief) return <Brief value={value} />
-  if (typeof value === "string") return /\n/.test(value) || name.endsWith("_js") ? <pre>{unturned(value)}</pre> : <Foreign text={value} />
+  if (typeof value === "string")
+    return /\n/.test(value) || name.endsWith("_js") ? <pre>{escapeBidi(value)}</pre> : <UntrustedText text={value} />
   if (isRows(value)) return <Nested name={name} rows={value} />
-  if (isObject(value) && Object.values(value).every((one) => !isObject(one) && !isRows(one))) return <Fields row={value} />
-  return Array.isArray(value) && value.every((one) => typeof one !== "object") ? (
-    <Foreign text={value.join(", ")} />
+  if (isObject(value) && Object.values(value).every((item) => !isObject(item) && !isRows(item))) return <Fields row={value} />
+  return Array.isArray(value) && value.every((item) => typeof item !== "object") ? (
+    <UntrustedText text={value.join(", ")} />
   ) : (
     <Value value={value} />
   )
@@ -96,16 +97,18 @@ function Brief({ value }: { readonly value: unknown }) {
         …{value.slice(-8)}
       </code>
     )
-  if (!isObject(value)) return <Foreign text={cut(brief(value))} />
-  const fields = Object.entries(value).filter(([, one]) => !isEmpty(one))
-  const [[name, one] = ["", ""]] = fields
-  return fields.length === 1 && typeof one !== "object" ? (
+  if (!isObject(value)) return <UntrustedText text={cut(brief(value))} />
+  const fields = Object.entries(value).filter(([, content]) => !isEmpty(content))
+  const [[name, single] = ["", ""]] = fields
+  return fields.length === 1 && typeof single !== "object" ? (
     <>
-      {titleOf(name)} <Brief value={one} />
+      {titleOf(name)} <Brief value={single} />
     </>
   ) : (
-    <Foreign
-      text={cut(fields.map(([field, own]) => (typeof own === "object" ? words(field) : `${words(field)}: ${brief(own)}`)).join(", "))}
+    <UntrustedText
+      text={cut(
+        fields.map(([field, content]) => (typeof content === "object" ? words(field) : `${words(field)}: ${brief(content)}`)).join(", "),
+      )}
     />
   )
 }
@@ -116,7 +119,7 @@ const cut = (text: string) => (text.length > maxBrief ? `${text.slice(0, maxBrie
 export function Value({ value }: { readonly value: unknown }) {
   if (isTime(value)) return <Time value={value} />
   if (typeof value === "object" && value !== null) return <pre>{visible(JSON.stringify(value, null, 2))}</pre>
-  if (typeof value === "string" && value.includes("\n")) return <pre>{unturned(value)}</pre>
+  if (typeof value === "string" && value.includes("\n")) return <pre>{escapeBidi(value)}</pre>
   return <>{brief(value)}</>
 }
 
@@ -130,22 +133,24 @@ const ranks: readonly RegExp[] = [
   /^(?:\w+_)?id$|^revision$/,
 ]
 const rankOf = (name: string) => ranks.findIndex((rank) => rank.test(name))
-export const ordered = (names: readonly string[]) => [...names].sort((a, b) => rankOf(a) - rankOf(b))
+export const sortByRank = (names: readonly string[]) => [...names].sort((a, b) => rankOf(a) - rankOf(b))
 
 const maxColumns = 7
 
 /** Those of the declared columns that some row has a value in, ids of what opens by itself left out; else what stands first by rank. */
-export function columnsFor(rows: readonly Row[], declared: readonly string[], opens = false): readonly string[] {
-  const own = declared.filter((path, index) => index === 0 || rows.some((row) => !isEmpty(at(row, path.split(" as ")[0] ?? ""))))
-  const named = own.filter((path) => !(opens && path === "id" && own.length > 1))
-  if (declared.length > 0) return named
+export function columnsFor(rows: readonly Row[], columnNames: readonly string[], opens = false): readonly string[] {
+  const filledColumns = columnNames.filter(
+    (path, index) => index === 0 || rows.some((row) => !isEmpty(at(row, path.split(" as ")[0] ?? ""))),
+  )
+  const useful = filledColumns.filter((path) => !(opens && path === "id" && filledColumns.length > 1))
+  if (columnNames.length > 0) return useful
   const plain = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter(
     (name) =>
       rankOf(name) < ranks.length - 1 &&
       rows.some((row) => !isEmpty(row[name])) &&
       rows.every((row) => !isObject(row[name]) && !isRows(row[name])),
   )
-  return ordered(plain.length > 0 ? plain : Object.keys(rows[0] ?? {})).slice(0, maxColumns)
+  return sortByRank(plain.length > 0 ? plain : Object.keys(rows[0] ?? {})).slice(0, maxColumns)
 }
 
 function Nested({ name, rows }: { readonly name: string; readonly rows: readonly Row[] }) {
@@ -153,7 +158,7 @@ function Nested({ name, rows }: { readonly name: string; readonly rows: readonly
     name: field,
     title: titleOf(field),
     isNumber: rows.every((row) => isNumeric(row[field])),
-    show: (row: Row) => <Shown name={field} value={row[field]} isBrief />,
+    show: (row: Row) => <FieldValue name={field} value={row[field]} isBrief />,
   }))
   return <Table label={words(name)} rows={rows} columns={columns} keyOf={(_row, index) => String(index)} />
 }
@@ -161,23 +166,24 @@ function Nested({ name, rows }: { readonly name: string; readonly rows: readonly
 /** All fields of one: what they hold, and in one line those that hold nothing. `first` stand before the others, which fold. */
 export function Fields({ row, first }: { readonly row: Row; readonly first?: readonly string[] | undefined }) {
   const names = Object.keys(row)
-  const shown = names.filter((name) => !isEmpty(row[name]))
+  const filledNames = names.filter((name) => !isEmpty(row[name]))
   const empty = names.filter((name) => isEmpty(row[name]))
-  const fact = (name: string) => [titleOf(name), <Shown key={name} name={name.split(".").at(-1) ?? name} value={at(row, name)} />] as const
+  const fact = (name: string) =>
+    [titleOf(name), <FieldValue key={name} name={name.split(".").at(-1) ?? name} value={at(row, name)} />] as const
   const top = first?.filter((name) => !isEmpty(at(row, name)))
-  const rest = (
+  const remainder = (
     <>
-      <Facts of={shown.filter((name) => !top?.includes(name)).map(fact)} />
+      <Facts of={filledNames.filter((name) => !top?.includes(name)).map(fact)} />
       {empty.length > 0 && <p class="about">Empty: {empty.map(titleOf).join(", ")}.</p>}
     </>
   )
-  if (!top) return rest
+  if (!top) return remainder
   return (
     <>
       <Facts of={top.map(fact)} />
       <details>
         <summary>All fields</summary>
-        {rest}
+        {remainder}
       </details>
     </>
   )

@@ -45,17 +45,17 @@ class Stretched {
     if (hidden === this.#hidden) return
     this.#hidden = hidden
     if (!element) return
-    const all = element.scrollTop + this.shift
+    const position = element.scrollTop + this.shift
     const range = element.scrollHeight - element.clientHeight
-    element.scrollTop = all * (range / Math.max(1, range + hidden))
+    element.scrollTop = position * (range / Math.max(1, range + hidden))
     this.#last = element.scrollTop
-    this.shift = hidden === 0 ? 0 : all - this.#last
+    this.shift = hidden === 0 ? 0 : position - this.#last
   }
 }
 
 export default function VirtualTableRows<T>({ label, columns, count, rowAt, onRange, rowHeight = 30 }: VirtualTableArgs<T>) {
   const scroller = useRef<HTMLDivElement>(null)
-  const drawn = useSignal(0)
+  const drawnRows = useSignal(0)
   const virtual = useRef<Virtualizer<HTMLDivElement, HTMLDivElement> | undefined>(undefined)
   const stretched = useRef(new Stretched()).current
   const total = count * rowHeight
@@ -71,9 +71,9 @@ export default function VirtualTableRows<T>({ label, columns, count, rowAt, onRa
         const { scrollElement } = instance
         const { shift } = stretched
         tell(scrollElement ? stretched.offset(offset, scrollElement) : offset, isScrolling)
-        if (stretched.shift !== shift) drawn.value++
+        if (stretched.shift !== shift) drawnRows.value++
       }),
-    onChange: () => void drawn.value++,
+    onChange: () => void drawnRows.value++,
   }
   virtual.current ??= new Virtualizer<HTMLDivElement, HTMLDivElement>(options)
   virtual.current.setOptions(options)
@@ -82,9 +82,9 @@ export default function VirtualTableRows<T>({ label, columns, count, rowAt, onRa
   useLayoutEffect(() => {
     const { shift } = stretched
     stretched.resize(total, scroller.current)
-    if (stretched.shift !== shift) drawn.value++
+    if (stretched.shift !== shift) drawnRows.value++
   }, [total])
-  void drawn.value
+  void drawnRows.value
   const items = virtual.current.getVirtualItems()
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? -1]
   useEffect(() => {

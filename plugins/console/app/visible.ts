@@ -4,9 +4,9 @@ const layout = new Set(["\n", "\t", "\r"])
 
 /** As JSON would escape them, so that JSON stays what it is. */
 export function visible(text: string): string {
-  return text.replace(hiding, (sign) => (layout.has(sign) ? sign : escaped(sign)))
+  return text.replace(hiding, (sign) => (layout.has(sign) ? sign : escapeSign(sign)))
 }
 
-function escaped(sign: string): string {
+function escapeSign(sign: string): string {
   return Array.from({ length: sign.length }, (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")
 }

@@ -26,33 +26,33 @@ export function read(text: string): DocumentText {
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" })
-  const refused = (message: string, offset: number) => ({
+  const refusal = (message: string, offset: number) => ({
     value: undefined,
     findings: [{ severity: "error" as const, message, ...at(offset) }],
     locate: () => at(offset),
   })
   const [fault] = document.errors
-  if (fault) return refused(fault.message, fault.pos[0])
+  if (fault) return refusal(fault.message, fault.pos[0])
   const rounded = roundedNumber(document)
-  if (rounded) return refused(`A number cannot hold the integer ${rounded.source} exactly; put it in quotes.`, rounded.range?.[0] ?? 0)
+  if (rounded) return refusal(`A number cannot hold the integer ${rounded.source} exactly; put it in quotes.`, rounded.range?.[0] ?? 0)
   try {
     return { value: document.toJS({ maxAliasCount }) as unknown, findings: [], locate: locator(document.contents as Node | null, at) }
   } catch (error) {
-    return refused((error as Error).message, 0)
+    return refusal((error as Error).message, 0)
   }
 }
 
 /** The first rounded integer. */
 function roundedNumber(document: Document): Scalar | undefined {
-  let found: Scalar | undefined
+  let rounded: Scalar | undefined
   visit(document, {
     Scalar(_key, node) {
       if (typeof node.value !== "number" || !isRounded(node.value, node.source ?? "")) return undefined
-      found = node
+      rounded = node
       return visit.BREAK
     },
   })
-  return found
+  return rounded
 }
 
 export function write(value: object): string {

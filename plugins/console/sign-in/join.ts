@@ -9,7 +9,7 @@ import { cookieIn, setCookie } from "./cookies.ts"
 import { bodyOf, refuseForeignPage } from "./own-page.ts"
 import { browserOf, end, personIn } from "./routes.ts"
 
-const Given = z.strictObject({ code: z.string().min(1).max(200), name: Name.optional() })
+const JoinInput = z.strictObject({ code: z.string().min(1).max(200), name: Name.optional() })
 
 export const join = defineRoute({
   name: "console.join",
@@ -29,32 +29,36 @@ export const join = defineRoute({
   },
   async handle({ request, deps: { joining, users, sessions, keySessions, signIns, works, publicUrl } }) {
     refuseForeignPage(request)
-    const { code, name = "" } = await bodyOf(request, Given, '{ "code": "…", "name": "…" }')
+    const { code, name = "" } = await bodyOf(request, JoinInput, '{ "code": "…", "name": "…" }')
     const base = publicUrl()
     const earlier = cookieIn(request, sessionCookieOf(base))
     const session = await personIn(earlier, sessions)
     const browser = browserOf(request, signIns)
     const open = () => joining.open(code, networkOf(request.address))
     if (!session) await works.retryConflicts(async (work) => joining.addUnproven(work, await open(), name))
-    const { opened, text, expires_at } = await works.retryConflicts(async (work) => {
-      const opened = await open()
+    const {
+      opened: invitation,
+      text,
+      expires_at,
+    } = await works.retryConflicts(async (work) => {
+      const openInvitation = await open()
       if (session) {
         const isSignedIn = session.method !== "bootstrap"
-        const user = joining.requirePerson(opened, await users.get(session.user_id), { isPerson: true, isSignedIn })
-        await joining.join(work, opened, user, { credentialId: session.id, requestId: request.requestId })
-        sessions.switchTo(work, session, opened.organization.id)
-        return { opened }
+        const user = joining.requirePerson(openInvitation, await users.get(session.user_id), { isPerson: true, isSignedIn })
+        await joining.join(work, openInvitation, user, { credentialId: session.id, requestId: request.requestId })
+        sessions.switchTo(work, session, openInvitation.organization.id)
+        return { opened: openInvitation }
       }
-      const user = await joining.newcomer(work, opened, name)
-      const begun = await signIns.open(work, { ...user, organization_ids: [opened.organization.id] }, "email_code", browser)
-      await joining.join(work, opened, user, { credentialId: begun.session.id, requestId: request.requestId })
-      return { opened, text: begun.text, expires_at: begun.session.expires_at }
+      const user = await joining.newcomer(work, openInvitation, name)
+      const opening = await signIns.open(work, { ...user, organization_ids: [openInvitation.organization.id] }, "email_code", browser)
+      await joining.join(work, openInvitation, user, { credentialId: opening.session.id, requestId: request.requestId })
+      return { opened: openInvitation, text: opening.text, expires_at: opening.session.expires_at }
     })
     // A session opened with a key ends with the sign-in of a person.
     if (text !== undefined) await end(keySessions, request, earlier)
-    const { id, slug, name: title } = opened.organization
+    const { id, slug, name: title } = invitation.organization
     const cookie = text === undefined ? {} : { "Set-Cookie": setCookie(base, sessionCookieOf(base), text, new Date(expires_at)) }
     const headers = { "Content-Type": "application/json", "Cache-Control": "no-store", ...cookie }
-    return { headers, body: JSON.stringify({ organization: { id, slug, name: title }, role: opened.invitation.role }) }
+    return { headers, body: JSON.stringify({ organization: { id, slug, name: title }, role: invitation.invitation.role }) }
   },
 })

@@ -7,10 +7,10 @@ import { PasskeyAnswer, PasskeySignIns, SignIns, UserSessions } from "../../plat
 import { Sessions } from "../../platform/organizations/index.ts"
 import { cookieIn, passkeyCookieOf, setCookie } from "./cookies.ts"
 import { bodyOf, refuseForeignPage } from "./own-page.ts"
-import { answer, browserOf, end, personIn, shown } from "./routes.ts"
+import { answer, browserOf, end, personIn, toResource } from "./routes.ts"
 
 const path = "/console-session/passkey"
-const Given = z.strictObject({ answer: PasskeyAnswer })
+const AnswerInput = z.strictObject({ answer: PasskeyAnswer })
 
 export const offerPasskey = defineRoute({
   name: "console.offer_passkey",
@@ -39,12 +39,12 @@ export const signInByPasskey = defineRoute({
   inject: { passkeys: PasskeySignIns, sessions: Sessions, userSessions: UserSessions, signIns: SignIns, publicUrl: PublicUrl },
   async handle({ request, deps: { passkeys, sessions, userSessions, signIns, publicUrl } }) {
     refuseForeignPage(request)
-    const given = await bodyOf(request, Given, '{ "answer": … } with the credential of the browser')
+    const input = await bodyOf(request, AnswerInput, '{ "answer": … } with the credential of the browser')
     const base = publicUrl()
     const earlier = cookieIn(request, sessionCookieOf(base))
     const person = await personIn(earlier, userSessions)
-    const opened = await passkeys.enter(cookieIn(request, passkeyCookieOf(base)), given.answer, browserOf(request, signIns), person)
+    const session = await passkeys.enter(cookieIn(request, passkeyCookieOf(base)), input.answer, browserOf(request, signIns), person)
     if (!person) await end(sessions, request, earlier)
-    return answer(base, [setCookie(base, passkeyCookieOf(base), "", new Date(0))], shown(opened))
+    return answer(base, [setCookie(base, passkeyCookieOf(base), "", new Date(0))], toResource(session))
   },
 })

@@ -59,7 +59,7 @@ export const requestCode = defineRoute({
   },
 })
 
-const Given = z.union([
+const SignInInput = z.union([
   z.strictObject({ key: z.string().min(1) }),
   z.strictObject({ code: z.string().min(1), name: Name.optional(), email: Address.optional() }),
   z.strictObject({ email_code: SixDigits }),
@@ -76,9 +76,9 @@ export const signIn = defineRoute({
   inject: { sessions: Sessions, userSessions: UserSessions, codes: SignInCodes, signIns: SignIns, publicUrl: PublicUrl },
   async handle({ request, deps: { sessions, userSessions, codes, signIns, publicUrl } }) {
     refuseForeignPage(request)
-    const given = await bodyOf(
+    const input = await bodyOf(
       request,
-      Given,
+      SignInInput,
       '{ "key": "…" }, { "email_code": "…" }, { "link": "…" } or { "code": "…", "name": "…", "email": "…" }',
     )
     const base = publicUrl()
@@ -86,21 +86,21 @@ export const signIn = defineRoute({
     const nonce = cookieIn(request, attemptCookieOf(base))
     const person = await personIn(earlier, userSessions)
     const cookies: string[] = []
-    let opened: { readonly text: string; readonly expires_at: string }
-    if ("key" in given) opened = await sessions.signIn(credentialsOf(request, given.key))
+    let created: { readonly text: string; readonly expires_at: string }
+    if ("key" in input) created = await sessions.signIn(credentialsOf(request, input.key))
     else {
       const browser = browserOf(request, signIns)
       const entered =
-        "code" in given
-          ? await codes.claimOwner(given.code, ownerIn(given), browser, person)
-          : await codes.enter(proofIn(given, nonce), browser, person)
+        "code" in input
+          ? await codes.claimOwner(input.code, ownerIn(input), browser, person)
+          : await codes.enter(proofIn(input, nonce), browser, person)
       if ("nonce" in entered) return codeSent(base, entered)
-      opened = { text: entered.text, expires_at: entered.session.expires_at }
+      created = { text: entered.text, expires_at: entered.session.expires_at }
       cookies.push(setCookie(base, attemptCookieOf(base), "", new Date(0)))
-      if (person) return answer(base, cookies, opened)
+      if (person) return answer(base, cookies, created)
     }
     await end(sessions, request, earlier)
-    return answer(base, cookies, opened)
+    return answer(base, cookies, created)
   },
 })
 
@@ -125,12 +125,12 @@ export function answer(
   cookies: readonly string[],
   { text, expires_at }: { readonly text: string; readonly expires_at: string },
 ) {
-  const own = setCookie(base, sessionCookieOf(base), text, new Date(expires_at))
-  return { status: 204, headers: { "Set-Cookie": [...cookies, own], "Cache-Control": "no-store" } }
+  const cookie = setCookie(base, sessionCookieOf(base), text, new Date(expires_at))
+  return { status: 204, headers: { "Set-Cookie": [...cookies, cookie], "Cache-Control": "no-store" } }
 }
 
 /** What the browser gets of a session. */
-export function shown({ text, session }: OpenedSession) {
+export function toResource({ text, session }: OpenedSession) {
   return { text, expires_at: session.expires_at }
 }
 
@@ -143,8 +143,8 @@ function ownerIn({ name, email }: { readonly name?: string | undefined; readonly
   return name === undefined || email === undefined ? undefined : { name, email }
 }
 
-function proofIn(given: { readonly link: string } | { readonly email_code: string }, nonce: string | undefined): Proof {
-  return "link" in given ? { nonce, link: given.link } : { nonce, code: given.email_code }
+function proofIn(input: { readonly link: string } | { readonly email_code: string }, nonce: string | undefined): Proof {
+  return "link" in input ? { nonce, link: input.link } : { nonce, code: input.email_code }
 }
 
 /** The valid session of a person in the browser's cookie. */

@@ -1,5 +1,5 @@
 // How many connections there are, and what is wrong with those that fail.
-import { Answered, Badge, Figure, Foreign, Nothing, useAnswer } from "#console"
+import { Answered, Badge, Figure, Nothing, UntrustedText, useAnswer } from "#console"
 
 export default function ConnectionsCard() {
   const listed = useAnswer("integrations.list", { limit: 200 }, { everyMs: 30_000 })
@@ -23,11 +23,11 @@ export default function ConnectionsCard() {
               {inTrouble.slice(0, 4).map(({ id, name, app, status, health }) => (
                 <li key={id}>
                   <a href={`/console/integrations/${id}`}>
-                    <Foreign text={name || app} />
+                    <UntrustedText text={name || app} />
                   </a>{" "}
                   <Badge tone="bad">{status === "connected" ? health.status : status.replaceAll("_", " ")}</Badge>{" "}
                   <small>
-                    <Foreign text={health.message.slice(0, 120)} />
+                    <UntrustedText text={health.message.slice(0, 120)} />
                   </small>
                 </li>
               ))}

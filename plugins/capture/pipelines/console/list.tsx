@@ -2,7 +2,6 @@
 import {
   Answered,
   FilterBar,
-  Foreign,
   formatNumber,
   hrefOf,
   mayCall,
@@ -13,6 +12,7 @@ import {
   SameAs,
   Table,
   Time,
+  UntrustedText,
   useAnswer,
 } from "#console"
 import { State, states } from "./pipeline.tsx"
@@ -66,7 +66,7 @@ export default function Pipelines() {
                       name: "name",
                       show: ({ slug, name }) => (
                         <a href={hrefOf(["event_pipelines", slug])}>
-                          <Foreign text={name} />
+                          <UntrustedText text={name} />
                         </a>
                       ),
                     },

@@ -2,7 +2,7 @@
 import "./pipelines.css"
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Editor, Foreign, hrefOf, inBackground, Problem, type Row, readDocument, useSubmit } from "#console"
+import { Editor, hrefOf, inBackground, Problem, type Row, readDocument, UntrustedText, useSubmit } from "#console"
 import { Once } from "./secret.tsx"
 import { useHelp } from "./text.ts"
 
@@ -54,13 +54,13 @@ export default function NewPipeline() {
         <section aria-label="Made">
           <p role="status">
             <a href={hrefOf(["event_pipelines", answer.slug])}>
-              <Foreign text={answer.name} />
+              <UntrustedText text={answer.name} />
             </a>{" "}
             was made.
           </p>
           {answer.warnings.map((one) => (
             <p key={one} class="problem">
-              <Foreign text={one} />
+              <UntrustedText text={one} />
             </p>
           ))}
           {answer.secret && <Once secret={answer.secret} />}

@@ -1,7 +1,7 @@
 // One pipeline: its graph, its document, trying it, its secrets, its drift, and how to send to it. Which is shown is in the address.
 import "./pipelines.css"
 import type { ComponentType } from "preact"
-import { Answered, Facts, Foreign, hrefOf, Lazy, mayCall, query, SameAs, type ScreenProps, Tabs, Time, useAnswer } from "#console"
+import { Answered, Facts, hrefOf, Lazy, mayCall, query, SameAs, type ScreenProps, Tabs, Time, UntrustedText, useAnswer } from "#console"
 import { type Pipeline, State, type ViewProps } from "./pipeline.tsx"
 
 export default function One({ params: { slug = "" } }: ScreenProps) {
@@ -15,7 +15,7 @@ export default function One({ params: { slug = "" } }: ScreenProps) {
         {(pipeline) => (
           <>
             <h1>
-              <Foreign text={pipeline.name} />
+              <UntrustedText text={pipeline.name} />
             </h1>
             <Head pipeline={pipeline} />
             <Views pipeline={pipeline} reload={read.reload} />
@@ -59,7 +59,7 @@ function Head({
       <Facts of={facts} />
       {warnings.map((text) => (
         <p key={text} class="problem">
-          <Foreign text={text} />
+          <UntrustedText text={text} />
         </p>
       ))}
       <p>

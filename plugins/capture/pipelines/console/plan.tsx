@@ -1,5 +1,5 @@
 // What an apply would change: fields before and after, with what is against it.
-import { Badge, Foreign, Problem } from "#console"
+import { Badge, Problem, UntrustedText } from "#console"
 
 export interface Planned {
   readonly action: string
@@ -56,12 +56,12 @@ export function PlanShown({ planned: { action, changes, drift, problems, warning
       ))}
       {warnings.map((text) => (
         <p key={text}>
-          <Badge tone="warning">warning</Badge> <Foreign text={text} />
+          <Badge tone="warning">warning</Badge> <UntrustedText text={text} />
         </p>
       ))}
       {drift && (
         <p class="about">
-          <Foreign text={drift.message} /> Saving here changes the server alone: the next apply from files tells of it.
+          <UntrustedText text={drift.message} /> Saving here changes the server alone: the next apply from files tells of it.
         </p>
       )}
       {changes.map(({ field, before, after }) => (

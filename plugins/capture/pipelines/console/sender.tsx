@@ -1,5 +1,5 @@
 // How to send to a pipeline: its address, and how a sender proves who it is.
-import { Answered, Copy, Facts, Foreign, useAnswer, visible } from "#console"
+import { Answered, Copy, Facts, UntrustedText, useAnswer, visible } from "#console"
 import type { ViewProps } from "./pipeline.tsx"
 
 export default function Sender({ pipeline: { inbound_url, auth_mode, auth_config } }: ViewProps) {
@@ -23,17 +23,17 @@ export default function Sender({ pipeline: { inbound_url, auth_mode, auth_config
           return (
             <>
               <p>
-                <code>{mode.mode}</code>: <Foreign text={mode.summary} />
+                <code>{mode.mode}</code>: <UntrustedText text={mode.summary} />
               </p>
               {mode.description.split("\n\n").map((part) => (
-                <Foreign key={part} text={part} isParagraph />
+                <UntrustedText key={part} text={part} isParagraph />
               ))}
               {settings.length > 0 && (
                 <Facts
                   of={settings.map(([name, { description = "", default: fallback }]) => [
                     name,
                     <span key={name}>
-                      <code>{visible(textOf(auth_config[name] ?? fallback))}</code> <Foreign text={description} />
+                      <code>{visible(textOf(auth_config[name] ?? fallback))}</code> <UntrustedText text={description} />
                     </span>,
                   ])}
                 />

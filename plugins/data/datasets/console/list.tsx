@@ -1,5 +1,5 @@
 // The organization's datasets.
-import { Answered, Badge, Foreign, hrefOf, hrefWith, Nothing, OperationDetails, query, SameAs, Table, useAnswer } from "#console"
+import { Answered, Badge, hrefOf, hrefWith, Nothing, OperationDetails, query, SameAs, Table, UntrustedText, useAnswer } from "#console"
 
 const pageSize = 100
 
@@ -25,7 +25,7 @@ export default function Datasets() {
                     name: "name",
                     show: ({ slug, name }) => (
                       <a href={hrefOf(["datasets", slug])}>
-                        <Foreign text={name} />
+                        <UntrustedText text={name} />
                       </a>
                     ),
                   },
@@ -35,7 +35,7 @@ export default function Datasets() {
                   { name: "status", show: ({ status }) => <Badge tone={status === "active" ? "good" : "plain"}>{status}</Badge> },
                   {
                     name: "about",
-                    show: ({ description, warnings }) => <Foreign text={[description, ...warnings].filter(Boolean).join(" ")} />,
+                    show: ({ description, warnings }) => <UntrustedText text={[description, ...warnings].filter(Boolean).join(" ")} />,
                   },
                 ]}
               />

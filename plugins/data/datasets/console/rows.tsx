@@ -3,7 +3,6 @@ import {
   Answered,
   Badge,
   Copy,
-  Foreign,
   hrefWith,
   Nothing,
   OperationForm,
@@ -12,6 +11,7 @@ import {
   SameAs,
   type ScreenProps,
   Tabs,
+  UntrustedText,
   useAnswer,
   VirtualTable,
 } from "#console"
@@ -31,7 +31,7 @@ export default function DatasetScreen({ params }: ScreenProps) {
         <a href="/console/datasets">Datasets</a>
       </p>
       <h1>
-        <Foreign text={read.answer?.name ?? slug} />
+        <UntrustedText text={read.answer?.name ?? slug} />
       </h1>
       <Tabs
         name="part"
@@ -109,7 +109,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
 function About({ dataset, onDone }: { readonly dataset: Dataset; readonly onDone: () => void }) {
   return (
     <>
-      <Foreign text={dataset.description} isParagraph />
+      <UntrustedText text={dataset.description} isParagraph />
       <p>
         <Badge tone={dataset.status === "active" ? "good" : "plain"}>{dataset.status}</Badge> {dataset.class}, key{" "}
         {dataset.key ?? "none yet"}. <code>{dataset.slug}</code> <Copy text={dataset.slug} name="slug" />{" "}

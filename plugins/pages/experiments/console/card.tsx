@@ -1,7 +1,7 @@
 // Each experiment that runs with what its visitors say so far.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { Answered, Badge, Foreign, formatNumber, Nothing, type Output, useAnswer } from "#console"
+import { Answered, Badge, formatNumber, Nothing, type Output, UntrustedText, useAnswer } from "#console"
 import { words } from "../report/sentences.ts"
 import { verdictTones } from "./report.ts"
 
@@ -66,7 +66,7 @@ function Running({ experiment: { slug, name }, isShown, onOutcome }: RunningArgs
   return (
     <li>
       <a href={`/console/experiments/${slug}`}>
-        <Foreign text={name} />
+        <UntrustedText text={name} />
       </a>{" "}
       {answer && (
         <>

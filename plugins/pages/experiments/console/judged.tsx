@@ -1,5 +1,5 @@
 // What the newest panel and the newest tournament say.
-import { Foreign, Nothing, Time } from "#console"
+import { Nothing, Time, UntrustedText } from "#console"
 import { panelColumns, panelRows, personaColumns, strengthRows, tournamentColumns } from "../report/columns.ts"
 import { strengthText } from "../report/numbers.ts"
 import { answersText, outcomeText, panelText, roundsText } from "../report/sentences.ts"
@@ -15,7 +15,7 @@ export function PanelSection({ panel }: { readonly panel: Panel | null }) {
     <>
       <p>{panelText(panel)}</p>
       <p class="about">
-        <Foreign text={judge_slug} />, <Time value={at} />. {answersText(panel)}
+        <UntrustedText text={judge_slug} />, <Time value={at} />. {answersText(panel)}
       </p>
       <Intervals
         label="Panel score of each variant, with its interval over personas"
@@ -49,10 +49,10 @@ export function TournamentSection({ tournament }: { readonly tournament: Tournam
     <>
       <p>{outcomeText(tournament)}</p>
       <blockquote class="said">
-        <Foreign text={criteria} isParagraph />
+        <UntrustedText text={criteria} isParagraph />
       </blockquote>
       <p class="about">
-        <Foreign text={judge_slug} />, <Time value={at} />. <Foreign text={roundsText(tournament)} />
+        <UntrustedText text={judge_slug} />, <Time value={at} />. <UntrustedText text={roundsText(tournament)} />
       </p>
       <Intervals
         label="Strength of each variant, with its interval; 0 is the mean"

@@ -4,7 +4,6 @@ import {
   Answered,
   Badge,
   FilterBar,
-  Foreign,
   hrefOf,
   NextPage,
   Nothing,
@@ -12,6 +11,7 @@ import {
   query,
   SameAs,
   Table,
+  UntrustedText,
   useAnswer,
 } from "#console"
 import { statusTones } from "./report.ts"
@@ -39,7 +39,7 @@ export default function Experiments() {
                     name: "name",
                     show: ({ slug, name }) => (
                       <a href={hrefOf(["experiments", slug])}>
-                        <Foreign text={name} />
+                        <UntrustedText text={name} />
                       </a>
                     ),
                   },

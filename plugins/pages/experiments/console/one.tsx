@@ -4,7 +4,6 @@ import {
   Answered,
   Badge,
   Facts,
-  Foreign,
   hrefOf,
   mayCall,
   Nothing,
@@ -13,6 +12,7 @@ import {
   SameAs,
   type ScreenProps,
   Time,
+  UntrustedText,
   useAnswer,
 } from "#console"
 import { summaryColumns } from "../report/columns.ts"
@@ -39,7 +39,7 @@ export default function ExperimentScreen({ params }: ScreenProps) {
         {({ experiment, summary, live, panel, tournament, feedback }) => (
           <>
             <h1>
-              <Foreign text={experiment.name} />
+              <UntrustedText text={experiment.name} />
             </h1>
             <About experiment={experiment} />
             {warnings.value.map((text) => (
@@ -69,7 +69,7 @@ export default function ExperimentScreen({ params }: ScreenProps) {
               {feedback.length === 0 && <Nothing>Nobody has said anything.</Nothing>}
               {feedback.map(({ observation_id, variant_key, judge_slug, feedback: text, image_bucket_key, at }) => (
                 <Said key={observation_id} variant={variant_key} text={text}>
-                  <Foreign text={judge_slug} />, <Time value={at} /> <Foreign text={image_bucket_key} />
+                  <UntrustedText text={judge_slug} />, <Time value={at} /> <UntrustedText text={image_bucket_key} />
                 </Said>
               ))}
             </section>
@@ -97,7 +97,7 @@ function About({ experiment }: { readonly experiment: Experiment }) {
       <p>
         <Badge tone={statusTones[status]}>{status}</Badge> <code>{slug}</code>
       </p>
-      <Foreign text={hypothesis} isParagraph />
+      <UntrustedText text={hypothesis} isParagraph />
       <Facts
         of={[
           [
@@ -114,9 +114,9 @@ function About({ experiment }: { readonly experiment: Experiment }) {
         <section aria-label="Decision">
           <h2>{decision.variant_key === "" ? "Decided for none of them" : `Decided for ${decision.variant_key}`}</h2>
           <p class="about">
-            <Foreign text={decision.decided_by} />, <Time value={decision.decided_at} />
+            <UntrustedText text={decision.decided_by} />, <Time value={decision.decided_at} />
           </p>
-          <Foreign text={decision.reason} isParagraph />
+          <UntrustedText text={decision.reason} isParagraph />
         </section>
       )}
     </>

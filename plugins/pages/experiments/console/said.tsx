@@ -1,6 +1,6 @@
 // What somebody said of a variant, person or model, word for word.
 import type { ComponentChildren } from "preact"
-import { Foreign } from "#console"
+import { UntrustedText } from "#console"
 import "./experiments.css"
 
 interface SaidArgs {
@@ -15,7 +15,7 @@ export function Said({ variant, text, children }: SaidArgs) {
       <p class="about">
         {variant} {children}
       </p>
-      <Foreign text={text} isParagraph />
+      <UntrustedText text={text} isParagraph />
     </blockquote>
   )
 }

@@ -2,13 +2,13 @@
 import {
   Badge,
   Chart,
-  Foreign,
   formatDuration,
   formatNumber,
   formatTime,
   Nothing,
   type Output,
   Time,
+  UntrustedText,
   useAnswer,
   withOwnTimes,
 } from "#console"
@@ -42,7 +42,7 @@ export function Visitors({ experiment: { slug, status }, live }: VisitorsArgs) {
   return (
     <>
       <p>
-        {outcome !== "" && <Verdict of={outcome} />} <Foreign text={withOwnTimes(message)} />
+        {outcome !== "" && <Verdict of={outcome} />} <UntrustedText text={withOwnTimes(message)} />
       </p>
       {now?.to_decision && (
         <p>

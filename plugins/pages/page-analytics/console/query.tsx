@@ -6,7 +6,6 @@ import {
   Answered,
   Copy,
   Editor,
-  Foreign,
   go,
   hrefOf,
   inBackground,
@@ -17,6 +16,7 @@ import {
   SameAs,
   setQuery,
   Table,
+  UntrustedText,
   useAnswer,
   useSubmit,
 } from "#console"
@@ -77,7 +77,7 @@ export default function Query() {
           tables.map(({ name, about, columns }) => (
             <details key={name}>
               <summary>
-                <code>{name}</code> <Foreign text={about} />
+                <code>{name}</code> <UntrustedText text={about} />
               </summary>
               <Table
                 label={`Columns of ${name}`}
@@ -86,7 +86,7 @@ export default function Query() {
                 columns={[
                   { name: "column", show: (column) => <code>{column.name}</code> },
                   { name: "type", show: ({ type }) => type },
-                  { name: "is", show: (column) => <Foreign text={column.about} /> },
+                  { name: "is", show: (column) => <UntrustedText text={column.about} /> },
                 ]}
               />
             </details>

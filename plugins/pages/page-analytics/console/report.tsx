@@ -2,7 +2,6 @@
 import {
   Answered,
   Copy,
-  Foreign,
   go,
   hrefOf,
   OperationButton,
@@ -11,6 +10,7 @@ import {
   type ScreenProps,
   Tabs,
   Time,
+  UntrustedText,
   useAnswer,
   visible,
 } from "#console"
@@ -31,7 +31,7 @@ export default function ReportScreen({ params }: ScreenProps) {
         {({ name, query: sql, as_of, created_at }) => (
           <>
             <h1>
-              <Foreign text={name} />
+              <UntrustedText text={name} />
             </h1>
             <p class="about">
               Saved <Time value={created_at} />, of events until <Time value={as_of} />.

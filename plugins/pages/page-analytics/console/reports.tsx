@@ -1,5 +1,5 @@
 // Saved reports: questions with a name, each with the events that it was asked of.
-import { Answered, Foreign, hrefOf, NextPage, Nothing, type Output, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Answered, hrefOf, NextPage, Nothing, type Output, query, SameAs, Table, Time, UntrustedText, useAnswer } from "#console"
 
 export type Report = Output<"page_analytics.list_reports">["reports"][number]
 
@@ -31,7 +31,7 @@ export default function Reports() {
                     name: "name",
                     show: ({ slug, name }) => (
                       <a href={hrefOf(["page_analytics", "reports", slug])}>
-                        <Foreign text={name} />
+                        <UntrustedText text={name} />
                       </a>
                     ),
                   },

@@ -1,5 +1,18 @@
 // The organization's pages, newest first.
-import { Answered, FilterBar, Foreign, hrefOf, NextPage, Nothing, OperationDetails, query, SameAs, Table, Time, useAnswer } from "#console"
+import {
+  Answered,
+  FilterBar,
+  hrefOf,
+  NextPage,
+  Nothing,
+  OperationDetails,
+  query,
+  SameAs,
+  Table,
+  Time,
+  UntrustedText,
+  useAnswer,
+} from "#console"
 import { Status, statuses } from "./page.tsx"
 
 export default function Pages() {
@@ -25,7 +38,7 @@ export default function Pages() {
                     name: "title",
                     show: ({ slug, title }) => (
                       <a href={hrefOf(["pages", slug])}>
-                        <Foreign text={title} />
+                        <UntrustedText text={title} />
                       </a>
                     ),
                   },

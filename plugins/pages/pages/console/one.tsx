@@ -3,7 +3,6 @@ import {
   Answered,
   Copy,
   Facts,
-  Foreign,
   formatShare,
   hrefOf,
   Lazy,
@@ -17,6 +16,7 @@ import {
   Table,
   Tabs,
   Time,
+  UntrustedText,
   useAnswer,
   visible,
 } from "#console"
@@ -37,7 +37,7 @@ export default function PageScreen({ params }: ScreenProps) {
         {(page) => (
           <>
             <h1>
-              <Foreign text={page.title} /> <Status status={page.status} />
+              <UntrustedText text={page.title} /> <Status status={page.status} />
             </h1>
             <Warnings warnings={page.warnings} />
             <Actions page={page} onDone={read.reload} />
@@ -69,7 +69,7 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
     <>
       {warnings.map((text) => (
         <p key={text} class="warning">
-          <Foreign text={text} />
+          <UntrustedText text={text} />
         </p>
       ))}
     </>

@@ -5,7 +5,6 @@ import {
   Answered,
   Badge,
   FilterBar,
-  Foreign,
   hrefOf,
   hrefWith,
   mayCall,
@@ -14,6 +13,7 @@ import {
   SameAs,
   Table,
   Tabs,
+  UntrustedText,
   useAnswer,
 } from "#console"
 import { type ChannelWord, type Conversation, channels, isChannel } from "./conversation.ts"
@@ -76,7 +76,7 @@ function Messages({ word }: { readonly word: ChannelWord }) {
                     name: "with",
                     show: ({ session_id, address, display_name = "" }) => (
                       <a href={hrefOf(["conversations", word, session_id])}>
-                        <Foreign text={display_name} otherwise={address} />
+                        <UntrustedText text={display_name} otherwise={address} />
                       </a>
                     ),
                   },
@@ -84,7 +84,7 @@ function Messages({ word }: { readonly word: ChannelWord }) {
                   { name: "last", show: (one) => <Last of={one} /> },
                   { name: "state", show: (one) => <State of={one} /> },
                   { name: "messages", show: ({ message_count }) => message_count, isNumber: true },
-                  { name: "about", show: ({ summary }) => <Foreign text={summary} /> },
+                  { name: "about", show: ({ summary }) => <UntrustedText text={summary} /> },
                   { name: "our number", show: ({ phone_number }) => <span class="unbroken">{phone_number}</span> },
                 ]}
               />
@@ -139,11 +139,11 @@ function Mails() {
                     name: "with",
                     show: ({ id, name, address }) => (
                       <a href={hrefOf(["conversations", "mail", id])}>
-                        <Foreign text={name || address} />
+                        <UntrustedText text={name || address} />
                       </a>
                     ),
                   },
-                  { name: "address", show: ({ address }) => <Foreign text={address} /> },
+                  { name: "address", show: ({ address }) => <UntrustedText text={address} /> },
                   {
                     name: "last",
                     show: ({ last_direction, last_message_at }) => (
@@ -152,8 +152,8 @@ function Mails() {
                       </span>
                     ),
                   },
-                  { name: "subject", show: ({ subject }) => <Foreign text={subject.slice(0, 120)} /> },
-                  { name: "said", show: ({ last_preview }) => <Foreign text={last_preview.slice(0, 120)} /> },
+                  { name: "subject", show: ({ subject }) => <UntrustedText text={subject.slice(0, 120)} /> },
+                  { name: "said", show: ({ last_preview }) => <UntrustedText text={last_preview.slice(0, 120)} /> },
                   { name: "messages", show: ({ message_count }) => message_count, isNumber: true },
                 ]}
               />

@@ -1,7 +1,19 @@
 // One conversation by mail: what was written, how each message proved where it is from, and its files by link.
 import "./conversations.css"
 import { useSignal } from "@preact/signals"
-import { Answered, Badge, Foreign, formatNumber, hrefWith, type Output, query, SameAs, type ScreenProps, Time, useAnswer } from "#console"
+import {
+  Answered,
+  Badge,
+  formatNumber,
+  hrefWith,
+  type Output,
+  query,
+  SameAs,
+  type ScreenProps,
+  Time,
+  UntrustedText,
+  useAnswer,
+} from "#console"
 import { useNews } from "./news.ts"
 
 type Message = Output<"email_conversations.get">["messages"][number]
@@ -23,13 +35,13 @@ export default function MailScreen({ params }: ScreenProps) {
         {({ conversation, messages, next_cursor }) => (
           <>
             <h1>
-              <Foreign text={conversation.name || conversation.address} />
+              <UntrustedText text={conversation.name || conversation.address} />
             </h1>
             <p class="about">
               <a href={`mailto:${encodeURIComponent(conversation.address)}`}>
-                <Foreign text={conversation.address} />
+                <UntrustedText text={conversation.address} />
               </a>
-              , by {conversation.domain}: <Foreign text={conversation.subject} otherwise="no subject" />
+              , by {conversation.domain}: <UntrustedText text={conversation.subject} otherwise="no subject" />
             </p>
             <p>
               {next_cursor !== "" && <a href={hrefWith({ cursor: next_cursor })}>Older messages</a>}{" "}
@@ -55,10 +67,10 @@ function Mail({ conversation, message }: { readonly conversation: string; readon
     <li class={direction === "inbound" ? "in" : "out"}>
       <p>
         <strong>
-          <Foreign text={subject} otherwise="no subject" />
+          <UntrustedText text={subject} otherwise="no subject" />
         </strong>
       </p>
-      <Foreign text={isWhole.value ? text : text.slice(0, maxShown)} isParagraph otherwise={<p class="about">no text</p>} />
+      <UntrustedText text={isWhole.value ? text : text.slice(0, maxShown)} isParagraph otherwise={<p class="about">no text</p>} />
       {text.length > maxShown && !isWhole.value && (
         <button
           type="button"
@@ -70,7 +82,7 @@ function Mail({ conversation, message }: { readonly conversation: string; readon
         </button>
       )}
       <p class="about">
-        <Foreign text={from.name === "" ? from.address : `${from.name} <${from.address}>`} />, <Time value={at} />
+        <UntrustedText text={from.name === "" ? from.address : `${from.name} <${from.address}>`} />, <Time value={at} />
       </p>
       {inbound && (
         <p>
@@ -105,7 +117,7 @@ function Files({ conversation, message }: { readonly conversation: string; reado
               {files.map(({ filename, media_type, size, url }) => (
                 <li key={url}>
                   <a href={url} download rel="noreferrer">
-                    <Foreign text={filename} otherwise="without a name" />
+                    <UntrustedText text={filename} otherwise="without a name" />
                   </a>{" "}
                   <small>
                     {media_type}, {formatNumber(Math.ceil(size / 1_024))} KB

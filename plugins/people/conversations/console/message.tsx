@@ -1,5 +1,5 @@
 // Messages of a conversation in the order in which they were said. What people wrote is text, their files are links.
-import { Badge, Foreign, formatNumber, Time, type Tone } from "#console"
+import { Badge, formatNumber, Time, type Tone, UntrustedText } from "#console"
 import type { Media, Message } from "./conversation.ts"
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -25,7 +25,7 @@ export function Messages({ newestFirst }: { readonly newestFirst: readonly Messa
             </p>
             {one.error && (
               <p class="problem">
-                <Foreign text={`${one.error.message} (${one.error.code})`} />
+                <UntrustedText text={`${one.error.message} (${one.error.code})`} />
               </p>
             )}
           </li>
@@ -40,7 +40,9 @@ function Quoted({ of: { context }, known }: { readonly of: Message; readonly kno
   if (context.forwarded) return <p class="about">forwarded</p>
   const answered = known.get(context.provider_message_id)
   return (
-    <blockquote>{answered ? <Foreign text={answered.text.slice(0, 160)} otherwise={answered.kind} /> : "an earlier message"}</blockquote>
+    <blockquote>
+      {answered ? <UntrustedText text={answered.text.slice(0, 160)} otherwise={answered.kind} /> : "an earlier message"}
+    </blockquote>
   )
 }
 
@@ -49,7 +51,7 @@ function Content({ of: { kind, text, media, location, referral, reaction, templa
     <>
       {referral && (
         <p class="about">
-          came by {referral.source_type || "an advertisement"}: <Foreign text={referral.headline || referral.source_url} />
+          came by {referral.source_type || "an advertisement"}: <UntrustedText text={referral.headline || referral.source_url} />
         </p>
       )}
       {template && (
@@ -57,14 +59,14 @@ function Content({ of: { kind, text, media, location, referral, reaction, templa
           Template <code>{template.name}</code> ({template.language})
         </p>
       )}
-      {reaction && <p>reacted {reaction.emoji === "" ? "no more" : <Foreign text={reaction.emoji} />} to an earlier message</p>}
-      {text !== "" && <Foreign text={text} isParagraph />}
+      {reaction && <p>reacted {reaction.emoji === "" ? "no more" : <UntrustedText text={reaction.emoji} />} to an earlier message</p>}
+      {text !== "" && <UntrustedText text={text} isParagraph />}
       {media.map((one, index) => (
         <File key={index} of={one} />
       ))}
       {location && (
         <p>
-          Location: <Foreign text={[location.name, location.address].filter(Boolean).join(", ")} />{" "}
+          Location: <UntrustedText text={[location.name, location.address].filter(Boolean).join(", ")} />{" "}
           <a href={`geo:${location.latitude},${location.longitude}`}>
             {location.latitude}, {location.longitude}
           </a>
@@ -82,7 +84,7 @@ function Content({ of: { kind, text, media, location, referral, reaction, templa
 }
 
 function File({ of: { file_name, media_type, state, problem, size, url } }: { readonly of: Media }) {
-  const name = <Foreign text={file_name} otherwise={media_type} />
+  const name = <UntrustedText text={file_name} otherwise={media_type} />
   return (
     <p>
       {url === "" ? (
@@ -96,7 +98,7 @@ function File({ of: { file_name, media_type, state, problem, size, url } }: { re
         {media_type}, {state === "stored" ? `${formatNumber(Math.ceil(size / 1_024))} KB` : state}
         {problem !== "" && (
           <>
-            : <Foreign text={problem} />
+            : <UntrustedText text={problem} />
           </>
         )}
       </small>
@@ -115,7 +117,7 @@ function Reactions({ to, among }: { readonly to: Message; readonly among: readon
     <p>
       {shown.map(({ id, direction, reaction }) => (
         <Badge key={id}>
-          <Foreign text={reaction?.emoji ?? ""} /> {direction === "in" ? "from them" : "from us"}
+          <UntrustedText text={reaction?.emoji ?? ""} /> {direction === "in" ? "from them" : "from us"}
         </Badge>
       ))}
     </p>

@@ -4,7 +4,6 @@ import {
   Answered,
   Badge,
   Facts,
-  Foreign,
   go,
   hrefWith,
   mayCall,
@@ -14,6 +13,7 @@ import {
   SameAs,
   type ScreenProps,
   Time,
+  UntrustedText,
   useAnswer,
 } from "#console"
 import { type ChannelWord, type Conversation, channels, isChannel, type Message } from "./conversation.ts"
@@ -66,7 +66,7 @@ function One({ word, id }: { readonly word: ChannelWord; readonly id: string }) 
         {({ conversation: one, messages, next_cursor }) => (
           <>
             <h1>
-              <Foreign text={one.display_name ?? ""} otherwise={one.address} />
+              <UntrustedText text={one.display_name ?? ""} otherwise={one.address} />
             </h1>
             <p class="about">
               {title}, {one.address} to {one.phone_number} {one.suppressed && <Badge tone="bad">opted out</Badge>}
@@ -117,7 +117,7 @@ function About({ of: { contact, summary, topics, lead_reference, idle_closed_at 
       <summary>About the person</summary>
       <Facts
         of={[
-          ...facts.map(([name, value]) => [name, <Foreign key={name} text={value} />] as const),
+          ...facts.map(([name, value]) => [name, <UntrustedText key={name} text={value} />] as const),
           ...(lead_reference === "" ? [] : [["lead", <code key="lead">{lead_reference}</code>] as const]),
           ...(idle_closed_at === null ? [] : [["idle since", <Time key="idle" value={idle_closed_at} />] as const]),
         ]}

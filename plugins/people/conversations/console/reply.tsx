@@ -1,6 +1,6 @@
 // Answering: whether the person may be written to now and why not, a text or an approved template, and what waits for approval.
 import { useSignal } from "@preact/signals"
-import { type Answer, Badge, Foreign, inBackground, type Output, Problem, SameAs, Time, useAnswer, useSubmit } from "#console"
+import { type Answer, Badge, inBackground, type Output, Problem, SameAs, Time, UntrustedText, useAnswer, useSubmit } from "#console"
 
 export interface ReplyArgs {
   readonly channel: "chat_app" | "sms"
@@ -26,12 +26,12 @@ export function StandingLine({ of: { answer, rules, forbidding } }: { readonly o
     <section aria-label="May they be written to">
       {answer.allowed ? (
         <p>
-          <Badge tone="good">may be written to</Badge> {window && <Foreign text={window.why} />}
+          <Badge tone="good">may be written to</Badge> {window && <UntrustedText text={window.why} />}
         </p>
       ) : (
         forbidding.map(({ rule, why, until }) => (
           <p key={rule}>
-            <Badge tone="warning">{rule.replaceAll("_", " ")}</Badge> <Foreign text={why} />{" "}
+            <Badge tone="warning">{rule.replaceAll("_", " ")}</Badge> <UntrustedText text={why} />{" "}
             {until && (
               <>
                 until <Time value={until} />
@@ -175,7 +175,7 @@ function Pending({
         {own.map(({ id, what }) => (
           <li key={id}>
             <a href={`/console/approvals/${id}`}>
-              <Foreign text={what} />
+              <UntrustedText text={what} />
             </a>
           </li>
         ))}

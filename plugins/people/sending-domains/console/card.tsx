@@ -1,5 +1,5 @@
 // How the sending domains stand, those in trouble with what is wrong.
-import { Answered, Foreign, Nothing, useAnswer } from "#console"
+import { Answered, Nothing, UntrustedText, useAnswer } from "#console"
 import { Status } from "./domain.tsx"
 
 const maxShown = 5
@@ -20,7 +20,7 @@ export default function DomainsCard() {
                 <li key={domain}>
                   <a href={`/console/sending_domains/${domain}`}>{domain}</a> <Status status={status} />{" "}
                   <small>
-                    <Foreign text={error_reason ?? ""} />
+                    <UntrustedText text={error_reason ?? ""} />
                   </small>
                 </li>
               ))}

@@ -6,7 +6,6 @@ import {
   Badge,
   Copy,
   Facts,
-  Foreign,
   go,
   OperationButton,
   OperationDetails,
@@ -14,6 +13,7 @@ import {
   type ScreenProps,
   Table,
   type Tone,
+  UntrustedText,
   useAnswer,
   visible,
 } from "#console"
@@ -60,7 +60,7 @@ export default function DomainScreen({ params }: ScreenProps) {
               .filter((text) => text !== "")
               .map((text) => (
                 <p key={text} class="problem">
-                  <Foreign text={text} />
+                  <UntrustedText text={text} />
                 </p>
               ))}
             <div class="verbs">
@@ -105,7 +105,7 @@ export default function DomainScreen({ params }: ScreenProps) {
                         {check.found.map((text) => (
                           <code key={text}>{visible(text)} </code>
                         ))}
-                        {check.fix && <Foreign text={check.fix} isParagraph />}
+                        {check.fix && <UntrustedText text={check.fix} isParagraph />}
                       </>
                     ),
                 },

@@ -1,10 +1,10 @@
 // How many approvals wait, and which of them expire first.
-import { Ago, Answered, Foreign, Nothing, useAnswer } from "#console"
+import { Ago, Answered, Nothing, UntrustedText, useAnswer } from "#console"
 
 export default function ApprovalsCard() {
-  const waiting = useAnswer("approvals.list", { state: "pending", limit: 200 }, { everyMs: 10_000 })
+  const list = useAnswer("approvals.list", { state: "pending", limit: 200 }, { everyMs: 10_000 })
   return (
-    <Answered of={waiting}>
+    <Answered of={list}>
       {({ approvals }) =>
         approvals.length === 0 ? (
           <Nothing>Nothing waits for a decision.</Nothing>
@@ -16,7 +16,7 @@ export default function ApprovalsCard() {
               .map(({ id, what, expires_at }) => (
                 <li key={id}>
                   <a href={`/console/approvals/${id}`}>
-                    <Foreign text={what.slice(0, 120)} />
+                    <UntrustedText text={what.slice(0, 120)} />
                   </a>{" "}
                   <small>
                     expires <Ago value={expires_at} />

@@ -1,5 +1,5 @@
 // Approvals by state, those that wait first.
-import { Ago, Answered, Badge, FilterBar, Foreign, NextPage, Nothing, query, SameAs, Table, Time, useAnswer } from "#console"
+import { Ago, Answered, Badge, FilterBar, NextPage, Nothing, query, SameAs, Table, Time, UntrustedText, useAnswer } from "#console"
 import { type Approval, State } from "./approval.tsx"
 
 const states = ["pending", "approved", "rejected", "expired", "done", "failed"]
@@ -7,12 +7,12 @@ const states = ["pending", "approved", "rejected", "expired", "done", "failed"]
 export default function Approvals() {
   const { state = "", cursor = "" } = query()
   const input = { ...(state === "" ? {} : { state }), ...(cursor === "" ? {} : { cursor }) }
-  const listed = useAnswer("approvals.list", input, { everyMs: 10_000 })
+  const list = useAnswer("approvals.list", input, { everyMs: 10_000 })
   return (
     <>
       <h1>Approvals</h1>
       <FilterBar filters={[{ name: "state", choices: states }]} />
-      <Answered of={listed}>
+      <Answered of={list}>
         {({ approvals, next_cursor }) => (
           <>
             {approvals.length === 0 ? (
@@ -27,7 +27,7 @@ export default function Approvals() {
                     name: "what",
                     show: ({ id, what }) => (
                       <a href={`/console/approvals/${id}`}>
-                        <Foreign text={what} />
+                        <UntrustedText text={what} />
                       </a>
                     ),
                   },

@@ -12,8 +12,8 @@ export function useNames(): (of: Asker) => string {
   const keys = useAnswer(mayCall("api_keys.list") ? "api_keys.list" : undefined, { limit: 200 }).answer
   return ({ user_id, credential_id }) => {
     if (user_id === null) return keys?.api_keys.find(({ id }) => id === credential_id)?.name ?? "a service key or a heartbeat"
-    const found = people?.members.find((person) => person.user_id === user_id)
-    if (found) return found.name || found.email || "the first owner"
+    const member = people?.members.find((person) => person.user_id === user_id)
+    if (member) return member.name || member.email || "the first owner"
     return people?.next_cursor === "" ? "a former member" : user_id
   }
 }

@@ -5,7 +5,6 @@ import {
   Answered,
   confirmed,
   Facts,
-  Foreign,
   inBackground,
   mayCall,
   me,
@@ -14,6 +13,7 @@ import {
   SameAs,
   type ScreenProps,
   Time,
+  UntrustedText,
   useAnswer,
   useSubmit,
   Value,
@@ -23,21 +23,21 @@ import { type Asker, useNames } from "./names.ts"
 
 export default function ApprovalScreen({ params }: ScreenProps) {
   const { id = "" } = params
-  const read = useAnswer("approvals.get", { id })
+  const answer = useAnswer("approvals.get", { id })
   const nameOf = useNames()
   return (
     <>
       <p>
         <a href="/console/approvals">Approvals</a>
       </p>
-      <Answered of={read}>
+      <Answered of={answer}>
         {(approval) => (
           <>
             <h1>
-              <Foreign text={approval.what} />
+              <UntrustedText text={approval.what} />
             </h1>
             <p>
-              <State state={approval.state} /> <Foreign text={approval.why} />
+              <State state={approval.state} /> <UntrustedText text={approval.why} />
             </p>
             <div class="split">
               <section aria-label="Exact input">
@@ -45,7 +45,7 @@ export default function ApprovalScreen({ params }: ScreenProps) {
                 <Value value={approval.input} />
                 {approval.hidden.map(({ path, characters }) => (
                   <p key={path}>
-                    <Foreign text={path} /> hides {characters} characters.
+                    <UntrustedText text={path} /> hides {characters} characters.
                   </p>
                 ))}
                 {approval.target !== null && (
@@ -75,7 +75,7 @@ export default function ApprovalScreen({ params }: ScreenProps) {
               (isOwn(approval) ? (
                 <p>This is your own request. Another admin decides. The only admin signs in by email code and decides here.</p>
               ) : (
-                <Decision approval={approval} onDone={read.reload} />
+                <Decision approval={approval} onDone={answer.reload} />
               ))
             ) : (
               <Decided approval={approval} nameOf={nameOf} />

@@ -4,14 +4,14 @@ import { inBackground, OperationDetails, OperationForm, refreshSession } from "#
 
 export function Address() {
   const isAsked = useSignal(false)
-  const confirmed = () => {
+  const onConfirmed = () => {
     isAsked.value = false
     inBackground(refreshSession())
   }
   return isAsked.value ? (
     <section aria-label="New address">
       <p role="status">If no other account uses the new address, a mail with a code is on its way.</p>
-      <OperationForm name="me.confirm_address" onDone={confirmed} />
+      <OperationForm name="me.confirm_address" onDone={onConfirmed} />
       <button type="button" onClick={() => (isAsked.value = false)}>
         Use another address
       </button>

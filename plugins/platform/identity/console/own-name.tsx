@@ -3,11 +3,11 @@ import { useSignal } from "@preact/signals"
 import { inBackground, mayCall, Problem, refreshSession, useSubmit } from "#console"
 
 export function OwnName({ name }: { readonly name: string }) {
-  const wanted = useSignal(name)
-  const { submit, isBusy, answer, error } = useSubmit("me.update", { name: wanted.value })
+  const newName = useSignal(name)
+  const { submit, isBusy, answer, error } = useSubmit("me.update", { name: newName.value })
   if (!mayCall("me.update")) return null
   const save = async () => {
-    if (await submit({ name: wanted.value })) await refreshSession()
+    if (await submit({ name: newName.value })) await refreshSession()
   }
   return (
     <>
@@ -24,17 +24,17 @@ export function OwnName({ name }: { readonly name: string }) {
           <input
             id="own-name"
             autocomplete="name"
-            value={wanted.value}
+            value={newName.value}
             onInput={(event) => {
-              wanted.value = event.currentTarget.value
+              newName.value = event.currentTarget.value
             }}
           />
         </div>
-        <button type="submit" aria-disabled={isBusy || wanted.value === name}>
+        <button type="submit" aria-disabled={isBusy || newName.value === name}>
           Save name
         </button>
       </form>
-      {answer && wanted.value === name && <p role="status">Saved.</p>}
+      {answer && newName.value === name && <p role="status">Saved.</p>}
       {error && <Problem text={error.message} />}
     </>
   )

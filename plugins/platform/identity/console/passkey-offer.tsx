@@ -14,9 +14,9 @@ function Offer({ user }: { readonly user: string }) {
   const dismissal = `no passkey offer ${user}`
   const isDismissed = useSignal(localStorage.getItem(dismissal) !== null)
   const isAdded = useSignal(false)
-  const listed = useAnswer(isDismissed.value ? undefined : "passkeys.list")
+  const list = useAnswer(isDismissed.value ? undefined : "passkeys.list")
   const { create, problem } = useNewPasskey()
-  if (isDismissed.value || listed.answer?.passkeys.length !== 0) return null
+  if (isDismissed.value || list.answer?.passkeys.length !== 0) return null
   const add = async () => {
     isAdded.value = await create("This device")
   }

@@ -19,11 +19,11 @@ import { useNewPasskey } from "./new-passkey.ts"
 type Passkey = Output<"passkeys.list">["passkeys"][number]
 
 export function Passkeys() {
-  const listed = useAnswer("passkeys.list")
+  const list = useAnswer("passkeys.list")
   return (
     <section aria-label="Passkeys">
       <h2>Passkeys</h2>
-      <Answered of={listed}>
+      <Answered of={list}>
         {({ passkeys }) =>
           passkeys.length === 0 ? (
             <p class="about">A passkey signs you in with this device, without a mail.</p>
@@ -33,7 +33,7 @@ export function Passkeys() {
               rows={passkeys}
               keyOf={({ id }) => id}
               columns={[
-                { name: "name", show: (passkey) => <Rename of={passkey} onDone={listed.reload} /> },
+                { name: "name", show: (passkey) => <Rename of={passkey} onDone={list.reload} /> },
                 { name: "added", show: ({ created_at }) => <Time value={created_at} /> },
                 { name: "last use", show: ({ last_used_at }) => <Ago value={last_used_at} /> },
                 {
@@ -46,7 +46,7 @@ export function Passkeys() {
                       isDangerous
                       ask={`Remove the passkey ${name}?`}
                       about="It signs you in no longer. Sessions that it opened continue."
-                      onDone={listed.reload}
+                      onDone={list.reload}
                     >
                       Remove
                     </OperationButton>
@@ -57,15 +57,15 @@ export function Passkeys() {
           )
         }
       </Answered>
-      {mayCall("passkeys.add") && hasPasskeys() && <Add onDone={listed.reload} />}
+      {mayCall("passkeys.add") && hasPasskeys() && <Add onDone={list.reload} />}
     </section>
   )
 }
 
 function Rename({ of: { id, name }, onDone }: { readonly of: Passkey; readonly onDone: () => void }) {
   const { submit, error } = useSubmit("passkeys.rename", { id, name })
-  const rename = async (wanted: string) => {
-    if (wanted !== name && (await submit({ id, name: wanted }))) onDone()
+  const rename = async (newName: string) => {
+    if (newName !== name && (await submit({ id, name: newName }))) onDone()
   }
   return (
     <>

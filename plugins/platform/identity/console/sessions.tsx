@@ -14,11 +14,11 @@ export const methodName = (method: string): string => methods[method] ?? method
 
 export function Sessions() {
   const { cursor = "" } = query()
-  const listed = useAnswer("sessions.list", cursor === "" ? {} : { cursor })
+  const list = useAnswer("sessions.list", cursor === "" ? {} : { cursor })
   return (
     <section aria-label="Sessions">
       <h2>Sessions</h2>
-      <Answered of={listed}>
+      <Answered of={list}>
         {({ sessions, next_cursor }) => (
           <>
             {sessions.length === 0 ? (
@@ -37,7 +37,7 @@ export function Sessions() {
                   {
                     name: "actions",
                     title: <span class="skip">Actions</span>,
-                    show: (session) => <End of={session} onDone={listed.reload} />,
+                    show: (session) => <End of={session} onDone={list.reload} />,
                   },
                 ]}
               />
@@ -49,7 +49,7 @@ export function Sessions() {
                 input={{}}
                 ask="End all other sessions?"
                 about="Other browsers of yours are signed out at once."
-                onDone={listed.reload}
+                onDone={list.reload}
               >
                 End all other sessions
               </OperationButton>

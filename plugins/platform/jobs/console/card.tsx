@@ -1,12 +1,12 @@
 // What waits in the queue, what is dead, and why the newest dead ones died.
-import { Answered, Figure, Foreign, OperationButton, type Output, useAnswer } from "#console"
+import { Answered, Figure, OperationButton, type Output, UntrustedText, useAnswer } from "#console"
 
 const everyMs = 10_000
-const counted = { limit: 200 }
+const limits = { limit: 200 }
 
 export default function QueueCard() {
-  const dead = useAnswer("jobs.list", { state: "dead", ...counted }, { everyMs })
-  const queued = useAnswer("jobs.list", { state: "queued", ...counted }, { everyMs })
+  const dead = useAnswer("jobs.list", { state: "dead", ...limits }, { everyMs })
+  const queued = useAnswer("jobs.list", { state: "queued", ...limits }, { everyMs })
   return (
     <>
       <div class="figures">
@@ -26,7 +26,7 @@ export default function QueueCard() {
         <ul class="lines">
           {dead.answer.jobs.slice(0, 3).map(({ id, type, last_error }) => (
             <li key={id}>
-              <a href={`/console/jobs/${encodeURIComponent(id)}`}>{type}</a> <Foreign text={(last_error ?? "").slice(0, 120)} />{" "}
+              <a href={`/console/jobs/${encodeURIComponent(id)}`}>{type}</a> <UntrustedText text={(last_error ?? "").slice(0, 120)} />{" "}
               <OperationButton operation="jobs.retry" input={{ id }} onDone={dead.reload}>
                 Retry
               </OperationButton>

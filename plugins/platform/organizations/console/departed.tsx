@@ -1,8 +1,8 @@
 // What a removed person leaves: paused resources, each with a button that takes the resource over.
 import { useSignal } from "@preact/signals"
-import { Foreign, OperationButton } from "#console"
+import { OperationButton, UntrustedText } from "#console"
 
-export interface Left {
+export interface Leftover {
   readonly kind: string
   readonly id: string
   readonly name: string
@@ -12,33 +12,33 @@ export interface Left {
 export interface Departure {
   readonly name: string
   readonly ended_keys: number
-  readonly left: readonly Left[]
+  readonly left: readonly Leftover[]
 }
 
 export function Departed({ of: { name, ended_keys, left } }: { readonly of: Departure }) {
   return (
     <section aria-label="Removed" class="chosen">
       <h2>
-        <Foreign text={name} /> was removed
+        <UntrustedText text={name} /> was removed
       </h2>
       <p role="status">
         {ended_keys === 0 ? "The person had no keys here." : `${ended_keys} ${ended_keys === 1 ? "key" : "keys"} ended.`}{" "}
         {left.length === 0 ? "Nothing paused." : "These paused. Take over what should continue."}
       </p>
       <ul class="lines">
-        {left.map((one) => (
-          <TakeOver key={one.id} of={one} />
+        {left.map((leftover) => (
+          <TakeOver key={leftover.id} of={leftover} />
         ))}
       </ul>
     </section>
   )
 }
 
-function TakeOver({ of: { kind, id, name, operation } }: { readonly of: Left }) {
+function TakeOver({ of: { kind, id, name, operation } }: { readonly of: Leftover }) {
   const isDone = useSignal(false)
   return (
     <li>
-      {kind} <Foreign text={name} />{" "}
+      {kind} <UntrustedText text={name} />{" "}
       {isDone.value ? (
         "is yours now."
       ) : (

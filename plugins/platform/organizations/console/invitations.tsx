@@ -5,7 +5,6 @@ import {
   Answered,
   Badge,
   Copied,
-  Foreign,
   inBackground,
   NextPage,
   Nothing,
@@ -15,6 +14,7 @@ import {
   query,
   SameAs,
   Table,
+  UntrustedText,
   useAnswer,
   useSubmit,
 } from "#console"
@@ -22,21 +22,21 @@ import { grantable, type Member, nameOf } from "./people.ts"
 
 type Invitation = Output<"member_invitations.list">["invitations"][number]
 
-type Sent = Output<"members.invite">
+type SentInvitation = Output<"members.invite">
 
 export function Invitations({ members }: { readonly members: readonly Member[] }) {
   const { cursor = "" } = query()
-  const listed = useAnswer("member_invitations.list", cursor === "" ? {} : { cursor })
-  const sent = useSignal<Sent | undefined>(undefined)
-  const show = (invitation: Sent) => {
-    sent.value = invitation
-    listed.reload()
+  const answer = useAnswer("member_invitations.list", cursor === "" ? {} : { cursor })
+  const latest = useSignal<SentInvitation | undefined>(undefined)
+  const show = (invitation: SentInvitation) => {
+    latest.value = invitation
+    answer.reload()
   }
   return (
     <>
       {grantable().length > 0 && <Invite onDone={show} />}
-      {sent.value && <Link of={sent.value} />}
-      <Answered of={listed}>
+      {latest.value && <Link of={latest.value} />}
+      <Answered of={answer}>
         {({ invitations, next_cursor }) => (
           <>
             <h2>Open invitations</h2>
@@ -56,7 +56,7 @@ export function Invitations({ members }: { readonly members: readonly Member[] }
                   {
                     name: "actions",
                     title: <span class="skip">Actions</span>,
-                    show: (invitation) => <Actions of={invitation} onSent={show} onRevoked={listed.reload} />,
+                    show: (invitation) => <Actions of={invitation} onSent={show} onRevoked={answer.reload} />,
                   },
                 ]}
               />
@@ -72,7 +72,7 @@ export function Invitations({ members }: { readonly members: readonly Member[] }
 
 interface ActionsArgs {
   readonly of: Invitation
-  readonly onSent: (invitation: Sent) => void
+  readonly onSent: (invitation: SentInvitation) => void
   readonly onRevoked: () => void
 }
 
@@ -85,7 +85,7 @@ function Actions({ of: { id, email, role }, onSent, onRevoked }: ActionsArgs) {
         input={{ id }}
         ask={`Send a new link to ${email}?`}
         about="The old link ends."
-        onDone={(answer) => onSent(answer as unknown as Sent)}
+        onDone={(answer) => onSent(answer as unknown as SentInvitation)}
       >
         Resend
       </OperationButton>{" "}
@@ -102,15 +102,15 @@ function Actions({ of: { id, email, role }, onSent, onRevoked }: ActionsArgs) {
   )
 }
 
-function Invite({ onDone }: { readonly onDone: (invitation: Sent) => void }) {
+function Invite({ onDone }: { readonly onDone: (invitation: SentInvitation) => void }) {
   const email = useSignal("")
   const role = useSignal("member")
   const { submit, isBusy, error } = useSubmit("members.invite", { email: email.value || "ada@example.com", role: role.value })
   const invite = async () => {
-    const sent = await submit({ email: email.value, role: role.value })
-    if (!sent) return
+    const invitation = await submit({ email: email.value, role: role.value })
+    if (!invitation) return
     email.value = ""
-    onDone(sent)
+    onDone(invitation)
   }
   return (
     <form
@@ -137,9 +137,9 @@ function Invite({ onDone }: { readonly onDone: (invitation: Sent) => void }) {
       <div>
         <label for="invite-role">Role</label>
         <select id="invite-role" value={role.value} onChange={(event) => (role.value = event.currentTarget.value)}>
-          {grantable().map((one) => (
-            <option key={one} value={one}>
-              {one}
+          {grantable().map((grantableRole) => (
+            <option key={grantableRole} value={grantableRole}>
+              {grantableRole}
             </option>
           ))}
         </select>
@@ -153,12 +153,12 @@ function Invite({ onDone }: { readonly onDone: (invitation: Sent) => void }) {
 }
 
 /** The link, if mail goes to the outbox folder of the service. */
-function Link({ of: { email, link } }: { readonly of: Sent }) {
+function Link({ of: { email, link } }: { readonly of: SentInvitation }) {
   return (
     <section aria-label="Sent invitation" class="chosen">
       <p role="status">
         {link === null ? "A mail with the link is on its way to " : "The service sends no mail. Pass this link to "}
-        <Foreign text={email} />.{" "}
+        <UntrustedText text={email} />.{" "}
         {link === null ? "The link works once, for seven days." : "The link is shown once. It works for seven days."}
       </p>
       {link !== null && <Copied text={link} name="link" />}

@@ -1,7 +1,7 @@
 // What can be done with one member: another role, the ownership, new sign-ins, the removal. Or leaving, as oneself.
 import { useSignal } from "@preact/signals"
-import { Foreign, hrefWith, inBackground, mayCall, me, OperationButton, Problem, refreshSession, useSubmit } from "#console"
-import type { Departure, Left } from "./departed.tsx"
+import { hrefWith, inBackground, mayCall, me, OperationButton, Problem, refreshSession, UntrustedText, useSubmit } from "#console"
+import type { Departure, Leftover } from "./departed.tsx"
 import { grantable, type Member, titleOf } from "./people.ts"
 
 interface MemberActionsArgs {
@@ -10,7 +10,7 @@ interface MemberActionsArgs {
   readonly onLeft: (departure: Departure) => void
 }
 
-const ends =
+const consequences =
   "Keys, sessions and open connections of the person here end at once. Heartbeats and private connections of the person pause. Pipelines, pages and shared connections continue."
 
 export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
@@ -19,11 +19,11 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
   const isReset = useSignal(false)
   const organization = me.value?.organization?.name ?? ""
   const mayChange = grantable().includes(role)
-  const gone = (answer: object) => onLeft({ name, ...(answer as { ended_keys: number; left: readonly Left[] }) })
+  const onRemoved = (answer: object) => onLeft({ name, ...(answer as { ended_keys: number; left: readonly Leftover[] }) })
   return (
     <section aria-label="Member" class="chosen">
       <h2>
-        <Foreign text={name} />
+        <UntrustedText text={name} />
       </h2>
       {user_id === me.value?.user?.id ? (
         <OperationButton
@@ -67,15 +67,15 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
               input={{ user_id }}
               isDangerous
               ask={`Remove ${name} from ${organization}?`}
-              about={ends}
-              onDone={gone}
+              about={consequences}
+              onDone={onRemoved}
             >
               Remove
             </OperationButton>
           </div>
           {isReset.value && (
             <p role="status">
-              The sign-ins of <Foreign text={name} /> were reset.
+              The sign-ins of <UntrustedText text={name} /> were reset.
             </p>
           )}
         </>
@@ -88,11 +88,11 @@ export function MemberActions({ member, onChange, onLeft }: MemberActionsArgs) {
 }
 
 function Role({ member: { user_id, role }, onChange }: { readonly member: Member; readonly onChange: () => void }) {
-  const wanted = useSignal<string>(role)
-  const { submit, isBusy, error } = useSubmit("members.change_role", { user_id, role: wanted.value })
+  const newRole = useSignal<string>(role)
+  const { submit, isBusy, error } = useSubmit("members.change_role", { user_id, role: newRole.value })
   if (!mayCall("members.change_role")) return null
   const change = async () => {
-    if (await submit({ user_id, role: wanted.value })) onChange()
+    if (await submit({ user_id, role: newRole.value })) onChange()
   }
   return (
     <form
@@ -105,15 +105,15 @@ function Role({ member: { user_id, role }, onChange }: { readonly member: Member
     >
       <div>
         <label for="member-role">Role</label>
-        <select id="member-role" value={wanted.value} onChange={(event) => (wanted.value = event.currentTarget.value)}>
-          {grantable().map((one) => (
-            <option key={one} value={one}>
-              {one}
+        <select id="member-role" value={newRole.value} onChange={(event) => (newRole.value = event.currentTarget.value)}>
+          {grantable().map((choice) => (
+            <option key={choice} value={choice}>
+              {choice}
             </option>
           ))}
         </select>
       </div>
-      <button type="submit" aria-disabled={isBusy || wanted.value === role}>
+      <button type="submit" aria-disabled={isBusy || newRole.value === role}>
         Change role
       </button>
       {error && <Problem text={error.message} />}

@@ -1,6 +1,21 @@
 // Members with their roles, open invitations, and offers of ownership.
 import { useSignal } from "@preact/signals"
-import { Answered, Badge, Foreign, hrefWith, mayCall, me, NextPage, query, SameAs, setQuery, Table, Tabs, Time, useAnswer } from "#console"
+import {
+  Answered,
+  Badge,
+  hrefWith,
+  mayCall,
+  me,
+  NextPage,
+  query,
+  SameAs,
+  setQuery,
+  Table,
+  Tabs,
+  Time,
+  UntrustedText,
+  useAnswer,
+} from "#console"
 import { Departed, type Departure } from "./departed.tsx"
 import { Invitations } from "./invitations.tsx"
 import { MemberActions } from "./member-actions.tsx"
@@ -10,7 +25,7 @@ import type { Member } from "./people.ts"
 export default function Members() {
   const { cursor = "", list = "" } = query()
   const input = { limit: 200, ...(cursor !== "" && { cursor }) }
-  const listed = useAnswer("members.list", input, { everyMs: 10_000 })
+  const answer = useAnswer("members.list", input, { everyMs: 10_000 })
   const mayInvite = mayCall("member_invitations.list")
   return (
     <>
@@ -25,14 +40,14 @@ export default function Members() {
           drops={["cursor", "member"]}
         />
       )}
-      <Answered of={listed}>
+      <Answered of={answer}>
         {({ members, next_cursor }) =>
           mayInvite && list === "invitations" ? (
             <Invitations members={members} />
           ) : (
             <>
-              <Offers members={members} onDone={listed.reload} />
-              <People members={members} reload={listed.reload} />
+              <Offers members={members} onDone={answer.reload} />
+              <People members={members} reload={answer.reload} />
               <NextPage cursor={next_cursor} />
               <SameAs name="members.list" input={{}} />
             </>
@@ -45,16 +60,16 @@ export default function Members() {
 
 function People({ members, reload }: { readonly members: readonly Member[]; readonly reload: () => void }) {
   const departure = useSignal<Departure | undefined>(undefined)
-  const chosen = members.find(({ user_id }) => user_id === query()["member"])
-  const left = (one: Departure) => {
-    departure.value = one
+  const selected = members.find(({ user_id }) => user_id === query()["member"])
+  const onLeft = (result: Departure) => {
+    departure.value = result
     setQuery({ member: "" })
     reload()
   }
   return (
     <>
       {departure.value && <Departed of={departure.value} />}
-      {chosen && <MemberActions key={`${chosen.user_id} ${chosen.role}`} member={chosen} onChange={reload} onLeft={left} />}
+      {selected && <MemberActions key={`${selected.user_id} ${selected.role}`} member={selected} onChange={reload} onLeft={onLeft} />}
       <Table<Member>
         label="Members"
         rows={members}
@@ -64,8 +79,8 @@ function People({ members, reload }: { readonly members: readonly Member[]; read
             name: "name",
             show: ({ user_id, name, email }) => (
               <>
-                <a href={hrefWith({ member: user_id })} aria-current={user_id === chosen?.user_id ? "true" : undefined}>
-                  <Foreign text={name || email || "First owner, not named yet"} />
+                <a href={hrefWith({ member: user_id })} aria-current={user_id === selected?.user_id ? "true" : undefined}>
+                  <UntrustedText text={name || email || "First owner, not named yet"} />
                 </a>{" "}
                 {user_id === me.value?.user?.id && <Badge>you</Badge>}
               </>

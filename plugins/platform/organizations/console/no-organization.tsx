@@ -1,5 +1,17 @@
 // The page of a person whose session acts in no organization: open invitations, and the ways to an organization.
-import { Ago, Answered, Badge, Foreign, inBackground, me, OperationButton, type Output, refreshSession, Table, useAnswer } from "#console"
+import {
+  Ago,
+  Answered,
+  Badge,
+  inBackground,
+  me,
+  OperationButton,
+  type Output,
+  refreshSession,
+  Table,
+  UntrustedText,
+  useAnswer,
+} from "#console"
 import { Create, Open } from "./organizations.tsx"
 
 type Invitation = Output<"me.list_invitations">["invitations"][number]
@@ -11,10 +23,10 @@ export default function NoOrganization() {
     <>
       <h1>{isMember ? "Choose an organization" : "You belong to no organization"}</h1>
       <p class="about">
-        Signed in as <Foreign text={user?.name || user?.email || ""} />
+        Signed in as <UntrustedText text={user?.name || user?.email || ""} />
         {user?.name && (
           <>
-            , <Foreign text={user.email} />
+            , <UntrustedText text={user.email} />
           </>
         )}
         . <a href="/console/account">Your account</a> changes your name, address and passkeys.
@@ -37,15 +49,15 @@ export default function NoOrganization() {
 }
 
 function Invitations({ email }: { readonly email: string }) {
-  const listed = useAnswer("me.list_invitations")
+  const list = useAnswer("me.list_invitations")
   return (
     <section aria-label="Open invitations">
       <h2>Open invitations</h2>
-      <Answered of={listed}>
+      <Answered of={list}>
         {({ invitations }) =>
           invitations.length === 0 ? (
             <p class="nothing">
-              No invitation is open. Ask an admin of the organization to invite <Foreign text={email} />.
+              No invitation is open. Ask an admin of the organization to invite <UntrustedText text={email} />.
             </p>
           ) : (
             <Table<Invitation>

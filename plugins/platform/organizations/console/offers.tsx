@@ -1,5 +1,5 @@
 // Open offers of ownership: accepted or declined by the member, withdrawn by an owner.
-import { Ago, Foreign, inBackground, me, OperationButton, type Output, refreshSession, useAnswer } from "#console"
+import { Ago, inBackground, me, OperationButton, type Output, refreshSession, UntrustedText, useAnswer } from "#console"
 import { type Member, nameOf } from "./people.ts"
 
 type Offer = Output<"ownership.list_offers">["offers"][number]
@@ -7,14 +7,14 @@ type Offer = Output<"ownership.list_offers">["offers"][number]
 export function Offers({ members, onDone }: { readonly members: readonly Member[]; readonly onDone: () => void }) {
   // Read again with the members, since an offer is made beside them.
   const { answer, reload } = useAnswer("ownership.list_offers", {}, { everyMs: 10_000 })
-  const done = () => {
+  const refresh = () => {
     reload()
     onDone()
   }
   return (
     <>
       {(answer?.offers ?? []).map((offer) => (
-        <One key={offer.to_user_id} offer={offer} members={members} onDone={done} />
+        <OfferItem key={offer.to_user_id} offer={offer} members={members} onDone={refresh} />
       ))}
     </>
   )
@@ -26,15 +26,15 @@ interface OneArgs {
   readonly onDone: () => void
 }
 
-function One({ offer: { from_user_id, to_user_id, expires_at }, members, onDone }: OneArgs) {
+function OfferItem({ offer: { from_user_id, to_user_id, expires_at }, members, onDone }: OneArgs) {
   const isOwn = to_user_id === me.value?.user?.id
   const organization = me.value?.organization?.name ?? ""
   const withdraw = { operation: "ownership.withdraw", input: { user_id: to_user_id }, onDone } as const
   return (
     <section aria-label="Offer of ownership" class="chosen">
       <p>
-        <Foreign text={nameOf(from_user_id, members)} /> offers {isOwn ? "you" : <Foreign text={nameOf(to_user_id, members)} />} the
-        ownership. The offer ends <Ago value={expires_at} />.
+        <UntrustedText text={nameOf(from_user_id, members)} /> offers {isOwn ? "you" : <UntrustedText text={nameOf(to_user_id, members)} />}{" "}
+        the ownership. The offer ends <Ago value={expires_at} />.
       </p>
       <div class="verbs">
         {isOwn && (

@@ -3,7 +3,6 @@ import { useSignal } from "@preact/signals"
 import {
   Answered,
   Badge,
-  Foreign,
   inBackground,
   me,
   NextPage,
@@ -15,6 +14,7 @@ import {
   switchOrganization,
   Table,
   Time,
+  UntrustedText,
   useAnswer,
   useSubmit,
 } from "#console"
@@ -23,11 +23,11 @@ type Organization = Output<"organizations.list">["organizations"][number]
 
 export default function Organizations() {
   const { cursor = "" } = query()
-  const listed = useAnswer("organizations.list", cursor === "" ? {} : { cursor })
+  const list = useAnswer("organizations.list", cursor === "" ? {} : { cursor })
   return (
     <>
       <h1>Your organizations</h1>
-      <Answered of={listed}>
+      <Answered of={list}>
         {({ organizations, next_cursor }) => (
           <>
             <Table<Organization>
@@ -51,7 +51,7 @@ export default function Organizations() {
           </>
         )}
       </Answered>
-      {me.value?.may_create_organizations && <Create onDone={listed.reload} />}
+      {me.value?.may_create_organizations && <Create onDone={list.reload} />}
       <SameAs name="organizations.list" input={{}} />
     </>
   )
@@ -75,11 +75,11 @@ export function Open({ slug, name }: { readonly slug: string; readonly name: str
 }
 
 export function Create({ onDone }: { readonly onDone: () => void }) {
-  const given = useSignal({ name: "", time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone })
-  const { submit, isBusy, error, answer } = useSubmit("organizations.create", given.value)
+  const newOrganization = useSignal({ name: "", time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone })
+  const { submit, isBusy, error, answer } = useSubmit("organizations.create", newOrganization.value)
   const create = async () => {
-    if (!(await submit(given.value))) return
-    given.value = { ...given.value, name: "" }
+    if (!(await submit(newOrganization.value))) return
+    newOrganization.value = { ...newOrganization.value, name: "" }
     onDone()
     // The header lists the new organization.
     await refreshSession()
@@ -90,9 +90,9 @@ export function Create({ onDone }: { readonly onDone: () => void }) {
       <input
         id={`organization-${name}`}
         autocomplete="off"
-        value={given.value[name]}
+        value={newOrganization.value[name]}
         onInput={(event) => {
-          given.value = { ...given.value, [name]: event.currentTarget.value }
+          newOrganization.value = { ...newOrganization.value, [name]: event.currentTarget.value }
         }}
       />
     </div>
@@ -118,7 +118,7 @@ export function Create({ onDone }: { readonly onDone: () => void }) {
       {error && <Problem text={error.message} />}
       {answer && (
         <p role="status">
-          <Foreign text={answer.name} /> was created. <Open slug={answer.slug} name={answer.name} />
+          <UntrustedText text={answer.name} /> was created. <Open slug={answer.slug} name={answer.name} />
         </p>
       )}
     </section>

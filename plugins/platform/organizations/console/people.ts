@@ -11,8 +11,8 @@ export function titleOf({ name, email }: Pick<Member, "name" | "email">): string
 /** Name of a user of the organization, or of a former one. */
 export function nameOf(user: string | null, members: readonly Member[]): string {
   if (user === null) return "a service key"
-  const found = members.find(({ user_id }) => user_id === user)
-  return found ? titleOf(found) : "a former member"
+  const member = members.find(({ user_id }) => user_id === user)
+  return member ? titleOf(member) : "a former member"
 }
 
 /** Roles up to the person's own. A manager's credential changes no members. */
