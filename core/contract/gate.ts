@@ -126,7 +126,7 @@ export interface Gatekeeper {
   /** Throws `not_found` for an unknown id, `data_loss` where what is kept is not what was approved. */
   decision(organization: string, id: string): Promise<Decision>
   /** Stages how it ended. */
-  done(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void>
+  complete(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void>
   /** Stages why what the job still had to do, decided or not, is not done any longer. */
   abandon(work: UnitOfWork, organization: string, job: string, error: Failure): Promise<void>
 }

@@ -44,7 +44,7 @@ export async function jobGateState(gating: JobGating, doc: JobDocument, job: Any
   }
   const decision = await keeper.decision(organization, approvalId)
   if (decision.state === "pending") throw new Postponed(Math.max(1_000, Date.parse(decision.expires_at) - gating.clock.now()))
-  const done: Done = (end, receipt) => keeper.done(end, organization, approvalId, receipt)
+  const done: Done = (end, receipt) => keeper.complete(end, organization, approvalId, receipt)
   if (decision.state === "approved") return { kind: "approved", payload: decision.input, done }
   const error = notApproved(decision, approvalId)
   if (decision.state === "revoked") await done(work, { ok: false, error: withReason(error) })

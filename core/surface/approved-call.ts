@@ -29,7 +29,7 @@ export const approvedCall = defineJob(approvedCallJob, {
     const decision = await keeper.decision(organization, approval_id)
     if (decision.state === "pending") throw new Postponed(Math.max(1_000, Date.parse(decision.expires_at) - clock.now()))
     if (decision.state === "revoked")
-      await keeper.done(work, organization, approval_id, { ok: false, error: withReason(notApproved(decision, approval_id)) })
+      await keeper.complete(work, organization, approval_id, { ok: false, error: withReason(notApproved(decision, approval_id)) })
     if (decision.state !== "approved") return
     const operation = declarations.get(Operations, payload.operation)
     if (!operation)
@@ -53,9 +53,9 @@ export const approvedCall = defineJob(approvedCallJob, {
           ? error
           : AppError.from({ ...error.toBody(), details: { ...error.details, retryable: false } }, { cause })
       })
-    await keeper.done(work, organization, approval_id, { ok: true, result })
+    await keeper.complete(work, organization, approval_id, { ok: true, result })
   },
   async exhausted({ payload, deps: { keeper }, work }, cause) {
-    await keeper.done(work, payload.caller.organization.id, payload.approval_id, { ok: false, error: withReason(asAppError(cause)) })
+    await keeper.complete(work, payload.caller.organization.id, payload.approval_id, { ok: false, error: withReason(asAppError(cause)) })
   },
 })

@@ -82,7 +82,7 @@ export const roleFaults: readonly Fault[] = [
   {
     rule: "An admin changes the role of an owner",
     file: "plugins/platform/organizations/members/members.ts",
-    find: "roleAtLeast(role, needed)",
+    find: "roleAtLeast(role, required)",
     replace: "true",
     test: "test/plugins/organizations/members/roster.test.ts",
     title: "members cannot raise themselves or others above their own role, or touch owners as admins",

@@ -51,7 +51,7 @@ export const slugFaults: readonly Fault[] = [
   {
     rule: "The former slug of an organization names nothing",
     file: "plugins/platform/organizations/directory.ts",
-    find: "kept && (await stored().get(kept.owner_id))",
+    find: "slugRow && (await collection().get(slugRow.owner_id))",
     replace: "undefined",
     test: "test/plugins/organizations/tenants/creation.test.ts",
     title: "slugs of organizations change by PATCH, and the earlier slug still names the organization",

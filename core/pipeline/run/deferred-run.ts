@@ -196,7 +196,7 @@ export class DeferredRun {
     const record = this.#steps.record(step)
     this.#execution.steps[step.id] = { ...record, approval_id }
     const receipt: Receipt = outcome.ok ? { ok: true, result: record.result } : { ok: false, error: withReason(outcome.error) }
-    if (work) await this.#args.services.keeper()?.done(work, this.#args.payload.organization, approval_id, receipt)
+    if (work) await this.#args.services.keeper()?.complete(work, this.#args.payload.organization, approval_id, receipt)
   }
 
   /** The step's outcome and what it staged, in one commit: that of the job's end, where nothing else is left to be done. */

@@ -69,7 +69,7 @@ export async function standingOf(
   { role, made_by }: StoredHeartbeat,
 ): Promise<{ readonly role: HeartbeatRole } | { readonly role: undefined; readonly lost: string }> {
   if (!made_by) return { role }
-  const standing = await keys.standing(organization, made_by)
+  const standing = await keys.currentReach(organization, made_by)
   if (standing.role === undefined) return standing
   if (!roleAtLeast(standing.role, "member")) return { role: undefined, lost: `Its maker is only ${standing.role} now.` }
   return { role: standing.role === "owner" || roleAtLeast(standing.role, role) ? role : standing.role }

@@ -137,7 +137,7 @@ export class Registrar {
       if (now?.status !== registration.status) return
       registrations.change(work, organization, now, change)
       // An approval is removed some weeks after the time for its decision, and its receipt with it.
-      if (receipt) await keeper.done(work, organization, registration.approval_id, receipt).catch(unlessGone)
+      if (receipt) await keeper.complete(work, organization, registration.approval_id, receipt).catch(unlessGone)
     })
   }
 }

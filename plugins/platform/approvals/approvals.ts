@@ -32,11 +32,11 @@ import {
   redactSecrets,
 } from "#core/engine"
 import { AutonomyGates } from "../autonomy/index.ts"
-import { ApiKeys, findPrincipal, Principals, type Standing } from "../organizations/index.ts"
+import { ApiKeys, type CurrentReach, findPrincipal, Principals } from "../organizations/index.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection, type ApprovalState, digestKeyContext, type StoredApproval, sealContext } from "./collections.ts"
 import { stageNotice } from "./notice.ts"
-import { shownInput } from "./shown-input.ts"
+import { redactInput } from "./shown-input.ts"
 import { refuseHalves } from "./storable.ts"
 
 /** The job that notes that nobody decided in time. */
@@ -79,15 +79,15 @@ export class Approvals implements Gatekeeper {
     return this.#services.gates.holds(organization, gate)
   }
 
-  file(work: UnitOfWork, organization: string, id: string, held: HeldWork): FiledApproval {
+  file(work: UnitOfWork, organization: string, id: string, heldWork: HeldWork): FiledApproval {
     const now = this.#services.clock.now()
     const expiresAt = now + this.#services.expireMs
-    const { gate, input, target = null, contents = [], ...asked } = held
+    const { gate, input, target = null, contents = [], ...request } = heldWork
     refuseHalves(input)
     const key = randomBytes(digestKeyBytes)
     const approval: StoredApproval = {
-      ...asked,
-      ...this.#kept({ id, target, contents: [...contents] }, input, key),
+      ...request,
+      ...this.#digestInput({ id, target, contents: [...contents] }, input, key),
       target,
       contents: [...contents],
       digest_key: { sealed: this.#services.vault.seal(key.toString("base64"), digestKeyContext(id)) },
@@ -124,32 +124,32 @@ export class Approvals implements Gatekeeper {
         retryable: false,
       })
     }
-    const standing = await this.#standing(organization, approval)
-    if (standing && standing.role === undefined) return { state: "revoked", note: standing.lost }
+    const reach = await this.#requesterReach(organization, approval)
+    if (reach && reach.role === undefined) return { state: "revoked", note: reach.lost }
     return {
       state: "approved",
       input,
       target: approval.target ?? null,
       digest: approval.digest,
-      ...(standing ? { role: standing.role } : {}),
+      ...(reach ? { role: reach.role } : {}),
     }
   }
 
   /** Undefined if a pipeline or the service itself asked. */
-  async #standing(organization: string, { requester, subject }: StoredApproval): Promise<Standing | undefined> {
+  async #requesterReach(organization: string, { requester, subject }: StoredApproval): Promise<CurrentReach | undefined> {
     const { apiKeys, principals } = this.#services
-    const asked = requester.credential_id
-    if (asked === null) return undefined
-    const principal = await findPrincipal(principals, organization, asked)
-    if (!principal) return await apiKeys.standing(organization, { ...requester, credential_id: asked })
+    const credentialId = requester.credential_id
+    if (credentialId === null) return undefined
+    const principal = await findPrincipal(principals, organization, credentialId)
+    if (!principal) return await apiKeys.currentReach(organization, { ...requester, credential_id: credentialId })
     if (!principal.mayCall(subject.name))
       return { role: undefined, lost: `The heartbeat that asked for it may not call ${subject.name} any longer.` }
-    const maker = principal.maker && (await apiKeys.standing(organization, principal.maker))
+    const maker = principal.maker && (await apiKeys.currentReach(organization, principal.maker))
     if (!maker || (maker.role !== undefined && roleAtLeast(maker.role, principal.role))) return { role: principal.role }
     return maker
   }
 
-  async done(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void> {
+  async complete(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void> {
     const approval = await this.require(organization, id)
     const state: ApprovalState = receipt.ok ? "done" : "failed"
     // What was carried out once is not carried out again: the commit of a second run is refused.
@@ -158,8 +158,10 @@ export class Approvals implements Gatekeeper {
   }
 
   async abandon(work: UnitOfWork, organization: string, job: string, error: Failure): Promise<void> {
-    const left = await this.#services.store.open(ApprovalCollection, organization).find({ job, state: { $in: ["pending", "approved"] } })
-    for (const approval of left) {
+    const approvals = await this.#services.store
+      .open(ApprovalCollection, organization)
+      .find({ job, state: { $in: ["pending", "approved"] } })
+    for (const approval of approvals) {
       // What nobody decided is never taken for decided, though its job is retried.
       const state = approval.state === "pending" ? "expired" : "failed"
       this.#end(work, organization, approval, state, { receipt: { ok: false, error }, where: { state: approval.state } })
@@ -174,12 +176,12 @@ export class Approvals implements Gatekeeper {
     { receipt, where }: { receipt: Receipt; where: Filter },
   ): void {
     const at = timestamp(this.#services.clock.now())
-    const kept = receipt.ok
+    const outcome = receipt.ok
       ? { result: redactSecrets(receipt.result), error: null }
       : { result: null, error: { ...receipt.error, reason: receipt.error.reason ?? null } }
     work
       .in(ApprovalCollection, organization)
-      .update(approval.id, { $set: { state, receipt: { at, digest: approval.digest, ok: receipt.ok, ...kept } } }, { where })
+      .update(approval.id, { $set: { state, receipt: { at, digest: approval.digest, ok: receipt.ok, ...outcome } } }, { where })
     this.#tell(work, organization, { ...approval, state }, state)
   }
 
@@ -190,20 +192,20 @@ export class Approvals implements Gatekeeper {
       note,
       decided_by: by,
       decided_at: timestamp(this.#services.clock.now()),
-      ...(edited === undefined ? {} : { ...this.#kept(approval, edited, this.#digestKey(approval)), asked_digest: approval.digest }),
+      ...(edited === undefined ? {} : { ...this.#digestInput(approval, edited, this.#digestKey(approval)), asked_digest: approval.digest }),
     }
     work.in(ApprovalCollection, organization).update(approval.id, { $set: changesOf(changed) }, { where: { state: "pending" } })
-    return this.#decided(work, organization, { ...approval, ...changed })
+    return this.#releaseJob(work, organization, { ...approval, ...changed })
   }
 
   /** Stages a rejection by the service itself. A decision that is committed first stands. */
   reject(work: UnitOfWork, organization: string, approval: StoredApproval, note: string): void {
     const changed = { state: "rejected" as const, note, decided_at: timestamp(this.#services.clock.now()) }
     work.in(ApprovalCollection, organization).update(approval.id, { $set: changed }, { where: { state: "pending" }, optional: true })
-    this.#decided(work, organization, { ...approval, ...changed })
+    this.#releaseJob(work, organization, { ...approval, ...changed })
   }
 
-  #decided(work: UnitOfWork, organization: string, approval: StoredApproval): StoredApproval {
+  #releaseJob(work: UnitOfWork, organization: string, approval: StoredApproval): StoredApproval {
     this.#services.queue.hasten(work, approval.job)
     // The expiry finds a decided approval, and ends.
     this.#services.queue.hasten(work, expiryOf(approval.id))
@@ -247,13 +249,13 @@ export class Approvals implements Gatekeeper {
     return sealed === null ? input : (JSON.parse(this.#services.vault.open(sealed, sealContext(id))) as Json)
   }
 
-  #kept(
+  #digestInput(
     { id, target, contents = [] }: Pick<StoredApproval, "id" | "target" | "contents">,
     exact: Json,
     key: Buffer,
   ): Pick<StoredApproval, "input" | "hidden" | "sealed" | "digest"> {
     const digest = digestOf({ input: exact, target }, key)
-    const { input, hidden } = shownInput(exact, contents)
+    const { input, hidden } = redactInput(exact, contents)
     if (isDeepStrictEqual(input, exact)) return { input: exact, hidden: [], sealed: null, digest }
     return { input, hidden, sealed: this.#services.vault.seal(JSON.stringify(exact), sealContext(id)), digest }
   }

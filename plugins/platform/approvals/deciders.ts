@@ -15,9 +15,9 @@ export interface DeciderDeps {
 export async function requireDecider(deps: DeciderDeps, { requester }: StoredApproval, caller: Caller): Promise<void> {
   const organization = caller.organization.id
   const right = decidingRight(caller)
-  const asked = await askedBy(deps, organization, requester)
-  const own = await deps.apiKeys.origins(organization, requesterOf(caller))
-  const shared = [...own].filter((origin) => asked.has(origin))
+  const requesterOrigins = await originsOf(deps, organization, requester)
+  const ownOrigins = await deps.apiKeys.origins(organization, requesterOf(caller))
+  const shared = [...ownOrigins].filter((origin) => requesterOrigins.has(origin))
   if (shared.length > 0) {
     const isOwnUser = right === "own_and_others" && caller.user && shared.every((origin) => origin === userOrigin(caller.user?.id ?? ""))
     if (!isOwnUser) throw ownRequest("Credentials of one root, user or manager do not decide for each other")
@@ -29,18 +29,18 @@ export async function requireDecider(deps: DeciderDeps, { requester }: StoredApp
 }
 
 /** Returns the origins of the one who asked; of a heartbeat those of all its authors. */
-async function askedBy(
+async function originsOf(
   { apiKeys, principals }: DeciderDeps,
   organization: string,
   requester: StoredApproval["requester"],
 ): Promise<Origins> {
-  const asked = requester.credential_id
-  const principal = asked === null ? undefined : await findPrincipal(principals, organization, asked)
+  const credentialId = requester.credential_id
+  const principal = credentialId === null ? undefined : await findPrincipal(principals, organization, credentialId)
   const parties = principal?.authors ?? [requester]
   const origins = await Promise.all(parties.map((party) => apiKeys.origins(organization, party)))
-  return new Set(origins.flatMap((one) => [...one]))
+  return new Set(origins.flatMap((parents) => [...parents]))
 }
 
-function ownRequest(why: string): AppError {
-  return new AppError("permission_denied", `This is your own request. ${why}. Ask another admin to decide.`, { reason: "own_request" })
+function ownRequest(reason: string): AppError {
+  return new AppError("permission_denied", `This is your own request. ${reason}. Ask another admin to decide.`, { reason: "own_request" })
 }

@@ -26,25 +26,25 @@ export const noticeJob = defineJob(noticeRef, {
     const { store, organizations, mailer, links, publicUrl } = deps
     const linkTo = links.at(-1) ?? apiLink(publicUrl)
     const filter = { state: "pending", created_at: { $gte: timestamp(from), $lt: timestamp(from + minuteMs) } }
-    const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { created_at: 1 }, limit: maxShown + 1 })
+    const pending = await store.open(ApprovalCollection, organization).find(filter, { sort: { created_at: 1 }, limit: maxShown + 1 })
     const to = await organizations.noticeAddresses(organization)
-    if (waiting.length === 0 || to.length === 0) return
-    const many =
-      waiting.length > maxShown
+    if (pending.length === 0 || to.length === 0) return
+    const summary =
+      pending.length > maxShown
         ? `More than ${maxShown} things wait`
-        : waiting.length === 1
+        : pending.length === 1
           ? "1 thing waits"
-          : `${waiting.length} things wait`
+          : `${pending.length} things wait`
     const { suppressed } = await mailer.send({
       organization,
       category: "notice",
       to,
-      heading: `${many} for your approval`,
+      heading: `${summary} for your approval`,
       intro: `Read and decide with a key of an admin: millrace approvals get ID, millrace approvals decide ID --decision approve. Undecided, they expire.`,
-      fields: waiting
+      fields: pending
         .slice(0, maxShown)
         .map(({ id, what, why, risk }) => ({ label: id, value: `${what} ${why} Risk: ${risk}. ${linkTo(id)}` })),
-      button: { label: "What waits", url: linkTo(waiting.length === 1 ? waiting[0]?.id : undefined) },
+      button: { label: "What waits", url: linkTo(pending.length === 1 ? pending[0]?.id : undefined) },
       idempotencyKey: derivedUuid("approvals", organization, String(from), "mail"),
       at: timestamp(from + minuteMs),
       signal,

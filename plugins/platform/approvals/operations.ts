@@ -6,7 +6,7 @@ import { ApiKeys, Organizations, Principals } from "../organizations/index.ts"
 import { Approvals } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
 import { requireDecider } from "./deciders.ts"
-import { restored } from "./restore.ts"
+import { restoreRedacted } from "./restore.ts"
 import { refuseHalves } from "./storable.ts"
 
 const Approval = z
@@ -60,7 +60,7 @@ const Approval = z
   })
   .meta({ id: "Approval" })
 
-function shown(approval: StoredApproval, state: StoredApproval["state"]): z.input<typeof Approval> {
+function toResource(approval: StoredApproval, state: StoredApproval["state"]): z.input<typeof Approval> {
   const {
     organization_id: _organization,
     sealed: _sealed,
@@ -68,13 +68,13 @@ function shown(approval: StoredApproval, state: StoredApproval["state"]): z.inpu
     job: _job,
     removed_at: _removed,
     contents: _contents,
-    ...rest
+    ...fields
   } = approval
-  return { ...rest, hidden: rest.hidden ?? [], target: rest.target ?? null, state }
+  return { ...fields, hidden: fields.hidden ?? [], target: fields.target ?? null, state }
 }
 
 /** A step of a pipeline that waits. */
-const waiting = {
+const example = {
   gates: { operation: "autonomy_gates.set", input: { gates: null } },
   pipeline: {
     operation: "event_pipelines.create",
@@ -87,7 +87,7 @@ const waiting = {
   event: { operation: "event_pipelines.send_event", input: { slug: resultOf("pipeline.slug"), payload: { email: "ada@example.com" } } },
   waiting: "approvals.list",
 }
-const thatOne = { given: waiting, input: { id: resultOf("waiting.approvals.0.id") } }
+const thatOne = { given: example, input: { id: resultOf("waiting.approvals.0.id") } }
 
 export const listApprovals = defineOperation({
   name: "approvals.list",
@@ -110,7 +110,10 @@ export const listApprovals = defineOperation({
       sort: { created_at: -1 },
       request: { limit, cursor },
     })
-    return { approvals: page.items.map((one) => shown(one, deps.approvals.stateOf(one))), next_cursor: page.next_cursor }
+    return {
+      approvals: page.items.map((approval) => toResource(approval, deps.approvals.stateOf(approval))),
+      next_cursor: page.next_cursor,
+    }
   },
 })
 
@@ -127,7 +130,7 @@ export const getApproval = defineOperation({
   inject: { approvals: Approvals },
   async handle({ input, caller, deps }) {
     const approval = await deps.approvals.require(caller.organization.id, input.id)
-    return shown(approval, deps.approvals.stateOf(approval))
+    return toResource(approval, deps.approvals.stateOf(approval))
   },
 })
 
@@ -172,8 +175,10 @@ export const decideApproval = defineOperation({
     const exact = approvals.inputOf(approval)
     if (input !== undefined) refuseHalves(input, "input")
     const edited =
-      input === undefined ? {} : { edited: await checked(declarations, approval, exact, restored(input, { shown: approval.input, exact })) }
-    return shownDecided(
+      input === undefined
+        ? {}
+        : { edited: await checkInput(declarations, approval, exact, restoreRedacted(input, { shown: approval.input, exact })) }
+    return toDecidedResource(
       approvals.decide(work, organization, approval, { by, note, state: decision === "reject" ? "rejected" : "approved", ...edited }),
     )
   },
@@ -186,14 +191,14 @@ function alreadyDecided(message: string): AppError {
   return new AppError("failed_precondition", message, { reason: "already_decided" })
 }
 
-const shownDecided = (approval: StoredApproval) => shown(approval, approval.state)
+const toDecidedResource = (approval: StoredApproval) => toResource(approval, approval.state)
 
 /** Throws `invalid_argument` that names the fields. */
-async function checked(declarations: Declarations, { subject, gate }: StoredApproval, asked: Json, input: Json): Promise<Json> {
+async function checkInput(declarations: Declarations, { subject, gate }: StoredApproval, original: Json, input: Json): Promise<Json> {
   if (subject.kind === "step") {
     const action = declarations.get(Actions, gate)
     if (!action) throw subjectGone(`the action ${gate}`)
-    const runs = (asked as Json[]).length
+    const runs = (original as Json[]).length
     if (!Array.isArray(input) || input.length !== runs)
       throw fieldRefused("input", `is a list with the fields of each run of the step, which are ${runs}`)
     return input.map((config, index) => literalConfig(action, config, `input.${index}`) as Json)

@@ -6,7 +6,7 @@ import { redacted } from "#core/engine"
  * `edited` with what `exact` has where the text is as it was `shown`. Throws `invalid_argument` where a text names something
  * hidden in a place where nothing was.
  */
-export function restored(edited: Json, { shown, exact }: { readonly shown: Json; readonly exact: Json }, path = "input"): Json {
+export function restoreRedacted(edited: Json, { shown, exact }: { readonly shown: Json; readonly exact: Json }, path = "input"): Json {
   if (typeof edited === "string") {
     if (!edited.includes(redacted)) return edited
     if (edited === shown) return exact
@@ -15,7 +15,7 @@ export function restored(edited: Json, { shown, exact }: { readonly shown: Json;
   }
   if (typeof edited !== "object" || edited === null) return edited
   const inner = (value: Json, name: string) =>
-    restored(value, { shown: memberOf(shown, name), exact: memberOf(exact, name) }, `${path}.${name}`)
+    restoreRedacted(value, { shown: memberOf(shown, name), exact: memberOf(exact, name) }, `${path}.${name}`)
   if (Array.isArray(edited)) return edited.map((item, index) => inner(item, String(index)))
   return Object.fromEntries(Object.entries(edited).map(([name, value]) => [name, inner(value, name)]))
 }

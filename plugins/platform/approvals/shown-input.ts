@@ -9,31 +9,31 @@ export interface Hidden {
   characters: number
 }
 
-export interface Shown {
+export interface RedactedInput {
   readonly input: Json
   readonly hidden: Hidden[]
 }
 
 /** `contents` are fields of the input, or of each run if the input is a list. */
-export function shownInput(exact: Json, contents: readonly string[]): Shown {
-  const input = Array.isArray(exact) ? exact.map((run) => shownFields(run, contents)) : shownFields(exact, contents)
+export function redactInput(exact: Json, contents: readonly string[]): RedactedInput {
+  const input = Array.isArray(exact) ? exact.map((run) => redactContents(run, contents)) : redactContents(exact, contents)
   return { input, hidden: hiddenIn(input, exact, "") }
 }
 
-function shownFields(fields: Json, contents: readonly string[]): Json {
-  const shown = redactSecrets(fields)
-  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) return shown
-  const redactedFields = shown as Record<string, Json>
+function redactContents(fields: Json, contents: readonly string[]): Json {
+  const visible = redactSecrets(fields)
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) return visible
+  const redactedFields = visible as Record<string, Json>
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, contents.includes(name) ? value : (redactedFields[name] ?? null)]),
   )
 }
 
-function hiddenIn(shown: Json, exact: Json, path: string): Hidden[] {
-  if (shown === exact) return []
-  if (shown === redacted) return [{ path, characters: typeof exact === "string" ? exact.length : JSON.stringify(exact).length }]
-  if (typeof shown !== "object" || shown === null || typeof exact !== "object" || exact === null) return []
-  return Object.entries(shown).flatMap(([name, value]) =>
+function hiddenIn(visible: Json, exact: Json, path: string): Hidden[] {
+  if (visible === exact) return []
+  if (visible === redacted) return [{ path, characters: typeof exact === "string" ? exact.length : JSON.stringify(exact).length }]
+  if (typeof visible !== "object" || visible === null || typeof exact !== "object" || exact === null) return []
+  return Object.entries(visible).flatMap(([name, value]) =>
     hiddenIn(value as Json, (exact as Record<string, Json>)[name] ?? null, path === "" ? name : `${path}.${name}`),
   )
 }

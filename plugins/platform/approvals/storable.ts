@@ -14,8 +14,8 @@ function halfAt(value: Json, path: string): string | undefined {
   if (typeof value !== "object" || value === null) return undefined
   for (const [name, inside] of Object.entries(value)) {
     const at = path === "" ? name : `${path}.${name}`
-    const found = name.isWellFormed() ? halfAt(inside, at) : at.toWellFormed()
-    if (found !== undefined) return found
+    const half = name.isWellFormed() ? halfAt(inside, at) : at.toWellFormed()
+    if (half !== undefined) return half
   }
   return undefined
 }

@@ -60,10 +60,10 @@ export const listAuditLog = defineList({
     }
   },
   items: { audit_log: AuditEntry },
-  view: shown,
+  view: toResource,
 })
 
-function shown(record: AuditRecord): z.input<typeof AuditEntry> {
+function toResource(record: AuditRecord): z.input<typeof AuditEntry> {
   const { id, at, actor, operation, target, changes, writes = [], more_writes = 0, request_id } = record
   return {
     id,

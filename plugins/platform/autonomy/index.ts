@@ -31,12 +31,12 @@ export default definePlugin({
     registrar.provide(AutonomyGates, {
       inject: { store: Store, declarations: Declarations },
       create({ store, declarations }) {
-        const standing = new Set(declaredGates(declarations).flatMap(({ name, liftable }) => (liftable ? [] : [name])))
+        const permanent = new Set(declaredGates(declarations).flatMap(({ name, liftable }) => (liftable ? [] : [name])))
         return {
           async holds(organization, gate) {
-            if (standing.has(gate)) return true
-            const kept = await store.open(AutonomyGateCollection, organization).get(gatesId(organization))
-            return kept?.gates?.includes(gate) ?? true
+            if (permanent.has(gate)) return true
+            const document = await store.open(AutonomyGateCollection, organization).get(gatesId(organization))
+            return document?.gates?.includes(gate) ?? true
           },
         }
       },

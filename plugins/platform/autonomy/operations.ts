@@ -33,20 +33,20 @@ export const getGates = defineOperation({
   output: Gates.extend({ known: z.array(GateResource).describe("Every gate that the loaded plugins declare.") }),
   errors: [],
   inject: { store: Store, declarations: Declarations },
-  handle: ({ caller, deps }) => shownGates(deps, caller.organization.id),
+  handle: ({ caller, deps }) => toResource(deps, caller.organization.id),
 })
 
-async function shownGates({ store, declarations }: { store: Store; declarations: Declarations }, organization: string) {
-  const chosen = (await store.open(AutonomyGateCollection, organization).get(gatesId(organization)))?.gates ?? null
-  const isChosen = (name: string) => chosen?.includes(name) ?? true
-  const known = declaredGates(declarations).map((gate) => ({
+async function toResource({ store, declarations }: { store: Store; declarations: Declarations }, organization: string) {
+  const chosenGates = (await store.open(AutonomyGateCollection, organization).get(gatesId(organization)))?.gates ?? null
+  const isChosen = (name: string) => chosenGates?.includes(name) ?? true
+  const gates = declaredGates(declarations).map((gate) => ({
     ...gate,
     operations: [...gate.operations],
     actions: [...gate.actions],
     jobs: [...gate.jobs],
     holds: !gate.liftable || isChosen(gate.name),
   }))
-  return { gates: known.map(({ name }) => name).filter(isChosen), gate_everything: chosen === null, known }
+  return { gates: gates.map(({ name }) => name).filter(isChosen), gate_everything: chosenGates === null, known: gates }
 }
 
 const readOnly = ["gate_everything", "known"] as const
@@ -66,10 +66,11 @@ export const setGates = defineOperation({
   mcp: { absent: "An agent must not change its own gates." },
   inject: { store: Store, clock: Clock, declarations: Declarations },
   async handle({ input, caller, deps, work }) {
-    const shown = await shownGates(deps, caller.organization.id)
-    omitReadOnly(input, shown, readOnly)
+    const current = await toResource(deps, caller.organization.id)
+    omitReadOnly(input, current, readOnly)
     // What was read is what stays.
-    if (input.gate_everything === true && isDeepStrictEqual(input.gates, shown.gates)) return { gates: shown.gates, gate_everything: true }
+    if (input.gate_everything === true && isDeepStrictEqual(input.gates, current.gates))
+      return { gates: current.gates, gate_everything: true }
     const names = declaredGates(deps.declarations).map(({ name }) => name)
     const fields = (input.gates ?? []).flatMap((gate, index) =>
       names.includes(gate) ? [] : [{ path: `gates.${index}`, message: `"${gate}" is not a gate.${didYouMean(gate, names)}` }],

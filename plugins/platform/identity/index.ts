@@ -65,7 +65,7 @@ export default definePlugin({
     reg.provide(SessionUses, {
       inject: lastUseNeeds,
       create: createLastUse,
-      stop: (use) => use.settled(),
+      stop: (use) => use.whenIdle(),
     })
     reg.provide(UserSessions, {
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, use: SessionUses, users: Users },

@@ -57,11 +57,11 @@ export function prefixOf(kind: KeyKind, keyId: string): string {
 }
 
 function checksumOf(body: string): string {
-  let rest = crc32(body)
+  let remaining = crc32(body)
   let out = ""
   for (let n = 0; n < checksumLength; n++) {
-    out = alphabet.charAt(rest % 62) + out
-    rest = Math.floor(rest / 62)
+    out = alphabet.charAt(remaining % 62) + out
+    remaining = Math.floor(remaining / 62)
   }
   return out
 }

@@ -15,13 +15,13 @@ export interface LastUse {
   /** Records a use. `stage` stages the write. A failed write is logged and repeated at the next use. */
   note(credential: Used, stage: (work: UnitOfWork, fields: { last_used_at: string }) => void): void
   /** Resolves after the last write in progress. */
-  settled(): Promise<void>
+  whenIdle(): Promise<void>
 }
 
 export const lastUseNeeds = { works: UnitsOfWork, clock: Clock, log: Log }
 
 export function createLastUse({ works, clock, log }: Deps<typeof lastUseNeeds>): LastUse {
-  const written = new Map<string, number>()
+  const writtenAt = new Map<string, number>()
   const used = new Map<string, number>()
   const inFlight = new Set<Promise<void>>()
 
@@ -30,7 +30,7 @@ export function createLastUse({ works, clock, log }: Deps<typeof lastUseNeeds>):
     try {
       await works.run((work) => stage(work, { last_used_at }))
     } catch (error) {
-      written.delete(id)
+      writtenAt.delete(id)
       log.warn({ err: error, credential: id }, "the time of a key's last use could not be stored")
     }
   }
@@ -41,14 +41,14 @@ export function createLastUse({ works, clock, log }: Deps<typeof lastUseNeeds>):
       if (used.size >= limit) used.clear()
       used.set(id, clock.now())
       const now = clock.monotonic()
-      const last = written.get(id)
+      const last = writtenAt.get(id)
       if (last !== undefined && now - last < interval) return
-      if (written.size >= limit) written.clear()
-      written.set(id, now)
+      if (writtenAt.size >= limit) writtenAt.clear()
+      writtenAt.set(id, now)
       const writing = write(id, stage).finally(() => inFlight.delete(writing))
       inFlight.add(writing)
     },
-    async settled() {
+    async whenIdle() {
       await allDone(inFlight)
     },
   }

@@ -26,7 +26,7 @@ export interface MailedCodes {
   /** Draws the code of a document. */
   draw(id: string): { readonly code: string; readonly fields: Pick<MailedCode, "code_hash" | "wrong_tries" | "created_at" | "expires_at"> }
   isValid(document: MailedCode): boolean
-  holds(document: MailedCode, code: string): boolean
+  matches(document: MailedCode, code: string): boolean
 }
 
 export function createMailedCodes({ vault, clock }: { readonly vault: Vault; readonly clock: Clock }, purpose: string): MailedCodes {
@@ -40,7 +40,7 @@ export function createMailedCodes({ vault, clock }: { readonly vault: Vault; rea
       return { code, fields: { code_hash: hashOf(id, code), wrong_tries: 0, ...times } }
     },
     isValid: ({ expires_at, wrong_tries }) => Date.parse(expires_at) > clock.now() && wrong_tries < maxWrongTries,
-    holds: ({ id, code_hash }, code) => sameBytes(code_hash, hashOf(id, code)),
+    matches: ({ id, code_hash }, code) => sameBytes(code_hash, hashOf(id, code)),
   }
 }
 
@@ -51,6 +51,6 @@ export function countWrongTry(staged: Pick<StagedCollection<MailedCode>, "update
 }
 
 /** The end of an error: the code is wrong. */
-export function wrongCode(left: number): string {
-  return `is wrong; ${left} ${left === 1 ? "try is" : "tries are"} left. Copy the code of the latest mail.`
+export function wrongCode(triesLeft: number): string {
+  return `is wrong; ${triesLeft} ${triesLeft === 1 ? "try is" : "tries are"} left. Copy the code of the latest mail.`
 }

@@ -18,9 +18,9 @@ export function userOf(caller: AnyCaller): string {
 }
 
 /** Throws `permission_denied` for a key, a token and a session opened with a key. A leaked key must not become a sign-in. */
-export async function requirePerson({ signIn, user, credential }: AnyCaller, users: Users, what: string): Promise<Person> {
-  const found = signIn && user && (await users.get(user.id))
-  if (found) return { user: found, session: credential.id }
-  const message = `${what} needs a person who signed in by mail or passkey; keys and sessions opened with keys have no account.`
+export async function requirePerson({ signIn, user, credential }: AnyCaller, users: Users, action: string): Promise<Person> {
+  const account = signIn && user && (await users.get(user.id))
+  if (account) return { user: account, session: credential.id }
+  const message = `${action} needs a person who signed in by mail or passkey; keys and sessions opened with keys have no account.`
   throw new AppError("permission_denied", message, { reason: "not_a_person" })
 }

@@ -35,7 +35,7 @@ export interface OpenedSession {
 
 export interface UserSessions {
   /** Stages a session. */
-  open(work: UnitOfWork, given: NewSession): OpenedSession
+  open(work: UnitOfWork, input: NewSession): OpenedSession
   /** Returns the session of a text. Undefined if the text belongs to no person's session. Throws `unauthenticated` for an ended session. */
   prove(text: KeyText): Promise<UserSession | undefined>
   /** Records a use. */
@@ -74,24 +74,25 @@ interface UserSessionsDeps {
 
 const freshMs = 300_000
 /** Approvals and keys name the session that made them. */
-const keptMs = 90 * 86_400_000
+const retentionMs = 90 * 86_400_000
 const maxUnknown = 10_000
 
 export function createUserSessions({ store, invalidation, clock, ids, use, idleMs, maxMs }: UserSessionsDeps): UserSessions {
-  const known = new GenerationCache<UserSession>(10_000)
+  const cache = new GenerationCache<UserSession>(10_000)
   /** Public parts of other credentials. A random id never becomes a session later. */
   const unknown = new Set<string>()
-  invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? known.clear() : known.drop(key)))
+  invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? cache.clear() : cache.drop(key)))
 
-  const stored = () => store.open(UserSessionsCollection)
-  const changed = (work: UnitOfWork, { key_id }: UserSession) => invalidation.announce(work, credentialsTopic, key_id, { settled: true })
+  const collection = () => store.open(UserSessionsCollection)
+  const announceChange = (work: UnitOfWork, { key_id }: UserSession) =>
+    invalidation.announce(work, credentialsTopic, key_id, { settled: true })
   const isIdle = (session: UserSession) => clock.now() - use.last(session) >= idleMs
   const isOver = ({ expires_at }: UserSession) => Date.parse(expires_at) <= clock.now()
 
   async function find(keyId: string): Promise<UserSession | undefined> {
     if (unknown.has(keyId)) return undefined
-    const found = await known.load(keyId, () => stored().first({ key_id: keyId }))
-    if (found) return found
+    const session = await cache.load(keyId, () => collection().first({ key_id: keyId }))
+    if (session) return session
     if (unknown.size >= maxUnknown) unknown.clear()
     unknown.add(keyId)
     return undefined
@@ -107,12 +108,12 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
     }
   }
 
-  function end(work: UnitOfWork, session: UserSession, how: SessionEnd): void {
-    const changes = { revoked_at: timestamp(clock.now()), end: how }
+  function end(work: UnitOfWork, session: UserSession, cause: SessionEnd): void {
+    const changes = { revoked_at: timestamp(clock.now()), end: cause }
     if (session.revoked_at === null)
       work.in(UserSessionsCollection).update(session.id, { $set: changes }, { where: { revoked_at: null }, optional: true })
     // A repeated end waits too: the first call may still wait for other nodes.
-    changed(work, session)
+    announceChange(work, session)
   }
 
   return {
@@ -135,22 +136,22 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
         expires_at: timestamp(now + maxMs),
         revoked_at: null,
         end: null,
-        kept_until: timestamp(now + maxMs + keptMs),
+        kept_until: timestamp(now + maxMs + retentionMs),
       }
       work.in(UserSessionsCollection).insert(session)
       return { session, text }
     },
     async prove({ keyId, text }) {
-      const found = await find(keyId)
-      if (!found || !sameBytes(hashKey(text), found.hash)) return undefined
-      if (found.revoked_at !== null) throw ended(`This session was ended at ${found.revoked_at}; sign in again.`)
-      if (isOver(found)) throw ended(`This session expired at ${found.expires_at}; sign in again.`)
-      if (!isIdle(found)) return found
+      const session = await find(keyId)
+      if (!session || !sameBytes(hashKey(text), session.hash)) return undefined
+      if (session.revoked_at !== null) throw sessionEnded(`This session was ended at ${session.revoked_at}; sign in again.`)
+      if (isOver(session)) throw sessionEnded(`This session expired at ${session.expires_at}; sign in again.`)
+      if (!isIdle(session)) return session
       // Another node may have seen a later use.
-      known.drop(keyId)
+      cache.drop(keyId)
       const now = await find(keyId)
       if (now && now.revoked_at === null && !isIdle(now)) return now
-      throw ended("This session was not used for too long; sign in again.")
+      throw sessionEnded("This session was not used for too long; sign in again.")
     },
     note: (session) =>
       use.note(session, (work, fields) => work.in(UserSessionsCollection).update(session.id, { $set: fields }, { optional: true })),
@@ -159,28 +160,28 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
       at: signed_in_at,
       isFresh: clock.now() - Date.parse(signed_in_at) < freshMs,
     }),
-    get: (id) => stored().get(id),
+    get: (id) => collection().get(id),
     validFilter,
-    latest: (user) => stored().first(validFilter(user), { sort: { id: -1 } }),
-    valid: (user) => stored().stream(validFilter(user), { sort: { id: -1 } }),
+    latest: (user) => collection().first(validFilter(user), { sort: { id: -1 } }),
+    valid: (user) => collection().stream(validFilter(user), { sort: { id: -1 } }),
     refresh(work, session, method) {
       // The same public part: an end that reads the session before this names it too.
       const { text } = generateKey("session", session.key_id)
       const now = clock.now()
-      const times = { signed_in_at: timestamp(now), expires_at: timestamp(now + maxMs), kept_until: timestamp(now + maxMs + keptMs) }
+      const times = { signed_in_at: timestamp(now), expires_at: timestamp(now + maxMs), kept_until: timestamp(now + maxMs + retentionMs) }
       const changes = { hash: hashKey(text), method, ...times }
       work.in(UserSessionsCollection).update(session.id, { $set: changes }, { where: { revoked_at: null, hash: session.hash } })
-      changed(work, session)
+      announceChange(work, session)
       return { session: { ...session, ...changes }, text }
     },
     switchTo(work, session, organization) {
       work.in(UserSessionsCollection).update(session.id, { $set: { acts_in: organization } }, { where: { revoked_at: null } })
-      changed(work, session)
+      announceChange(work, session)
     },
     end,
     async endAllOf(work, user, { except } = {}) {
       let count = 0
-      for await (const session of stored().stream({ user_id: user, revoked_at: null })) {
+      for await (const session of collection().stream({ user_id: user, revoked_at: null })) {
         if (session.id === except) continue
         end(work, session, "ended")
         count++
@@ -188,7 +189,7 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
       return count
     },
     async forget(work, user) {
-      for await (const session of stored().stream({ user_id: user })) {
+      for await (const session of collection().stream({ user_id: user })) {
         end(work, session, "ended")
         work.in(UserSessionsCollection).update(session.id, { $set: { device: "", address: "" } }, { optional: true })
       }
@@ -196,6 +197,6 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
   }
 }
 
-function ended(message: string): AppError {
+function sessionEnded(message: string): AppError {
   return new AppError("unauthenticated", message, { reason: "session_ended" })
 }

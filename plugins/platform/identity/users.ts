@@ -24,19 +24,19 @@ export interface Users {
   /** By address, in any case. */
   byEmail(email: string): Promise<User | undefined>
   /** Existing users among at most 1,000 ids, by address. */
-  many(ids: readonly string[]): Promise<User[]>
+  findMany(ids: readonly string[]): Promise<User[]>
   /** Returns true if the user is marked as staff, or named by the configuration. */
   isStaff(user: Pick<User, "email" | "staff">): boolean
   /** Adds addresses of staff by configuration, in lower case. To be called while services are created. */
   declareStaff(emails: Iterable<string>): void
   /** Stages a user; a taken address fails the commit as `already_exists`. */
-  add(work: UnitOfWork, given: { email: string; name?: string; staff?: boolean }): User
+  add(work: UnitOfWork, input: { email: string; name?: string; staff?: boolean }): User
   /** Stages new fields; a taken address fails the commit as `already_exists`, an unmet `where` as `aborted`. */
   update(work: UnitOfWork, id: string, change: UserChange, where?: Filter): void
   /** Stages that the user belongs to an organization. */
-  joined(work: UnitOfWork, id: string, organization: string): void
+  addOrganization(work: UnitOfWork, id: string, organization: string): void
   /** Stages that the user left an organization. */
-  left(work: UnitOfWork, id: string, organization: string): void
+  removeOrganization(work: UnitOfWork, id: string, organization: string): void
   /** Stages the deletion of the user, with the work of every departure hook. */
   remove(work: UnitOfWork, user: User): Promise<void>
   /** Runs before a user is deleted, in the same unit of work. To be called while services are created. */
@@ -53,12 +53,12 @@ export const usersNeeds = { store: Store, invalidation: CacheInvalidation, clock
 export function createUsers({ store, invalidation, clock, ids }: Deps<typeof usersNeeds>): Users {
   const staff = new Set<string>()
   const hooks: Departure[] = []
-  const known = new GenerationCache<User>(10_000)
-  invalidation.onChange(usersTopic, (key) => (key === allKeys ? known.clear() : known.drop(key)))
+  const cache = new GenerationCache<User>(10_000)
+  invalidation.onChange(usersTopic, (key) => (key === allKeys ? cache.clear() : cache.drop(key)))
 
-  const stored = () => store.open(UsersCollection)
+  const collection = () => store.open(UsersCollection)
   const isStaff: Users["isStaff"] = (user) => user.staff || staff.has(user.email)
-  const shown = (user: User): User => ({ ...user, staff: isStaff(user) })
+  const withStaff = (user: User): User => ({ ...user, staff: isStaff(user) })
   const change = (work: UnitOfWork, id: string, update: Update, where?: Filter) => {
     work.in(UsersCollection).update(id, update, where && { where })
     invalidation.announce(work, usersTopic, id, { settled: true })
@@ -66,17 +66,17 @@ export function createUsers({ store, invalidation, clock, ids }: Deps<typeof use
 
   return {
     get: (id) =>
-      known.load(id, async () => {
-        const user = await stored().get(id)
-        return user && shown(user)
+      cache.load(id, async () => {
+        const user = await collection().get(id)
+        return user && withStaff(user)
       }),
     async byEmail(email) {
       if (email.trim() === "") return undefined
-      const user = await stored().first({ email: normalEmail(email) })
-      return user && shown(user)
+      const user = await collection().first({ email: normalEmail(email) })
+      return user && withStaff(user)
     },
-    async many(wanted) {
-      return (await stored().find({ id: { $in: [...wanted] } }, { sort: { email: 1 }, limit: 1_000 })).map(shown)
+    async findMany(userIds) {
+      return (await collection().find({ id: { $in: [...userIds] } }, { sort: { email: 1 }, limit: 1_000 })).map(withStaff)
     },
     isStaff,
     declareStaff(emails) {
@@ -84,17 +84,17 @@ export function createUsers({ store, invalidation, clock, ids }: Deps<typeof use
     },
     add(work, { email, name = "", staff: isMarked = false }) {
       const created_at = timestamp(clock.now())
-      const made: User = { id: ids.uuid(), email: normalEmail(email), name, staff: isMarked, organization_ids: [], created_at }
-      work.in(UsersCollection).insert(made)
-      return made
+      const user: User = { id: ids.uuid(), email: normalEmail(email), name, staff: isMarked, organization_ids: [], created_at }
+      work.in(UsersCollection).insert(user)
+      return user
     },
     update(work, id, { email, ...fields }, where) {
       change(work, id, { $set: { ...fields, ...(email === undefined ? {} : { email: normalEmail(email) }) } }, where)
     },
-    joined: (work, id, organization) => change(work, id, { $addToSet: { organization_ids: organization } }),
-    left: (work, id, organization) => change(work, id, { $pull: { organization_ids: organization } }),
+    addOrganization: (work, id, organization) => change(work, id, { $addToSet: { organization_ids: organization } }),
+    removeOrganization: (work, id, organization) => change(work, id, { $pull: { organization_ids: organization } }),
     async remove(work, user) {
-      const current = (await stored().get(user.id)) ?? user
+      const current = (await collection().get(user.id)) ?? user
       for (const hook of hooks) await hook(work, current)
       // The hooks end every membership. A membership that begins meanwhile refuses the commit.
       work.in(UsersCollection).remove(user.id, { where: { organization_ids: [] } })

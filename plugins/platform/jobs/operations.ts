@@ -63,7 +63,7 @@ export const listJobs = defineOperation({
       sort: { created_at: -1 },
       request: { limit, cursor },
     })
-    return { jobs: page.items.map(shown), next_cursor: page.next_cursor }
+    return { jobs: page.items.map(toResource), next_cursor: page.next_cursor }
   },
 })
 
@@ -80,7 +80,7 @@ export const getJob = defineOperation({
   inject: { store: Store },
   async handle({ input, caller, deps }) {
     const job = await jobOf(deps.store, caller.organization.id, input.id)
-    return { ...shown(job), payload: job.payload }
+    return { ...toResource(job), payload: job.payload }
   },
 })
 
@@ -158,12 +158,12 @@ async function matching(
   { pipelines }: { pipelines: EventPipelines },
 ): Promise<Filter> {
   const created = { ...(since === undefined ? {} : { $gte: since }), ...(until === undefined ? {} : { $lt: until }) }
-  const found = pipeline === undefined ? undefined : await pipelines.get(organization, pipeline)
+  const record = pipeline === undefined ? undefined : await pipelines.get(organization, pipeline)
   return {
     organization,
     state: "dead",
     ...(type === undefined ? {} : { type }),
-    ...(found ? { "payload.pipeline_id": found.id } : {}),
+    ...(record ? { "payload.pipeline_id": record.id } : {}),
     ...(Object.keys(created).length > 0 ? { created_at: created } : {}),
   }
 }
@@ -177,7 +177,7 @@ async function jobOf(store: Store, organization: string, id: string): Promise<Jo
 }
 
 /** A job of deferred steps shows the tries of its step; its own are for faults of the service. */
-function shown(job: JobDocument): z.input<typeof Job> {
+function toResource(job: JobDocument): z.input<typeof Job> {
   const { id, type, state, run_at, created_at } = job
   const { attempts, max_attempts, last_error } = job.progress ?? { ...job, max_attempts: job.retry.max_attempts }
   return {

@@ -31,15 +31,15 @@ export interface NewKey {
 }
 
 /** The most that a key may do, or why it may do nothing. */
-export type Standing = { readonly role: Role } | { readonly role: undefined; readonly lost: string }
+export type CurrentReach = { readonly role: Role } | { readonly role: undefined; readonly lost: string }
 
 export interface ApiKeys {
   /** Stages a key. `text` is shown to its maker and kept nowhere. `given` is a key to take instead of drawing one. */
-  mint(work: UnitOfWork, organization: string, wanted: NewKey, given?: KeyText): { stored: StoredKey; text: string }
+  mint(work: UnitOfWork, organization: string, request: NewKey, presetKey?: KeyText): { stored: StoredKey; text: string }
   /** By its id, or by its public part; throws `not_found` also for another organization's. */
   get(organization: string, id: string): Promise<StoredKey>
   /** Returns what a credential that was valid once may do in the organization now. Its expiry does not count: it asked in time. */
-  standing(organization: string, author: Author): Promise<Standing>
+  currentReach(organization: string, author: Author): Promise<CurrentReach>
   /** Returns the key behind a credential: of a session the key that signed in. Undefined for an unknown credential. */
   keyBehind(organization: string, id: string): Promise<string | undefined>
   /** Returns the first credential, the users and the managers that a credential descends from. */
@@ -61,12 +61,12 @@ interface ApiKeysDeps {
 
 export function createApiKeys({ store, invalidation, clock, ids, organizations, sessions }: ApiKeysDeps): ApiKeys {
   /** A signed-out session keeps its requests. A session that was ended from elsewhere loses them. */
-  async function standingOfSession(id: string, organization: Organization): Promise<Standing | undefined> {
+  async function standingOfSession(id: string, organization: Organization): Promise<CurrentReach | undefined> {
     const session = await sessions.get(id)
     if (!session) return undefined
     if (session.end === "ended") return { role: undefined, lost: `The session that asked for it was ended at ${session.revoked_at}.` }
-    const standing = await personalReach(organizations, session.user_id, organization)
-    return standing ?? { role: undefined, lost: "The person who asked for it is not a member any longer." }
+    const sessionReach = await personalReach(organizations, session.user_id, organization)
+    return sessionReach ?? { role: undefined, lost: "The person who asked for it is not a member any longer." }
   }
 
   /** A session ends with the key that signed in. */
@@ -77,44 +77,44 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
   }
 
   return {
-    mint(work, organization, wanted, given = generateKey(wanted.kind)) {
-      const own = { id: ids.uuid(), user_id: wanted.user, manager_id: wanted.managerId ?? null }
-      const stored: StoredKey = {
-        ...own,
-        kind: wanted.kind,
-        key_id: given.keyId,
-        hash: hashKey(given.text),
-        name: wanted.name,
-        role: wanted.role,
-        scopes: wanted.scopes ? [...wanted.scopes] : null,
-        manager: wanted.manager ?? false,
-        created_by: wanted.createdBy ?? null,
-        ...(wanted.signedInWith === undefined ? {} : { signed_in_with: wanted.signedInWith }),
-        ...(wanted.createdBy === undefined || wanted.origins ? { origins: originsOfNew(own, wanted.origins ?? []) } : {}),
+    mint(work, organization, request, presetKey = generateKey(request.kind)) {
+      const owner = { id: ids.uuid(), user_id: request.user, manager_id: request.managerId ?? null }
+      const document: StoredKey = {
+        ...owner,
+        kind: request.kind,
+        key_id: presetKey.keyId,
+        hash: hashKey(presetKey.text),
+        name: request.name,
+        role: request.role,
+        scopes: request.scopes ? [...request.scopes] : null,
+        manager: request.manager ?? false,
+        created_by: request.createdBy ?? null,
+        ...(request.signedInWith === undefined ? {} : { signed_in_with: request.signedInWith }),
+        ...(request.createdBy === undefined || request.origins ? { origins: originsOfNew(owner, request.origins ?? []) } : {}),
         created_at: timestamp(clock.now()),
-        expires_at: wanted.expiresAt ?? null,
+        expires_at: request.expiresAt ?? null,
         last_used_at: null,
         revoked_at: null,
       }
-      work.in(KeysCollection, organization).insert(stored)
-      work.in(KeyOwnersCollection).insert({ id: given.keyId, owner_id: organization, stored_key_id: stored.id })
-      return { stored, text: given.text }
+      work.in(KeysCollection, organization).insert(document)
+      work.in(KeyOwnersCollection).insert({ id: presetKey.keyId, owner_id: organization, stored_key_id: document.id })
+      return { stored: document, text: presetKey.text }
     },
     async get(organization, id) {
       const keys = store.open(KeysCollection, organization)
       // Only the UUID is the same in either case.
       const uuid = id.toLowerCase()
-      const found = isUuid(uuid) ? await keys.get(uuid) : await keys.first({ key_id: id })
-      if (found) return found
+      const match = isUuid(uuid) ? await keys.get(uuid) : await keys.first({ key_id: id })
+      if (match) return match
       throw new AppError("not_found", `This organization has no key "${id}".`, { reason: "key_not_found" })
     },
-    async standing(id, { credential_id, user_id }) {
+    async currentReach(id, { credential_id, user_id }) {
       const organization = await organizations.byId(id)
-      const found = organization && (await keyWithin(store, organization, credential_id))
-      if (organization && found) {
-        const ended = await revokedAt(organization, found.key)
-        if (ended !== undefined) return { role: undefined, lost: `The key that asked for it was revoked at ${ended}.` }
-        const role = await reach(organizations, found, organization)
+      const match = organization && (await keyWithin(store, organization, credential_id))
+      if (organization && match) {
+        const revoked = await revokedAt(organization, match.key)
+        if (revoked !== undefined) return { role: undefined, lost: `The key that asked for it was revoked at ${revoked}.` }
+        const role = await reach(organizations, match, organization)
         return role ? { role } : { role: undefined, lost: "The member whose key asked for it is not a member any longer." }
       }
       const session = organization && (await standingOfSession(credential_id, organization))

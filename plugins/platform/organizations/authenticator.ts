@@ -12,8 +12,8 @@ import {
 import { hashKey, type KeyText, type LastUse, parseKey, textKind, type UserSession, type UserSessions } from "../identity/index.ts"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
-import { type KnownKey, linkOf, managerOf, personalReach, reach } from "./reach.ts"
-import { named, refuseOrganization } from "./references.ts"
+import { linkOf, managerOf, personalReach, reach, type StoredCredential } from "./reach.ts"
+import { refuseOrganization, toReference } from "./references.ts"
 
 interface AuthenticatorDeps {
   readonly store: Store
@@ -40,11 +40,11 @@ export function createAuthenticator({
   operatorKey,
   idleMs,
 }: AuthenticatorDeps): Authenticator {
-  const known = new GenerationCache<KnownKey>(10_000)
-  invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? known.clear() : known.drop(key)))
+  const cache = new GenerationCache<StoredCredential>(10_000)
+  invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? cache.clear() : cache.drop(key)))
 
   const find = (keyId: string) =>
-    known.load(keyId, async () => {
+    cache.load(keyId, async () => {
       const owner = await store.open(KeyOwnersCollection).get(keyId)
       if (!owner) return undefined
       const key = await store.open(KeysCollection, owner.owner_id).get(owner.stored_key_id)
@@ -52,33 +52,33 @@ export function createAuthenticator({
     })
 
   /** The key as stored, once the text is proven to be it. An unknown key and a wrong secret are told alike. */
-  async function prove(text: KeyText): Promise<KnownKey> {
-    const found = await find(text.keyId)
-    const same = sameBytes(hashKey(text.text), found?.key.hash ?? noHash)
-    if (!found || !same || textKind(found.key.kind) !== text.kind) {
-      throw unauthenticated("unknown_credential", "This key is unknown. Create one with POST /v1/api-keys, or ask an admin.")
+  async function prove(text: KeyText): Promise<StoredCredential> {
+    const match = await find(text.keyId)
+    const isSame = sameBytes(hashKey(text.text), match?.key.hash ?? noHash)
+    if (!match || !isSame || textKind(match.key.kind) !== text.kind) {
+      throw unauthenticatedError("unknown_credential", "This key is unknown. Create one with POST /v1/api-keys, or ask an admin.")
     }
-    refuseEnded(found.key)
-    return found.key.kind === "session" ? await proveSession(found) : found
+    refuseEnded(match.key)
+    return match.key.kind === "session" ? await proveSession(match) : match
   }
 
   function refuseEnded({ kind, revoked_at, expires_at }: StoredKey): void {
-    const [what, next] = kind === "session" ? ["session", "sign in again"] : ["key", "use another"]
-    if (revoked_at !== null) throw unauthenticated("credential_revoked", `This ${what} was revoked at ${revoked_at}; ${next}.`)
+    const [credential, next] = kind === "session" ? ["session", "sign in again"] : ["key", "use another"]
+    if (revoked_at !== null) throw unauthenticatedError("credential_revoked", `This ${credential} was revoked at ${revoked_at}; ${next}.`)
     if (expires_at === null || Date.parse(expires_at) > clock.now()) return
-    throw unauthenticated("credential_expired", `This ${what} expired at ${expires_at}; ${next}.`)
+    throw unauthenticatedError("credential_expired", `This ${credential} expired at ${expires_at}; ${next}.`)
   }
 
   /** A session ends with the key that signed in, and when nothing was done with it for a while, on any node. */
-  async function proveSession(found: KnownKey): Promise<KnownKey> {
-    const parent = await find(found.key.signed_in_with ?? "")
-    if (!parent) throw unauthenticated("credential_revoked", "The key that signed in does not exist any more; sign in again.")
+  async function proveSession(session: StoredCredential): Promise<StoredCredential> {
+    const parent = await find(session.key.signed_in_with ?? "")
+    if (!parent) throw unauthenticatedError("credential_revoked", "The key that signed in does not exist any more; sign in again.")
     refuseEnded(parent.key)
-    if (!isIdle(found.key)) return found
-    known.drop(found.key.key_id)
-    const now = await find(found.key.key_id)
+    if (!isIdle(session.key)) return session
+    cache.drop(session.key.key_id)
+    const now = await find(session.key.key_id)
     if (now && !isIdle(now.key)) return now
-    throw unauthenticated("credential_expired", "Nothing was done with this session for too long; sign in again.")
+    throw unauthenticatedError("credential_expired", "Nothing was done with this session for too long; sign in again.")
   }
 
   /** Kind of the key that opened a session. */
@@ -95,11 +95,11 @@ export function createAuthenticator({
    */
   async function personOf(session: UserSession, credentials: Credentials): Promise<AnyCaller> {
     const user = await organizations.user(session.user_id)
-    if (!user) throw unauthenticated("credential_revoked", "The account of this session was deleted; sign in with another.")
-    const wanted = credentials.organization || session.acts_in || user.organization_ids[0]
-    const organization = wanted === undefined ? undefined : await organizations.find(wanted)
-    const standing = organization && (await personalReach(organizations, user.id, organization))
-    if (!standing && credentials.organization) outOfReach(credentials.organization, "session")
+    if (!user) throw unauthenticatedError("credential_revoked", "The account of this session was deleted; sign in with another.")
+    const reference = credentials.organization || session.acts_in || user.organization_ids[0]
+    const organization = reference === undefined ? undefined : await organizations.find(reference)
+    const membership = organization && (await personalReach(organizations, user.id, organization))
+    if (!membership && credentials.organization) outOfReach(credentials.organization, "session")
     sessions.note(session)
     const { surface, requestId, log } = credentials
     const person = {
@@ -110,14 +110,14 @@ export function createAuthenticator({
       surface,
       requestId,
     } as const
-    if (!standing) return { ...person, log: log.child({ credential: session.id }) }
-    const { role, manager } = standing
+    if (!membership) return { ...person, log: log.child({ credential: session.id }) }
+    const { role, manager } = membership
     const link = manager && linkOf(organization, manager.id)
     return {
       ...person,
-      organization: named(organization),
+      organization: toReference(organization),
       role,
-      ...(manager ? { manager: named(manager) } : {}),
+      ...(manager ? { manager: toReference(manager) } : {}),
       ...(link ? { link } : {}),
       log: log.child({ organization: organization.slug, credential: session.id }),
     }
@@ -125,23 +125,24 @@ export function createAuthenticator({
 
   /** The caller of a key, or of a session opened with one. */
   async function keyHolder(text: KeyText, credentials: Credentials): Promise<Caller> {
-    const one = await prove(text)
-    const { key, owner } = one
-    const wanted = credentials.organization || owner
-    const organization = await organizations.find(wanted)
-    const role = organization && (await reach(organizations, one, organization))
+    const holder = await prove(text)
+    const { key, owner } = holder
+    const reference = credentials.organization || owner
+    const organization = await organizations.find(reference)
+    const role = organization && (await reach(organizations, holder, organization))
     if (!organization || !role) {
-      if (wanted === owner)
-        throw unauthenticated("owner_not_a_member", "The key's owner is not a member of its organization; use another key.")
-      outOfReach(wanted, "key")
+      if (reference === owner)
+        throw unauthenticatedError("owner_not_a_member", "The key's owner is not a member of its organization; use another key.")
+      outOfReach(reference, "key")
     }
-    const manager = await managerOf(organizations, one, organization)
+    const manager = await managerOf(organizations, holder, organization)
     const link = linkOf(organization, manager?.id ?? key.manager_id)
-    if (link === undefined) throw unauthenticated("credential_revoked", "The management that this key depends on has ended; use another.")
+    if (link === undefined)
+      throw unauthenticatedError("credential_revoked", "The management that this key depends on has ended; use another.")
     const user = key.user_id === null ? undefined : await organizations.user(key.user_id)
     use.note(key, (work, fields) => work.in(KeysCollection, owner).update(key.id, { $set: fields }, { optional: true }))
     return {
-      organization: named(organization),
+      organization: toReference(organization),
       role,
       ...(manager ? { manager } : {}),
       ...(link ? { link } : {}),
@@ -159,8 +160,8 @@ export function createAuthenticator({
   async function operatorOf(bearer: string, { surface, requestId, log }: Credentials): Promise<Caller> {
     const operator = readOperatorCredential(operatorKey, bearer, clock.now())
     if (operator === undefined)
-      throw unauthenticated("unknown_credential", "This operator's credential has another master key, or is older than a minute.")
-    const organization = named(await organizations.first())
+      throw unauthenticatedError("unknown_credential", "This operator's credential has another master key, or is older than a minute.")
+    const organization = toReference(await organizations.first())
     const credential = { id: "operator", kind: "internal", manager: false } as const
     return { organization, role: "owner", scopes: undefined, credential, user: undefined, operator, surface, requestId, log }
   }
@@ -177,26 +178,26 @@ export function createAuthenticator({
   }
 }
 
-function outOfReach(wanted: string, what: "key" | "session"): never {
-  return refuseOrganization(`X-Organization-ID: the organization "${wanted}" does not exist, or this ${what} cannot act in it.`)
+function outOfReach(reference: string, credential: "key" | "session"): never {
+  return refuseOrganization(`X-Organization-ID: the organization "${reference}" does not exist, or this ${credential} cannot act in it.`)
 }
 
 function readBearer(bearer: string | undefined): KeyText {
   if (!bearer) {
-    throw unauthenticated(
+    throw unauthenticatedError(
       "missing_credential",
       "This operation needs a key. Send it as `Authorization: Bearer mr_api_...` (or a scoped mr_token_...).",
     )
   }
   const parsed = parseKey(bearer)
   if (parsed === "malformed") {
-    throw unauthenticated(
+    throw unauthenticatedError(
       "malformed_credential",
       "The key is not one of this service: a key starts with mr_api_ or mr_token_ and has 62 or 64 characters.",
     )
   }
   if (parsed === "mistyped") {
-    throw unauthenticated(
+    throw unauthenticatedError(
       "credential_checksum_mismatch",
       "This key has a typing error: its checksum does not match. Copy the whole key again.",
     )
@@ -213,6 +214,6 @@ type Refusal =
   | "owner_not_a_member"
   | "unknown_credential"
 
-function unauthenticated(reason: Refusal, message: string): AppError {
+function unauthenticatedError(reason: Refusal, message: string): AppError {
   return new AppError("unauthenticated", message, { reason })
 }

@@ -8,7 +8,7 @@ export interface DayCount extends Document {
   expires_at: string
 }
 
-interface Counted {
+interface DayLimit {
   readonly now: number
   readonly limit: number
   idOf(day: string): string
@@ -19,7 +19,7 @@ interface Counted {
 const dayMs = 86_400_000
 
 /** Stages one more. Returns the seconds until the next day if the limit is reached. The last place of a day has one winner. */
-export async function countToday({ now, limit, idOf, stored, staged }: Counted): Promise<number | undefined> {
+export async function countToday({ now, limit, idOf, stored, staged }: DayLimit): Promise<number | undefined> {
   const day = Math.floor(now / dayMs)
   const id = idOf(String(day))
   const count = (await stored.get(id))?.count

@@ -45,9 +45,9 @@ export interface Organizations {
   /** Whether the user is marked as staff, or named by the configuration. */
   isStaff(user: Pick<User, "email" | "staff">): boolean
   /** Stages an organization; a slug that any organization has or had fails the commit as `already_exists`. */
-  create(work: UnitOfWork, given: NewOrganization): Organization
+  create(work: UnitOfWork, input: NewOrganization): Organization
   /** Stages a user; a taken email fails the commit as `already_exists`. */
-  addUser(work: UnitOfWork, given: { email: string; name?: string; staff?: boolean }): User
+  addUser(work: UnitOfWork, input: { email: string; name?: string; staff?: boolean }): User
   /** Stages a membership, or the new role of one there is. */
   addMember(work: UnitOfWork, organization: string, user: string, role: Role): void
   /** Stages new settings of an organization. */
@@ -57,7 +57,7 @@ export interface Organizations {
   /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. The commit is `aborted` where `before` is not what there was. */
   setManager(work: UnitOfWork, managed: string, manager: { id: string; role: Role } | null, before?: Organization["managed_by"]): void
   /** Returns false if the link has ended, also if the two were linked again since. */
-  holds(organization: string, link: ManagementLink): Promise<boolean>
+  isCurrentLink(organization: string, link: ManagementLink): Promise<boolean>
   /** Counts a key that the manager makes; the commit is `aborted` where it does not manage the organization. */
   countKey(work: UnitOfWork, managed: string, manager: string): void
 }
@@ -103,30 +103,32 @@ export function createOrganizations({ store, invalidation, clock, ids, users, ho
     organizations.clear()
     memberships.clear()
   })
-  const stored = () => store.open(OrganizationsCollection)
-  const changed = (work: UnitOfWork, organization: string) =>
+  const collection = () => store.open(OrganizationsCollection)
+  const announceChange = (work: UnitOfWork, organization: string) =>
     invalidation.announce(work, organizationsTopic, organization, { settled: true })
-  const byId = (id: string) => organizations.load(id, () => stored().get(id))
+  const byId = (id: string) => organizations.load(id, () => collection().get(id))
   const bySlug = (slug: string) =>
-    organizations.load(`slug:${slug}`, async () => (await stored().first({ slug })) ?? (await earlierOwner(slug)))
+    organizations.load(`slug:${slug}`, async () => (await collection().first({ slug })) ?? (await earlierOwner(slug)))
   const earlierOwner = async (slug: string) => {
-    const kept = slug.length <= maxSlug ? await store.open(OrganizationSlugsCollection).get(slug) : undefined
-    return kept && (await stored().get(kept.owner_id))
+    const slugRow = slug.length <= maxSlug ? await store.open(OrganizationSlugsCollection).get(slug) : undefined
+    return slugRow && (await collection().get(slugRow.owner_id))
   }
   const keepSlug = (work: UnitOfWork, slug: string, organization: string, ifPresent: "fail" | "keep" = "fail") =>
     work.in(OrganizationSlugsCollection).insert({ id: slug, owner_id: organization, created_at: timestamp(clock.now()) }, { ifPresent })
   const admins = async (organization: string) => {
-    const found = await store.open(MembershipsCollection, organization).find({ role: { $in: ["admin", "owner"] } }, { limit: maxAdmins })
-    return await users.many(found.map(({ user_id }) => user_id))
+    const administrators = await store
+      .open(MembershipsCollection, organization)
+      .find({ role: { $in: ["admin", "owner"] } }, { limit: maxAdmins })
+    return await users.findMany(administrators.map(({ user_id }) => user_id))
   }
 
   return {
-    all: () => stored().stream({}),
+    all: () => collection().stream({}),
     byId,
     bySlug,
     find: (reference) => (isUuid(reference.toLowerCase()) ? byId(reference.toLowerCase()) : bySlug(reference)),
     async first() {
-      const first = await stored().first({}, { sort: { created_at: 1 } })
+      const first = await collection().first({}, { sort: { created_at: 1 } })
       if (first) return first
       throw new Error("No organization exists yet; the first start of the service creates one.")
     },
@@ -148,37 +150,37 @@ export function createOrganizations({ store, invalidation, clock, ids, users, ho
     isStaff: (user) => users.isStaff(user),
     user: (id) => users.get(id),
     create(work, { name, slug = slugOf(name, "organization"), timeZone: time_zone = "UTC", createdBy: created_by = null }) {
-      const made = { ...newOrganization, id: ids.uuid(), slug, name, time_zone, created_by, created_at: timestamp(clock.now()) }
-      work.in(OrganizationsCollection).insert(made)
-      keepSlug(work, made.slug, made.id)
-      return made
+      const organization = { ...newOrganization, id: ids.uuid(), slug, name, time_zone, created_by, created_at: timestamp(clock.now()) }
+      work.in(OrganizationsCollection).insert(organization)
+      keepSlug(work, organization.slug, organization.id)
+      return organization
     },
-    addUser: (work, given) => users.add(work, given),
+    addUser: (work, input) => users.add(work, input),
     addMember(work, organization, user, role) {
       const id = membershipId(organization, user)
       work
         .in(MembershipsCollection, organization)
         .update(id, { $set: { role }, $setOnInsert: { user_id: user, created_at: timestamp(clock.now()) } }, { upsert: true })
-      users.joined(work, user, organization)
-      changed(work, organization)
+      users.addOrganization(work, user, organization)
+      announceChange(work, organization)
     },
     async update(work, organization, change) {
       const updated = { ...organization, ...change }
       if (updated.slug !== organization.slug) {
-        const kept = await store.open(OrganizationSlugsCollection).get(updated.slug)
-        if (kept?.owner_id !== organization.id) keepSlug(work, updated.slug, organization.id)
+        const slugRow = await store.open(OrganizationSlugsCollection).get(updated.slug)
+        if (slugRow?.owner_id !== organization.id) keepSlug(work, updated.slug, organization.id)
         // An earlier version kept no slugs.
         keepSlug(work, organization.slug, organization.id, "keep")
       }
       work.in(OrganizationsCollection).update(organization.id, { $set: change })
       if (updated.time_zone !== organization.time_zone) for (const hook of hooks) await hook(work, updated)
-      changed(work, organization.id)
+      announceChange(work, organization.id)
       return updated
     },
     setStaff: (work, user, staff) => users.update(work, user, { staff }),
-    async holds(id, { manager_id, since }) {
-      const found = (await byId(id))?.managed_by
-      return found?.id === manager_id && found.since === since
+    async isCurrentLink(id, { manager_id, since }) {
+      const link = (await byId(id))?.managed_by
+      return link?.id === manager_id && link.since === since
     },
     countKey(work, managed, manager) {
       work.in(OrganizationsCollection).update(managed, { $inc: { "managed_by.made_keys": 1 } }, { where: { "managed_by.id": manager } })
@@ -190,7 +192,7 @@ export function createOrganizations({ store, invalidation, clock, ids, users, ho
       work
         .in(OrganizationsCollection)
         .update(managed, { $set: { managed_by } }, before === undefined ? {} : { where: link ?? { managed_by: null } })
-      changed(work, managed)
+      announceChange(work, managed)
       // Live connections of the manager's keys end too; each is looked at again.
       if (manager === null) invalidation.announce(work, credentialsTopic, allKeys, { settled: true })
     },

@@ -77,17 +77,17 @@ export class FirstStart implements Bootstrap {
 
   listening(baseUrl: string): void {
     if (this.#production) return
-    const kept = readBootstrapFile(this.#path)
-    if (!kept || kept.organization.id !== this.organization?.id) return
-    if (kept.base_url === baseUrl && kept.printed === undefined) return
-    const { organization, admin_key } = kept
+    const file = readBootstrapFile(this.#path)
+    if (!file || file.organization.id !== this.organization?.id) return
+    if (file.base_url === baseUrl && file.printed === undefined) return
+    const { organization, admin_key } = file
     writeBootstrapFile(this.#path, { base_url: baseUrl, organization, admin_key })
   }
 
   /** An earlier start drew the key and ended before it listened, as where its port was taken: it is still to be printed. */
   #takeUnprinted(organization: string): void {
-    const kept = readBootstrapFile(this.#path)
-    if (kept?.printed === false && kept.organization.id === organization) this.adminKey = kept.admin_key
+    const file = readBootstrapFile(this.#path)
+    if (file?.printed === false && file.organization.id === organization) this.adminKey = file.admin_key
   }
 
   #earliest(): Promise<Organization | undefined> {
@@ -96,21 +96,21 @@ export class FirstStart implements Bootstrap {
 
   async #make(configured: KeyText | undefined): Promise<void> {
     const { organizations, apiKeys, works, settings } = this.#deps
-    const kept = this.#production || configured ? undefined : this.#keptKey()
-    const key = configured ?? kept ?? generateKey("api_key")
+    const storedKey = this.#production || configured ? undefined : this.#storedKey()
+    const key = configured ?? storedKey ?? generateKey("api_key")
     try {
       this.organization = await works.run((work) => {
-        const made = organizations.create(work, { name: "Default", slug: "default" })
+        const organization = organizations.create(work, { name: "Default", slug: "default" })
         const owner = organizations.addUser(work, { email: "", name: "" })
-        organizations.addMember(work, made.id, owner.id, "owner")
-        const wanted = { name: "First key", kind: key.kind, role: "owner", scopes: null, user: owner.id } as const
-        apiKeys.mint(work, made.id, wanted, key)
+        organizations.addMember(work, organization.id, owner.id, "owner")
+        const newKey = { name: "First key", kind: key.kind, role: "owner", scopes: null, user: owner.id } as const
+        apiKeys.mint(work, organization.id, newKey, key)
         if (!this.#production) {
           mkdirSync(settings.data_dir, { recursive: true })
-          const { id, slug } = made
+          const { id, slug } = organization
           writeBootstrapFile(this.#path, { base_url: baseUrlOf(settings), organization: { id, slug }, admin_key: key.text, printed: false })
         }
-        return made
+        return organization
       })
     } catch (error) {
       // Another node on the same storage was first: its organization and key hold, not the ones generated here.
@@ -123,10 +123,10 @@ export class FirstStart implements Bootstrap {
   }
 
   /** The key of a start that was cut short, or whose storage was removed while the file stayed. */
-  #keptKey(): KeyText | undefined {
-    const kept = readBootstrapFile(this.#path)
-    if (!kept) return undefined
-    const key = parseKey(kept.admin_key)
+  #storedKey(): KeyText | undefined {
+    const file = readBootstrapFile(this.#path)
+    if (!file) return undefined
+    const key = parseKey(file.admin_key)
     if (typeof key !== "string" && key.kind === "api_key") return key
     throw new Error(
       `${this.#path}: admin_key is ${key === "mistyped" ? "mistyped" : "not an API key"}; move the file away to generate another.`,

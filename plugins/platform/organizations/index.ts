@@ -42,7 +42,7 @@ import { registerTenants, tenantSettings } from "./tenants/register.ts"
 import { createViewerSessions, ViewerSessions, viewerSessionsNeeds } from "./viewer-sessions.ts"
 
 export { generateKey, parseKey, type User } from "../identity/index.ts"
-export { ApiKeys, type Standing } from "./api-keys.ts"
+export { ApiKeys, type CurrentReach } from "./api-keys.ts"
 export type { Organization } from "./collections.ts"
 export { Organizations, organizationsTopic, type TimeZoneHook, TimeZoneHooks } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
@@ -128,7 +128,7 @@ export default definePlugin({
     reg.provide(KeyUses, {
       inject: { works: UnitsOfWork, clock: Clock, log: Log },
       create: createLastUse,
-      stop: (use) => use.settled(),
+      stop: (use) => use.whenIdle(),
     })
     reg.provide(Authenticator, {
       inject: {

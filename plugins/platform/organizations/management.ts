@@ -27,11 +27,11 @@ export class Management {
   }
 
   /** Stages an invitation; the code is shown once and kept nowhere. */
-  invite(work: UnitOfWork, manager: string, given: Pick<Invitation, "role" | "note">): { invitation: Invitation; code: string } {
+  invite(work: UnitOfWork, manager: string, input: Pick<Invitation, "role" | "note">): { invitation: Invitation; code: string } {
     const code = `${codePrefix}${randomBytes(24).toString("base64url")}`
     const now = this.#deps.clock.now()
     const invitation: Invitation = {
-      ...given,
+      ...input,
       id: invitationId(code),
       manager_id: manager,
       created_at: timestamp(now),
@@ -43,13 +43,13 @@ export class Management {
 
   /** An invitation of this manager; throws `not_found` also for another's. */
   async invitation(manager: string, id: string): Promise<Invitation> {
-    return this.#valid(await this.#deps.store.open(InvitationsCollection).get(id), (one) => one.manager_id === manager)
+    return this.#valid(await this.#deps.store.open(InvitationsCollection).get(id), (invitation) => invitation.manager_id === manager)
   }
 
   /** Stages that the organization is managed as the invitation says, which is used up. */
   async accept(work: UnitOfWork, organization: Organization, code: string): Promise<{ manager: Organization; role: Role; at: string }> {
-    const found = await this.#deps.store.open(InvitationsCollection).get(invitationId(code))
-    const { id, manager_id, role } = this.#valid(found, () => true)
+    const match = await this.#deps.store.open(InvitationsCollection).get(invitationId(code))
+    const { id, manager_id, role } = this.#valid(match, () => true)
     const manager = await this.#deps.organizations.byId(manager_id)
     if (!manager) throw noInvitation()
     const at = this.link(work, manager, organization, role)
@@ -83,15 +83,15 @@ export class Management {
 
   /** Valid keys that the manager made, or that descend from such a key. A key made by an earlier version names its maker only. */
   async #descendants(managed: string, manager: string): Promise<StoredKey[]> {
-    const all = new Map<string, StoredKey>()
-    for await (const key of this.#deps.store.open(KeysCollection, managed).stream({})) all.set(key.id, key)
+    const keys = new Map<string, StoredKey>()
+    for await (const key of this.#deps.store.open(KeysCollection, managed).stream({})) keys.set(key.id, key)
     const descends = (key: StoredKey | undefined): boolean =>
-      key !== undefined && (key.manager_id === manager || descends(all.get(key.created_by ?? "")))
-    return [...all.values()].filter((key) => key.revoked_at === null && descends(key))
+      key !== undefined && (key.manager_id === manager || descends(keys.get(key.created_by ?? "")))
+    return [...keys.values()].filter((key) => key.revoked_at === null && descends(key))
   }
 
-  #valid(found: Invitation | undefined, fits: (invitation: Invitation) => boolean): Invitation {
-    if (found && fits(found) && Date.parse(found.expires_at) > this.#deps.clock.now()) return found
+  #valid(document: Invitation | undefined, fits: (invitation: Invitation) => boolean): Invitation {
+    if (document && fits(document) && Date.parse(document.expires_at) > this.#deps.clock.now()) return document
     throw noInvitation()
   }
 }

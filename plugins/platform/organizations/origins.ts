@@ -36,13 +36,13 @@ export async function originsOf(
   const organization = (await deps.organizations.byId(organizationId)) ?? { id: organizationId, managed_by: null }
   // A key is made by an existing key, so the way ends.
   for (let next = credential_id; next !== null; ) {
-    const found = await keyWithin(deps.store, organization, next)
-    if (!found) {
+    const match = await keyWithin(deps.store, organization, next)
+    if (!match) {
       // The maker is a session, or a key of an organization out of reach.
       if (origins.size === 0) origins.add(`key:${next}`)
       break
     }
-    const { key, owner } = found
+    const { key, owner } = match
     for (const origin of ownOrigins(key)) origins.add(origin)
     if (owner !== organizationId) origins.add(managerOrigin(owner))
     if (key.origins) {

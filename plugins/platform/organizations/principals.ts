@@ -25,8 +25,8 @@ export const Principals = defineExtensionPoint<FindPrincipal>({ id: "organizatio
 /** Returns undefined for a key, and for a deleted program. */
 export async function findPrincipal(kinds: readonly FindPrincipal[], organization: string, id: string): Promise<Principal | undefined> {
   for (const find of kinds) {
-    const found = await find(organization, id)
-    if (found) return found
+    const principal = await find(organization, id)
+    if (principal) return principal
   }
   return undefined
 }

@@ -4,10 +4,10 @@ import type { ManagementLink, Role } from "#core/engine"
 import type { UserSessions } from "../identity/index.ts"
 import { KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
-import { named } from "./references.ts"
+import { toReference } from "./references.ts"
 
 /** A stored key and its organization. */
-export interface KnownKey {
+export interface StoredCredential {
   readonly key: StoredKey
   readonly owner: string
 }
@@ -17,7 +17,7 @@ export async function keyWithin(
   store: Store,
   { id, managed_by }: Pick<Organization, "id" | "managed_by">,
   keyId: string,
-): Promise<KnownKey | undefined> {
+): Promise<StoredCredential | undefined> {
   for (const owner of managed_by ? [id, managed_by.id] : [id]) {
     const key = await store.open(KeysCollection, owner).get(keyId)
     if (key) return { key, owner }
@@ -28,12 +28,12 @@ export async function keyWithin(
 /** The key's own organization, if the key acts in a managed one. */
 export async function managerOf(
   organizations: Organizations,
-  { owner }: KnownKey,
+  { owner }: StoredCredential,
   organization: Organization,
 ): Promise<NonNullable<Caller["manager"]> | undefined> {
   if (organization.id === owner) return undefined
-  const found = await organizations.byId(owner)
-  return found && named(found)
+  const ownerOrganization = await organizations.byId(owner)
+  return ownerOrganization && toReference(ownerOrganization)
 }
 
 /** Role of a person in an organization: as a member, or as a member of the organization that manages it. */
@@ -63,7 +63,11 @@ export function linkOf({ managed_by }: Organization, manager: string | null): Ma
 }
 
 /** Role of a key in its own organization or in a managed one; undefined elsewhere, also where its user is a member. */
-export async function reach(organizations: Organizations, { key, owner }: KnownKey, organization: Organization): Promise<Role | undefined> {
+export async function reach(
+  organizations: Organizations,
+  { key, owner }: StoredCredential,
+  organization: Organization,
+): Promise<Role | undefined> {
   const isOwn = organization.id === owner
   if (!isOwn && organization.managed_by?.id !== owner) return undefined
   if (isOwn && key.user_id === null) return key.role

@@ -6,7 +6,7 @@ import type { Organizations } from "./directory.ts"
 
 export const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
 
-export function named({ id, slug, name }: Organization) {
+export function toReference({ id, slug, name }: Organization) {
   return { id, slug, name }
 }
 
@@ -20,10 +20,10 @@ export async function requireOrganization(organizations: Organizations, referenc
  * `permission_denied` for a key that names any other organization.
  */
 export async function requireOwned(organizations: Organizations, caller: Caller, reference: string): Promise<Organization> {
-  const found = await organizations.find(reference)
-  if (!caller.signIn && found?.id !== caller.organization.id) throw otherOrganization(caller.organization, reference)
-  const membership = found && caller.user ? await organizations.membership(found.id, caller.user.id) : undefined
-  if (found && (found.id === caller.organization.id || membership?.role === "owner")) return found
+  const match = await organizations.find(reference)
+  if (!caller.signIn && match?.id !== caller.organization.id) throw otherOrganization(caller.organization, reference)
+  const membership = match && caller.user ? await organizations.membership(match.id, caller.user.id) : undefined
+  if (match && (match.id === caller.organization.id || membership?.role === "owner")) return match
   return refuseOrganization(`organization: "${reference}" does not exist, or you are not an owner of it.`)
 }
 

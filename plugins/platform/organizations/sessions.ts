@@ -37,18 +37,18 @@ export function createSessions(
 ): Sessions {
   return {
     async signIn(credentials) {
-      const given = await authenticator.authenticate(credentials)
-      if (given.credential.kind === "session")
+      const signer = await authenticator.authenticate(credentials)
+      if (signer.credential.kind === "session")
         throw new AppError("permission_denied", "A session cannot open another one; sign in with a key.", { reason: "session_not_a_key" })
-      const caller = requireOrganization(given, "A session")
+      const caller = requireOrganization(signer, "A session")
       const { organization, credential, link } = caller
       const key = await store.open(KeysCollection, organization.id).get(credential.id)
       if (!key)
         throw new AppError("not_found", "The key belongs to another organization; sign in without X-Organization-ID.", {
           reason: "key_not_found",
         })
-      const ends = Math.min(clock.now() + maxMs, key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at))
-      const expires_at = timestamp(ends)
+      const endsAt = Math.min(clock.now() + maxMs, key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at))
+      const expires_at = timestamp(endsAt)
       const origins = await keys.origins(organization.id, requesterOf(caller))
       const text = await works.run((work) => {
         const { id: createdBy, name, role, scopes, manager, user_id: user, key_id: signedInWith } = key

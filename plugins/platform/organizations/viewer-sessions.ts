@@ -37,9 +37,9 @@ type KeyPair = { readonly kid: string; readonly sign: CryptoKey; readonly check:
 
 export function createViewerSessions(deps: Deps<typeof viewerSessionsNeeds>): ViewerSessions {
   const { clock, ids, organizations } = deps
-  const standing = async (claims: ViewerClaims) => {
+  const resolveClaims = async (claims: ViewerClaims) => {
     const { organization_id, link, member } = claims
-    const isLinked = !link || (await organizations.holds(organization_id, link))
+    const isLinked = !link || (await organizations.isCurrentLink(organization_id, link))
     return isLinked && (!member || (await isStillMember(organizations, member))) ? claims : ({ error: "invalid" } as const)
   }
   let loading: Promise<KeyPair> | undefined
@@ -64,8 +64,8 @@ export function createViewerSessions(deps: Deps<typeof viewerSessionsNeeds>): Vi
     },
     async verify(text) {
       const digest = createHash("sha256").update(text).digest("base64")
-      const seen = verified.get(digest)
-      if (seen) return clock.now() < seen.expires ? standing(seen.claims) : { error: "expired" }
+      const cached = verified.get(digest)
+      if (cached) return clock.now() < cached.expires ? resolveClaims(cached.claims) : { error: "expired" }
       const { check } = await keys()
       try {
         const options = { issuer, audience, algorithms: ["EdDSA"], currentDate: new Date(clock.now()), requiredClaims: ["exp", "jti"] }
@@ -74,7 +74,7 @@ export function createViewerSessions(deps: Deps<typeof viewerSessionsNeeds>): Vi
         if (!claims) return { error: "invalid" }
         if (verified.size >= verifiedLimit) verified.clear()
         verified.set(digest, { claims, expires: Number(payload.exp) * 1_000 })
-        return await standing(claims)
+        return await resolveClaims(claims)
       } catch (error) {
         if (error instanceof errors.JOSEError) return { error: error instanceof errors.JWTExpired ? "expired" : "invalid" }
         throw error
@@ -87,33 +87,33 @@ function readClaims(payload: Record<string, unknown>): ViewerClaims | undefined 
   const { organization_id, link, member } = payload
   if (typeof organization_id !== "string") return undefined
   const optional = ["artifact_id", "visitor_id", "variant"].filter((name) => typeof payload[name] === "string")
-  const named = Object.fromEntries(optional.map((name) => [name, payload[name]]))
+  const claims = Object.fromEntries(optional.map((name) => [name, payload[name]]))
   return {
     organization_id,
-    ...named,
+    ...claims,
     ...(link === undefined ? {} : { link: link as ManagementLink }),
     ...(member === undefined ? {} : { member: member as MemberLink }),
   }
 }
 
 async function loadKeys({ store, works, vault, clock }: Deps<typeof viewerSessionsNeeds>): Promise<KeyPair> {
-  const kept = () => store.open(SigningKeysCollection).get(keyId)
-  let stored = await kept()
-  if (!stored) {
+  const loadStored = () => store.open(SigningKeysCollection).get(keyId)
+  let document = await loadStored()
+  if (!document) {
     const generated = await generateSigningKey(vault, timestamp(clock.now()))
     // Another node may have been first; then its key stays, and is the one read back.
     await works.run((work) => work.in(SigningKeysCollection).insert(generated, { ifPresent: "keep" }))
-    stored = await kept()
+    document = await loadStored()
   }
-  if (!stored)
+  if (!document)
     throw new AppError("data_loss", "The signing key of viewer sessions was written, but cannot be read.", {
       reason: "document_unreadable",
     })
-  const d = vault.open(stored.private_jwk, signingKeyContext(stored.kid))
+  const d = vault.open(document.private_jwk, signingKeyContext(document.kid))
   return {
-    kid: stored.kid,
-    sign: (await importJWK({ ...stored.public_jwk, d }, "EdDSA")) as CryptoKey,
-    check: (await importJWK(stored.public_jwk, "EdDSA")) as CryptoKey,
+    kid: document.kid,
+    sign: (await importJWK({ ...document.public_jwk, d }, "EdDSA")) as CryptoKey,
+    check: (await importJWK(document.public_jwk, "EdDSA")) as CryptoKey,
   }
 }
 

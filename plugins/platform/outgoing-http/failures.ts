@@ -12,11 +12,11 @@ const lasting: ReadonlySet<string> = new Set([
 ])
 
 /** This process, or this machine, has no file descriptor left: the receiver has no part in it. */
-const own: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"])
+const localCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"])
 
 export function explain(error: unknown, origin: string, signal: AbortSignal): AppError {
-  const known = signal.aborted && error === signal.reason ? undefined : findAppError(error)
-  if (known) return known
+  const appError = signal.aborted && error === signal.reason ? undefined : findAppError(error)
+  if (appError) return appError
   if (signal.aborted) {
     return isLate(signal.reason)
       ? new AppError("deadline_exceeded", `${origin} did not respond before the deadline.`, { reason: "timeout" }, { cause: error })
@@ -27,7 +27,7 @@ export function explain(error: unknown, origin: string, signal: AbortSignal): Ap
     const message = `${origin} sent a body that cannot be decompressed (${code}).`
     return new AppError("failed_precondition", message, { reason: "invalid_encoding", retryable: false }, { cause: error })
   }
-  if (own.has(code)) {
+  if (localCodes.has(code)) {
     const message = `${origin} was not called: this service has no file descriptor left (${code}). Raise its limit of open files.`
     return new AppError("unavailable", message, { reason: "no_descriptors" }, { cause: error, notTried: true })
   }
@@ -44,7 +44,7 @@ function isLate(reason: unknown): boolean {
 /** The refusal may come wrapped: one error for each address tried. */
 function findAppError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error
-  if (error instanceof AggregateError) return error.errors.map(findAppError).find((found) => found !== undefined)
+  if (error instanceof AggregateError) return error.errors.map(findAppError).find((appError) => appError !== undefined)
   if (error instanceof Error && error.cause !== undefined) return findAppError(error.cause)
   return undefined
 }

@@ -8,61 +8,65 @@ import { AppError } from "#core"
 import { type HostRule, isAllowed, refusedRange } from "./address-policy.ts"
 
 /** Resolves a name to all of its addresses; the system's resolver unless a test brings its own. */
-export type Resolve = (hostname: string, options: LookupOptions, done: (error: Error | null, addresses: LookupAddress[]) => void) => void
+export type Resolve = (
+  hostname: string,
+  options: LookupOptions,
+  callback: (error: Error | null, addresses: LookupAddress[]) => void,
+) => void
 
-const systemResolve: Resolve = (hostname, options, done) =>
-  systemLookup(hostname, { ...options, all: true }, (error, addresses) => done(error, addresses))
+const systemResolve: Resolve = (hostname, options, callback) =>
+  systemLookup(hostname, { ...options, all: true }, (error, addresses) => callback(error, addresses))
 
 /** What a name resolves to is the operator's knowledge: the cause has it, for the log, and the answer has not. */
 export function refusal(host: string, port: string, address: string, range: string): AppError {
-  const known = host === address ? ` (${range})` : ""
+  const note = host === address ? ` (${range})` : ""
   return new AppError(
     "failed_precondition",
-    `The connection to ${host}:${port} is refused: outgoing calls reach public addresses only${known}. An operator can add the host to outgoing.allow_hosts.`,
+    `The connection to ${host}:${port} is refused: outgoing calls reach public addresses only${note}. An operator can add the host to outgoing.allow_hosts.`,
     { reason: "address_refused", host, ...(host === address ? { range } : {}), retryable: false },
     { cause: new Error(`${host} resolves to ${address} (${range}).`) },
   )
 }
 
 export function guardedConnect(rules: readonly HostRule[], timeoutMs: number, resolve: Resolve = systemResolve): buildConnector.connector {
-  return (options, done) => {
+  return (options, callback) => {
     const host = options.hostname.replace(/^\[|\]$/g, "")
     const port = options.port || (options.protocol === "https:" ? "443" : "80")
     const open = isAllowed(rules, host, port)
     const range = isIP(host) === 0 || open ? undefined : refusedRange(host)
-    if (range) return done(refusal(host, port, host, range), null)
+    if (range) return callback(refusal(host, port, host, range), null)
     const lookup = checkedLookup(host, port, open, resolve)
-    const settle: buildConnector.Callback = (...[error, socket]) => {
-      if (error) return done(error, null)
+    const finish: buildConnector.Callback = (...[error, socket]) => {
+      if (error) return callback(error, null)
       // Belt and braces: this is the actual peer, whichever address the runtime chose.
       const peer = socket.remoteAddress
       const peerRange = open || peer === undefined ? undefined : refusedRange(peer)
       if (peer === undefined || peerRange) {
         socket.destroy()
-        return done(refusal(host, port, peer ?? "unknown", peerRange ?? "no peer address"), null)
+        return callback(refusal(host, port, peer ?? "unknown", peerRange ?? "no peer address"), null)
       }
-      done(null, socket)
+      callback(null, socket)
     }
     import("undici").then(
-      (undici) => undici.buildConnector({ timeout: timeoutMs, allowH2: false, lookup } as buildConnector.BuildOptions)(options, settle),
-      (error: Error) => done(error, null),
+      (undici) => undici.buildConnector({ timeout: timeoutMs, allowH2: false, lookup } as buildConnector.BuildOptions)(options, finish),
+      (error: Error) => callback(error, null),
     )
   }
 }
 
 function checkedLookup(host: string, port: string, open: boolean, resolve: Resolve): LookupFunction {
-  return (hostname, options, done) => {
+  return (hostname, options, callback) => {
     resolve(hostname, options, (error, addresses) => {
-      if (error) return done(error, "", 0)
+      if (error) return callback(error, "", 0)
       const first = addresses[0]
-      if (!first) return done(Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" }), "", 0)
+      if (!first) return callback(Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" }), "", 0)
       // One bad address refuses the name: a public name that also points inside is not one to trust.
       for (const { address } of addresses) {
         const range = open ? undefined : refusedRange(address)
-        if (range) return done(refusal(host, port, address, range), "", 0)
+        if (range) return callback(refusal(host, port, address, range), "", 0)
       }
-      if (options.all) return done(null, addresses)
-      done(null, first.address, first.family)
+      if (options.all) return callback(null, addresses)
+      callback(null, first.address, first.family)
     })
   }
 }

@@ -33,14 +33,14 @@ const valuePattern = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** Names in lower case. Throws `invalid_argument` that names the header and never shows its value. */
 export function checkHeaders(
-  given: Readonly<Record<string, string>>,
-  refused: ReadonlySet<string> = refusedHeaders,
+  input: Readonly<Record<string, string>>,
+  refusedNames: ReadonlySet<string> = refusedHeaders,
 ): Record<string, string> {
   const checked: Record<string, string> = {}
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(input)) {
     const lower = name.toLowerCase()
     if (name.length > 200 || !tokenPattern.test(name)) throw bad(name, `${JSON.stringify(name.slice(0, 60))} is not a header name`)
-    if (refused.has(lower)) throw bad(name, `"${name}" may not be set; it is set by the connection`)
+    if (refusedNames.has(lower)) throw bad(name, `"${name}" may not be set; it is set by the connection`)
     if (Object.hasOwn(checked, lower)) throw bad(name, `"${name}" is given twice`)
     if (value.length > 8_192 || !valuePattern.test(value)) {
       throw bad(

@@ -3,15 +3,15 @@
 import { AppError, type OutgoingResponse } from "#core"
 import type { OutgoingResult } from "#core/engine"
 
-const keptCharacters = 65_536
+const maxCharacters = 65_536
 const worthRetrying: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Throws `unavailable` for 408, 425, 429 and 5xx, `failed_precondition` with `retryable: false` for other statuses outside 2xx. */
 export function outcomeOf(response: OutgoingResponse): OutgoingResult {
   const { status } = response
   if (status >= 200 && status < 300) {
-    const truncated = response.text.length > keptCharacters
-    return { status, body: truncated ? response.text.slice(0, keptCharacters).toWellFormed() : (response.json ?? response.text), truncated }
+    const truncated = response.text.length > maxCharacters
+    return { status, body: truncated ? response.text.slice(0, maxCharacters).toWellFormed() : (response.json ?? response.text), truncated }
   }
   const retryable = worthRetrying.has(status) || status >= 500
   const message = `${response.origin} answered ${status}${retryable ? "" : "; a retry would not help"}.`

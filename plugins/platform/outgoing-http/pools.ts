@@ -50,11 +50,11 @@ export class Pools {
   }
 
   #pool(organization: string): Pool {
-    const known = this.#pools.get(organization)
-    const pool = known ?? { agent: this.#open(), calls: 0, usedAt: this.#clock.monotonic() }
+    const existing = this.#pools.get(organization)
+    const pool = existing ?? { agent: this.#open(), calls: 0, usedAt: this.#clock.monotonic() }
     this.#pools.delete(organization)
     this.#pools.set(organization, pool)
-    if (!known && this.#pools.size > maxPools) this.#closeIdle(0, 1)
+    if (!existing && this.#pools.size > maxPools) this.#closeIdle(0, 1)
     this.#cancelSweep ??= this.#clock.after(idleMs, () => this.#sweep())
     return pool
   }
@@ -68,14 +68,14 @@ export class Pools {
   /** Closes pools that were idle for so long, the longest idle first. */
   #closeIdle(milliseconds: number, limit: number): void {
     const before = this.#clock.monotonic() - milliseconds
-    let left = limit
+    let remaining = limit
     for (const [organization, { agent, calls, usedAt }] of this.#pools) {
-      if (left === 0) return
+      if (remaining === 0) return
       if (calls > 0 || usedAt > before) continue
-      left--
+      remaining--
       this.#pools.delete(organization)
       // What it still sends is done first. Nothing waits for the end.
-      agent.then((one) => one.close()).catch(() => undefined)
+      agent.then((opened) => opened.close()).catch(() => undefined)
     }
   }
 }

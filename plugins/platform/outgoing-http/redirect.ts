@@ -23,24 +23,24 @@ export function nextHop(
 ): Hop | undefined {
   const location = answer.headers["location"]
   if (!redirectStatuses.has(answer.status) || location === undefined) return undefined
-  if (followed >= maxRedirects) throw refused(`${hop.url.origin} redirects more than ${maxRedirects} times`, "too_many_redirects")
-  if (!URL.canParse(location, hop.url.href)) throw refused(`${hop.url.origin} redirects to an invalid URL`, "invalid_redirect")
+  if (followed >= maxRedirects) throw redirectError(`${hop.url.origin} redirects more than ${maxRedirects} times`, "too_many_redirects")
+  if (!URL.canParse(location, hop.url.href)) throw redirectError(`${hop.url.origin} redirects to an invalid URL`, "invalid_redirect")
   const url = parseTarget(new URL(location, hop.url).href)
   if (hop.url.protocol === "https:" && url.protocol === "http:") {
-    throw refused(`${hop.url.origin} redirects from https to http (${url.host})`, "redirect_downgrade")
+    throw redirectError(`${hop.url.origin} redirects from https to http (${url.host})`, "redirect_downgrade")
   }
   const sameOrigin = url.origin === hop.url.origin
   if (!sameOrigin && policy === "same_origin")
-    throw refused(`${hop.url.origin} redirects to another origin, ${url.origin}`, "cross_origin_redirect")
+    throw redirectError(`${hop.url.origin} redirects to another origin, ${url.origin}`, "cross_origin_redirect")
   const becomesGet = (answer.status === 303 && hop.method !== "HEAD") || (answer.status < 303 && hop.method === "POST")
-  const kept = sameOrigin ? hop.headers : withoutCredentials(hop.headers)
-  if (!becomesGet) return { ...hop, url, headers: kept }
-  const headers = Object.fromEntries(Object.entries(kept).filter(([name]) => !name.startsWith("content-")))
+  const forwarded = sameOrigin ? hop.headers : withoutCredentials(hop.headers)
+  if (!becomesGet) return { ...hop, url, headers: forwarded }
+  const headers = Object.fromEntries(Object.entries(forwarded).filter(([name]) => !name.startsWith("content-")))
   return { url, method: "GET", headers, body: undefined }
 }
 
 type Refusal = "cross_origin_redirect" | "invalid_redirect" | "redirect_downgrade" | "too_many_redirects"
 
-function refused(problem: string, reason: Refusal): AppError {
+function redirectError(problem: string, reason: Refusal): AppError {
   return new AppError("failed_precondition", `Redirect refused: ${problem}.`, { reason, retryable: false })
 }

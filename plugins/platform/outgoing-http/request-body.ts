@@ -9,15 +9,15 @@ export interface EncodedBody {
 /** Adds a content type where none is given. Throws `invalid_argument` for a body that the content type cannot carry. */
 export function encodeBody(body: Json | undefined, headers: Readonly<Record<string, string>>): EncodedBody {
   if (body === undefined || body === null) return { headers }
-  const given = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1]
-  if (given === undefined) return { body: JSON.stringify(body), headers: { ...headers, "Content-Type": "application/json" } }
-  if (/^application\/(?:[\w.+-]+\+)?json\b/i.test(given)) return { body: JSON.stringify(body), headers }
+  const contentType = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1]
+  if (contentType === undefined) return { body: JSON.stringify(body), headers: { ...headers, "Content-Type": "application/json" } }
+  if (/^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType)) return { body: JSON.stringify(body), headers }
   if (typeof body === "string") return { body, headers }
-  const isForm = /^application\/x-www-form-urlencoded\b/i.test(given)
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(contentType)
   if (isForm && typeof body === "object" && !Array.isArray(body)) return { body: queryOf(body).toString(), headers }
   throw new AppError(
     "invalid_argument",
-    `A body that is not a string cannot be sent as ${given.slice(0, 100)}; give a string, or send JSON.`,
+    `A body that is not a string cannot be sent as ${contentType.slice(0, 100)}; give a string, or send JSON.`,
     {
       reason: "body_refused",
       retryable: false,
@@ -30,8 +30,8 @@ export function encodeBody(body: Json | undefined, headers: Readonly<Record<stri
 function queryOf(values: Readonly<Record<string, Json>>): URLSearchParams {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) {
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== null) query.append(name, typeof one === "object" ? JSON.stringify(one) : String(one))
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item !== null) query.append(name, typeof item === "object" ? JSON.stringify(item) : String(item))
     }
   }
   return query
@@ -41,7 +41,7 @@ function queryOf(values: Readonly<Record<string, Json>>): URLSearchParams {
 export function withQuery(url: string, values: Readonly<Record<string, Json>>): string {
   const added = queryOf(values)
   if (added.size === 0 || !URL.canParse(url)) return url
-  const whole = new URL(url)
-  for (const [name, value] of added) whole.searchParams.append(name, value)
-  return whole.href
+  const target = new URL(url)
+  for (const [name, value] of added) target.searchParams.append(name, value)
+  return target.href
 }

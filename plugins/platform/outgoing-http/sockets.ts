@@ -18,12 +18,12 @@ export function createOutgoingSockets(settings: CoreConfig["outgoing"], resolve?
   const connect = guardedConnect(settings.allow_hosts.map(parseHostRule), settings.timeout_ms, resolve)
   return {
     open: (host, port, signal) =>
-      new Promise((done, fail) => {
+      new Promise((onOpen, fail) => {
         const origin = `${host}:${port}`
         // The port is always named: without one the connector would take the scheme's own.
         connect({ hostname: host, host: origin, protocol: "http:", port: String(port) }, (error, socket) => {
           if (error) return fail(explain(error, origin, signal))
-          if (!signal.aborted) return done(socket)
+          if (!signal.aborted) return onOpen(socket)
           socket.destroy()
           fail(new AppError("canceled", `The connection to ${origin} was canceled.`, { reason: "canceled" }))
         })

@@ -210,7 +210,7 @@ onBothStores("a person without an organization", ({ start }) => {
     const membership = await organizations.membership(left.id, user.id)
     await works.run((work) => {
       work.in(MembershipsCollection, left.id).remove(membership?.id ?? "")
-      host.get(Users).left(work, user.id, left.id)
+      host.get(Users).removeOrganization(work, user.id, left.id)
       organizations.setManager(work, left.id, null)
     })
     const { organization, organizations: own } = await me(browser)

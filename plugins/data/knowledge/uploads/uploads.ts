@@ -143,7 +143,7 @@ export class Uploads {
 
   async #isHeld(organization: string, { link, member }: StoredFile): Promise<boolean> {
     const { organizations } = this.#deps
-    if (link && !(await organizations.holds(organization, link))) return false
+    if (link && !(await organizations.isCurrentLink(organization, link))) return false
     return !member || (await isStillMember(organizations, member))
   }
 

@@ -14,7 +14,7 @@ export interface AddressChanges {
   /** Stages a change and the mails to both addresses. A later request replaces an earlier one. */
   request(work: UnitOfWork, user: User, email: string): Promise<{ readonly expires_at: string }>
   /** Stages the new address, and the end of the person's other sessions. Throws `invalid_argument` for a wrong code. */
-  confirm(work: UnitOfWork, user: User, given: { readonly code: string; readonly session: string }): Promise<{ readonly email: string }>
+  confirm(work: UnitOfWork, user: User, input: { readonly code: string; readonly session: string }): Promise<{ readonly email: string }>
   /** Stages the end of a pending change. */
   drop(work: UnitOfWork, user: string): void
 }
@@ -41,19 +41,19 @@ export function createAddressChanges(deps: AddressChangesDeps, { perEmail }: Pic
       const change = await store.open(AddressChangesCollection).get(changeId(user))
       if (!change || !codes.isValid(change)) return 0
       const isTaken = (await users.byEmail(change.email)) !== undefined
-      return codes.holds(change, code) && !isTaken ? change : countWrongTry(work.in(AddressChangesCollection), change)
+      return codes.matches(change, code) && !isTaken ? change : countWrongTry(work.in(AddressChangesCollection), change)
     })
-    if (outcome === 0) throw ended()
+    if (outcome === 0) throw changeExpired()
     if (typeof outcome === "number") throw wrong(outcome)
     return outcome
   }
 
   /** Counts in a commit of its own: several people may ask for one address at once. */
   async function count(user: string, email: string): Promise<void> {
-    const counted = { limit: perEmail, what: "for a new address" }
+    const limit = { limit: perEmail, what: "for a new address" }
     await works.retryConflicts(async (work) => {
-      await countCode(work, deps, { kind: "email", value: email, ...counted })
-      await countCode(work, deps, { kind: "user", value: user, ...counted })
+      await countCode(work, deps, { kind: "email", value: email, ...limit })
+      await countCode(work, deps, { kind: "user", value: user, ...limit })
     })
   }
 
@@ -90,11 +90,11 @@ export function createAddressChanges(deps: AddressChangesDeps, { perEmail }: Pic
   }
 }
 
-function wrong(left: number): AppError {
-  return new AppError("invalid_argument", `code: it ${wrongCode(left)}`, { reason: "address_code_wrong", tries_left: left })
+function wrong(triesLeft: number): AppError {
+  return new AppError("invalid_argument", `code: it ${wrongCode(triesLeft)}`, { reason: "address_code_wrong", tries_left: triesLeft })
 }
 
-function ended(): AppError {
+function changeExpired(): AppError {
   const message = "code: no change of address waits for it, or the code is older than ten minutes or was mistyped five times. Ask again."
   return new AppError("invalid_argument", message, { reason: "address_code_ended" })
 }

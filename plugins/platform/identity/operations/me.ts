@@ -23,18 +23,18 @@ export const updateMe = defineOperation({
   examples: [{ input: { name: "Ada Lovelace" } }],
   inject: { users: Users, store: Store },
   async handle({ input: { name, email }, caller, deps: { users }, work }) {
-    const own = userOf(caller)
-    const user = await users.get(own)
+    const userId = userOf(caller)
+    const user = await users.get(userId)
     if (!user) throw new AppError("permission_denied", "The user of this credential does not exist.", { reason: "no_person" })
     if (email === undefined || email === user.email) {
-      if (name !== undefined) users.update(work, own, { name })
-      return { id: own, name: name ?? user.name, email: user.email }
+      if (name !== undefined) users.update(work, userId, { name })
+      return { id: userId, name: name ?? user.name, email: user.email }
     }
     if (!isUnclaimed(user)) {
       const message = `email: your address is "${user.email}"; another one needs a proof by mail.`
       throw new AppError("failed_precondition", message, { reason: "address_needs_proof" })
     }
     const claimed = await claim(work, users, user, { name: name ?? user.name, email })
-    return { id: own, name: claimed.name, email: claimed.email }
+    return { id: userId, name: claimed.name, email: claimed.email }
   },
 })

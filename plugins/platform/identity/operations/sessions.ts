@@ -43,7 +43,7 @@ export const listSessions = defineOperation({
       sort: { id: -1 },
       request: input,
     })
-    return { sessions: items.map((session) => shown(session, caller)), next_cursor }
+    return { sessions: items.map((session) => toResource(session, caller)), next_cursor }
   },
 })
 
@@ -86,7 +86,7 @@ export const endOtherSessions = defineOperation({
   }),
 })
 
-function shown(session: UserSession, caller: AnyCaller): z.input<typeof SessionResource> {
+function toResource(session: UserSession, caller: AnyCaller): z.input<typeof SessionResource> {
   const { id, method, device, address, acts_in, signed_in_at, created_at, last_used_at, expires_at } = session
   const current = id === caller.credential.id
   return { id, current, method, device, address, acts_in, signed_in_at, created_at, last_used_at, expires_at }

@@ -27,10 +27,10 @@ export async function useChallenge(
   challenged: Challenged,
 ): Promise<string | undefined> {
   const id = challengeId(challenged)
-  const found = await store.open(PasskeyChallengesCollection).get(id)
-  if (!found || Date.parse(found.expires_at) <= clock.now()) return undefined
-  work.in(PasskeyChallengesCollection).remove(id, { where: { challenge: found.challenge } })
-  return found.challenge
+  const challenge = await store.open(PasskeyChallengesCollection).get(id)
+  if (!challenge || Date.parse(challenge.expires_at) <= clock.now()) return undefined
+  work.in(PasskeyChallengesCollection).remove(id, { where: { challenge: challenge.challenge } })
+  return challenge.challenge
 }
 
 function challengeId({ purpose, holder }: Challenged): string {

@@ -36,7 +36,7 @@ export const listPasskeys = defineOperation({
   inject: { passkeys: Passkeys, users: Users },
   async handle({ caller, deps: { passkeys, users } }) {
     const { user } = await requirePerson(caller, users, "passkeys.list")
-    return { passkeys: (await passkeys.list(user.id)).map(shown) }
+    return { passkeys: (await passkeys.list(user.id)).map(toResource) }
   },
 })
 
@@ -80,7 +80,7 @@ export const addPasskey = defineOperation({
     const { user, session } = await requirePerson(caller, users, "passkeys.add")
     const passkey = await passkeys.add(work, session, user, { name, answer })
     stageNotice(work, mail, { to: user.email, ...changeOf("added", name) })
-    return shown(passkey)
+    return toResource(passkey)
   },
 })
 
@@ -100,7 +100,7 @@ export const renamePasskey = defineOperation({
     const { user } = await requirePerson(caller, users, "passkeys.rename")
     const passkey = await passkeys.require(user.id, id)
     passkeys.rename(work, passkey, name)
-    return shown({ ...passkey, name })
+    return toResource({ ...passkey, name })
   },
 })
 
@@ -131,6 +131,6 @@ function changeOf(change: "added" | "removed", name: string) {
   return { heading, intro: "Not you? End your other sessions and remove unknown passkeys.", fields: [{ label: "Passkey", value: name }] }
 }
 
-function shown({ id, name, device_type, backed_up, created_at, last_used_at }: Passkey): z.input<typeof PasskeyResource> {
+function toResource({ id, name, device_type, backed_up, created_at, last_used_at }: Passkey): z.input<typeof PasskeyResource> {
   return { id, name, device_type, backed_up, created_at, last_used_at }
 }

@@ -11,7 +11,7 @@ export interface Passkeys {
   /** Stages a challenge of the session. Returns the options for `navigator.credentials.create`. */
   offer(work: UnitOfWork, session: string, user: User): Promise<PublicKeyCredentialCreationOptionsJSON>
   /** Stages a passkey. Throws `invalid_argument` for an answer that does not hold. */
-  add(work: UnitOfWork, session: string, user: User, given: { readonly name: string; readonly answer: NewPasskeyAnswer }): Promise<Passkey>
+  add(work: UnitOfWork, session: string, user: User, input: { readonly name: string; readonly answer: NewPasskeyAnswer }): Promise<Passkey>
   /** All passkeys of a user, oldest first. */
   list(user: string): Promise<Passkey[]>
   /** Throws `not_found` for passkeys of others too. */
@@ -68,9 +68,9 @@ export function createPasskeys({ store, clock, publicUrl }: PasskeysDeps): Passk
       const party = relyingPartyOf(publicUrl())
       await requireRoom(user.id)
       const challenge = await useChallenge(work, { store, clock }, { purpose: "add", holder: session })
-      if (challenge === undefined) throw refused("its challenge was used or is older than five minutes")
+      if (challenge === undefined) throw passkeyRefused("its challenge was used or is older than five minutes")
       const credential = await verifyNewPasskey(answer, { challenge, party }).catch((cause: unknown) => {
-        throw refused("it does not fit this service, this session or its latest challenge", cause)
+        throw passkeyRefused("it does not fit this service, this session or its latest challenge", cause)
       })
       const id = passkeyId(credential.credential_id)
       const passkey: Passkey = { id, user_id: user.id, name, ...credential, created_at: timestamp(clock.now()), last_used_at: null }
@@ -79,8 +79,8 @@ export function createPasskeys({ store, clock, publicUrl }: PasskeysDeps): Passk
     },
     list,
     async require(user, id) {
-      const found = await store.open(PasskeysCollection).get(id)
-      if (found?.user_id === user) return found
+      const passkey = await store.open(PasskeysCollection).get(id)
+      if (passkey?.user_id === user) return passkey
       throw new AppError("not_found", `You have no passkey ${id}; GET /v1/me/passkeys lists yours.`, { reason: "passkey_not_found" })
     },
     rename: (work, { id }, name) => work.in(PasskeysCollection).update(id, { $set: { name } }),
@@ -96,7 +96,7 @@ export function createPasskeys({ store, clock, publicUrl }: PasskeysDeps): Passk
   }
 }
 
-function refused(why: string, cause?: unknown): AppError {
-  const message = `answer: the new passkey is not accepted: ${why}. Ask for new options and repeat.`
+function passkeyRefused(problem: string, cause?: unknown): AppError {
+  const message = `answer: the new passkey is not accepted: ${problem}. Ask for new options and repeat.`
   return new AppError("invalid_argument", message, { reason: "passkey_answer_invalid" }, { cause })
 }

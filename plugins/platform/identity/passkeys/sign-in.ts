@@ -74,8 +74,8 @@ export function createPasskeySignIns(deps: PasskeySignInsDeps): PasskeySignIns {
       return { options, nonce, expires_at }
     },
     async enter(nonce, answer, browser, replaced) {
-      const opened = nonce && (await works.retryConflicts((work) => stage(work, nonce, answer, browser, replaced)))
-      if (opened) return opened
+      const session = nonce && (await works.retryConflicts((work) => stage(work, nonce, answer, browser, replaced)))
+      if (session) return session
       const message = "The passkey is not accepted: it is unknown here, or its challenge was used or is older than five minutes. Try again."
       throw new AppError("unauthenticated", message, { reason: "passkey_refused" })
     },

@@ -58,14 +58,14 @@ export function createSignInCodes(deps: Deps<typeof signInCodesNeeds>, limits: C
   const mailedCodes = createMailedCodes(deps, "sign-in codes")
 
   /** Stores an attempt and its mail. */
-  function send(given: Pick<SignInAttempt, "email" | "method" | "claim">, browser: Browser, next: string): Promise<CodeSent> {
+  function send(input: Pick<SignInAttempt, "email" | "method" | "claim">, browser: Browser, next: string): Promise<CodeSent> {
     const [nonce, link] = [randomText(), randomText()]
     const id = attemptId(nonce)
     const { code, fields } = mailedCodes.draw(id)
     const { device, address } = browser
     return works.retryConflicts(async (work) => {
-      await countRequest(work, deps, limits, { email: given.email, address })
-      const attempt = { id, ...given, ...fields, link_hash: hashKey(link), device, address }
+      await countRequest(work, deps, limits, { email: input.email, address })
+      const attempt = { id, ...input, ...fields, link_hash: hashKey(link), device, address }
       work.in(SignInAttemptsCollection).insert(attempt)
       stageSignInMail(work, deps, attempt, { code, link, next })
       return { nonce, expires_at: attempt.expires_at }
@@ -74,8 +74,8 @@ export function createSignInCodes(deps: Deps<typeof signInCodesNeeds>, limits: C
 
   /** The attempt of this browser. */
   async function find(proof: Proof): Promise<SignInAttempt | undefined> {
-    const found = proof.nonce === undefined ? undefined : await store.open(SignInAttemptsCollection).get(attemptId(proof.nonce))
-    return found && mailedCodes.isValid(found) ? found : undefined
+    const attempt = proof.nonce === undefined ? undefined : await store.open(SignInAttemptsCollection).get(attemptId(proof.nonce))
+    return attempt && mailedCodes.isValid(attempt) ? attempt : undefined
   }
 
   /** The user of an attempt. The first owner gets name and address here. */
@@ -108,33 +108,33 @@ export function createSignInCodes(deps: Deps<typeof signInCodesNeeds>, limits: C
     request: (email, browser, next) => send({ email, method: "email_code", claim: null }, browser, next),
     async enter(proof, browser, replaced) {
       const operator = "link" in proof ? readOperatorLink(vault, clock.now(), proof.link) : undefined
-      if (operator) return (await enterByOperator(operator, browser, replaced)) ?? refuse(ended())
+      if (operator) return (await enterByOperator(operator, browser, replaced)) ?? refuse(codeExpired())
       const outcome = await works.retryConflicts(async (work) => {
         const attempt = await find(proof)
         if (!attempt) return undefined
         const { id, link_hash, wrong_tries, method } = attempt
         // A link has too many values to guess.
         if ("link" in proof && !sameBytes(link_hash, hashKey(proof.link))) return undefined
-        if ("code" in proof && !mailedCodes.holds(attempt, proof.code)) return countWrongTry(work.in(SignInAttemptsCollection), attempt)
+        if ("code" in proof && !mailedCodes.matches(attempt, proof.code)) return countWrongTry(work.in(SignInAttemptsCollection), attempt)
         const user = await userOf(work, attempt)
         if (!user) return undefined
         // Concurrent tries conflict, so one of them succeeds.
         work.in(SignInAttemptsCollection).remove(id, { where: { wrong_tries } })
         return await signIns.open(work, user, method, browser, replaced)
       })
-      if (outcome === undefined || outcome === 0) throw ended()
+      if (outcome === undefined || outcome === 0) throw codeExpired()
       if (typeof outcome === "number") throw wrong(outcome)
       return outcome
     },
-    async claimOwner(link, given, browser, replaced) {
+    async claimOwner(link, input, browser, replaced) {
       const operator = readOperatorLink(vault, clock.now(), link)
       const owner = operator && "owner" in operator.target ? await unclaimedOwner(store) : undefined
       if (!operator || !owner || (await isSpent(store, operator.id))) throw unknownLink()
-      if (!given) {
+      if (!input) {
         const message = "The first owner needs a name and an address; send both with the link."
         throw new AppError("invalid_argument", message, { reason: "owner_unnamed" })
       }
-      const { name, email } = given
+      const { name, email } = input
       const claimed = { user_id: owner.id, name, link_id: operator.id }
       if (!mailer.writesOutbox) return await send({ email, method: "bootstrap", claim: claimed }, browser, "/console")
       return (
@@ -151,8 +151,8 @@ function refuse(error: AppError): never {
   throw error
 }
 
-function wrong(left: number): AppError {
-  return new AppError("unauthenticated", `The code ${wrongCode(left)}`, { reason: "sign_in_code_wrong", tries_left: left })
+function wrong(triesLeft: number): AppError {
+  return new AppError("unauthenticated", `The code ${wrongCode(triesLeft)}`, { reason: "sign_in_code_wrong", tries_left: triesLeft })
 }
 
 function unknownLink(): AppError {
@@ -160,7 +160,7 @@ function unknownLink(): AppError {
   return new AppError("unauthenticated", message, { reason: "sign_in_code_unknown" })
 }
 
-function ended(): AppError {
+function codeExpired(): AppError {
   const message =
     "This code or link does not work: it was used, had five wrong tries, is older than ten minutes, or belongs to another browser. Ask for a new code."
   return new AppError("unauthenticated", message, { reason: "sign_in_code_ended" })

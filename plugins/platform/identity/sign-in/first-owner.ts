@@ -15,13 +15,13 @@ export async function unclaimedOwner(store: Store): Promise<User | undefined> {
 }
 
 /** Stages the name and the address of the first user. Throws `already_exists` for another user's address. */
-export async function claim(work: UnitOfWork, users: Users, owner: User, given: { name: string; email: string }): Promise<User> {
-  const holder = await users.byEmail(given.email)
+export async function claim(work: UnitOfWork, users: Users, owner: User, input: { name: string; email: string }): Promise<User> {
+  const holder = await users.byEmail(input.email)
   // A concurrent claim gave the owner this address. The update below conflicts.
   if (holder && holder.id !== owner.id) {
-    const message = `email: another user has the address "${given.email}"; give another one, or sign in with it.`
+    const message = `email: another user has the address "${input.email}"; give another one, or sign in with it.`
     throw new AppError("already_exists", message, { reason: "email_taken" })
   }
-  users.update(work, owner.id, given, { email: owner.email })
-  return { ...owner, ...given }
+  users.update(work, owner.id, input, { email: owner.email })
+  return { ...owner, ...input }
 }

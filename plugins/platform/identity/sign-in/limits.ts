@@ -41,7 +41,7 @@ interface CountDeps {
   readonly clock: Clock
 }
 
-interface Counted {
+interface CodeLimit {
   readonly kind: "email" | "address" | "user"
   readonly value: string
   readonly limit: number
@@ -50,21 +50,21 @@ interface Counted {
 }
 
 /** Stages one code of a mail address, a network or a user. Throws `resource_exhausted` beyond the limit. */
-export async function countCode(work: UnitOfWork, { store, clock }: CountDeps, { kind, value, limit, what }: Counted): Promise<void> {
+export async function countCode(work: UnitOfWork, { store, clock }: CountDeps, { kind, value, limit, what }: CodeLimit): Promise<void> {
   const now = clock.now()
   const id = derivedUuid("sign-in codes", kind, value)
-  const stored = await store.open(CodeCountsCollection).get(id)
-  const times = stored?.times.filter((time) => time > now - hourMs) ?? []
-  if (times.length >= limit) throw exhausted(limit, what, (times.at(-limit) ?? now) + hourMs - now)
+  const count = await store.open(CodeCountsCollection).get(id)
+  const times = count?.times.filter((time) => time > now - hourMs) ?? []
+  if (times.length >= limit) throw limitError(limit, what, (times.at(-limit) ?? now) + hourMs - now)
   const fields = { times: [...times, now], expires_at: timestamp(now + hourMs) }
   const counts = work.in(CodeCountsCollection)
-  if (stored) counts.update(id, { $set: { ...fields, revision: stored.revision + 1 } }, { where: { revision: stored.revision } })
+  if (count) counts.update(id, { $set: { ...fields, revision: count.revision + 1 } }, { where: { revision: count.revision } })
   else counts.insert({ id, ...fields, revision: 1 })
 }
 
-function exhausted(limit: number, what: string, waitMs: number): AppError {
+function limitError(limit: number, purpose: string, waitMs: number): AppError {
   const retryAfterS = Math.max(1, Math.ceil(waitMs / 1_000))
   const wait = retryAfterS < 120 ? `${retryAfterS} s` : `${Math.ceil(retryAfterS / 60)} minutes`
-  const message = `${limit} sign-in codes an hour are the limit ${what}; use the latest code, or try again in ${wait}.`
+  const message = `${limit} sign-in codes an hour are the limit ${purpose}; use the latest code, or try again in ${wait}.`
   return new AppError("resource_exhausted", message, { reason: "too_many_sign_in_codes", retry_after_s: retryAfterS }, { retryAfterS })
 }

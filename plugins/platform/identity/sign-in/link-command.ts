@@ -34,8 +34,8 @@ export const signInLinkCommand: PluginCommand<Options> = {
 /** The public URL, or the address of the latest start. */
 function baseUrlOf({ server, data_dir }: CoreConfig): string {
   const file = join(data_dir, "bootstrap.json")
-  const known = server.public_url === null && existsSync(file) ? Started.safeParse(JSON.parse(readFileSync(file, "utf8"))) : undefined
-  return (server.public_url ?? known?.data?.base_url ?? `http://127.0.0.1:${server.port}`).replace(/\/+$/, "")
+  const bootstrap = server.public_url === null && existsSync(file) ? Started.safeParse(JSON.parse(readFileSync(file, "utf8"))) : undefined
+  return (server.public_url ?? bootstrap?.data?.base_url ?? `http://127.0.0.1:${server.port}`).replace(/\/+$/, "")
 }
 
 const Started = z.object({ base_url: z.string() })

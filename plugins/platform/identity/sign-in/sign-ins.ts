@@ -63,12 +63,12 @@ export function createSignIns({ sessions, clock, ids, userAgents, auditDays }: S
       const isValid = earlier && earlier.revoked_at === null
       if (isValid && earlier.user_id !== user.id) sessions.end(work, earlier, "signed_out")
       const { device, address } = browser
-      const opened =
+      const session =
         isValid && earlier.user_id === user.id
           ? sessions.refresh(work, earlier, method)
           : sessions.open(work, { user: user.id, organization: await organizationOf(user), method, device, address })
-      audit(work, opened.session, browser)
-      return opened
+      audit(work, session.session, browser)
+      return session
     },
     deviceOf(userAgent = "") {
       const { browser, device_type } = userAgents(userAgent)

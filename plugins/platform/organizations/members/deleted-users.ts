@@ -35,6 +35,6 @@ export function endMembershipsOfDeleted({ users, members, organizations }: Deps<
   }
 
   function dropStale(work: UnitOfWork, { id }: User, organization: string): void {
-    users.left(work, id, organization)
+    users.removeOrganization(work, id, organization)
   }
 }

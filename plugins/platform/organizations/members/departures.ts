@@ -25,7 +25,7 @@ export const Departures = defineExtensionPoint<DepartureHook>({ id: "organizatio
 
 /** Runs every hook, in the order of the plugins. */
 export async function stageDeparture(hooks: readonly DepartureHook[], work: UnitOfWork, departure: Departure): Promise<LeftBehind[]> {
-  const left: LeftBehind[] = []
-  for (const hook of hooks) left.push(...(await hook(work, departure)))
-  return left
+  const leftovers: LeftBehind[] = []
+  for (const hook of hooks) leftovers.push(...(await hook(work, departure)))
+  return leftovers
 }

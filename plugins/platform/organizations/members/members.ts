@@ -30,8 +30,8 @@ export class Members {
 
   /** Reads the stored membership. Throws `not_found` if the user is not a member. */
   async require(organization: string, user: string): Promise<Membership> {
-    const found = await this.find(organization, user)
-    if (found) return found
+    const membership = await this.find(organization, user)
+    if (membership) return membership
     throw new AppError("not_found", `The organization has no member ${user}; GET /v1/members lists them.`, { reason: "member_not_found" })
   }
 
@@ -40,11 +40,11 @@ export class Members {
   }
 
   /** Throws `permission_denied` below admin or `role`. The stored role of the caller counts, so a repeated call sees a removal. */
-  async requireRank(caller: Caller, role: Role, what: string): Promise<void> {
-    const own = caller.user && (await this.find(caller.organization.id, caller.user.id))
-    const stored = caller.user ? (own?.role ?? "guest") : caller.role
-    const now = roleAtLeast(stored, caller.role) ? caller.role : stored
-    for (const needed of ["admin", role] as const) requireRank(now, needed, what)
+  async requireRank(caller: Caller, role: Role, action: string): Promise<void> {
+    const membership = caller.user && (await this.find(caller.organization.id, caller.user.id))
+    const storedRole = caller.user ? (membership?.role ?? "guest") : caller.role
+    const now = roleAtLeast(storedRole, caller.role) ? caller.role : storedRole
+    for (const requiredRole of ["admin", role] as const) requireRank(now, requiredRole, action)
   }
 
   /** Stages a new role. Throws `failed_precondition` for the last owner. */
@@ -71,10 +71,10 @@ export class Members {
     const { store, keys, departures, users, sessions } = this.#deps
     const { id, user_id, role, made_keys = null } = member
     if (role === "owner") await this.#keepAnOwner(work, organization, user_id)
-    let ended = 0
+    let revokedKeys = 0
     for await (const key of store.open(KeysCollection, organization).stream({ user_id, revoked_at: null })) {
       keys.revoke(work, organization, key)
-      ended++
+      revokedKeys++
     }
     const person = await users.get(user_id)
     for await (const session of sessions.valid(user_id)) {
@@ -82,12 +82,12 @@ export class Members {
       const actsIn = session.acts_in ?? person?.organization_ids[0]
       if (actsIn === organization) sessions.end(work, session, "ended")
     }
-    const left = await stageDeparture(departures, work, { organization, user: user_id })
+    const leftovers = await stageDeparture(departures, work, { organization, user: user_id })
     // A key that the person makes meanwhile changes the count, and this commit is refused.
     work.in(MembershipsCollection, organization).remove(id, { where: { role, made_keys } })
-    users.left(work, user_id, organization)
+    users.removeOrganization(work, user_id, organization)
     this.#announce(work, organization)
-    return { keys: ended, left }
+    return { keys: revokedKeys, left: leftovers }
   }
 
   /** Counts a key of the member. The commit is refused if the membership ends meanwhile. */
@@ -128,11 +128,11 @@ export function requireInside({ manager, link, organization }: Pick<Caller, "man
   throw new AppError("permission_denied", message, { reason: "acts_for_client" })
 }
 
-function requireRank(role: Role, needed: Role, what: string): void {
-  if (roleAtLeast(role, needed)) return
-  throw new AppError("permission_denied", `${what} needs the role ${needed}; yours is ${role}. Ask an ${needed}.`, {
+function requireRank(role: Role, required: Role, action: string): void {
+  if (roleAtLeast(role, required)) return
+  throw new AppError("permission_denied", `${action} needs the role ${required}; yours is ${role}. Ask an ${required}.`, {
     reason: "role_too_low",
-    needed_role: needed,
+    needed_role: required,
     role,
   })
 }

@@ -57,9 +57,9 @@ export class Ownership {
   /** Reads an offer, by the user it is for. Throws `not_found`, also if the offering person is no longer an owner. */
   async require(organization: string, user: string): Promise<OwnershipOffer> {
     const { store, clock, members } = this.#deps
-    const found = await store.open(OwnershipOffersCollection, organization).get(offerId(organization, user))
-    const isValid = found && Date.parse(found.expires_at) > clock.now()
-    if (isValid && (await members.find(organization, found.from_user_id))?.role === "owner") return found
+    const offer = await store.open(OwnershipOffersCollection, organization).get(offerId(organization, user))
+    const isValid = offer && Date.parse(offer.expires_at) > clock.now()
+    if (isValid && (await members.find(organization, offer.from_user_id))?.role === "owner") return offer
     const message = "No ownership of this organization is offered to you; ask an owner for an offer."
     throw new AppError("not_found", message, { reason: "ownership_offer_not_found" })
   }

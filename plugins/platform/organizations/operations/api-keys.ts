@@ -74,7 +74,7 @@ export const createKey = defineOperation({
     refuseUnknown(input.scopes ?? [], deps.declared)
     // A manager's user is not a member here: what they make belongs to the organization, not to them.
     const member = caller.user && !input.manager ? await deps.organizations.membership(caller.organization.id, caller.user.id) : undefined
-    const { stored, text } = deps.keys.mint(work, caller.organization.id, {
+    const { stored: document, text } = deps.keys.mint(work, caller.organization.id, {
       name: input.name,
       kind: input.kind,
       role: input.role,
@@ -89,7 +89,7 @@ export const createKey = defineOperation({
     if (member) deps.members.countKey(work, caller.organization.id, member.user_id)
     // Not where the management ends meanwhile, nor unseen by its end, which revokes what it finds.
     if (caller.link) deps.organizations.countKey(work, caller.organization.id, caller.link.manager_id)
-    return { ...shown(stored), secret: text }
+    return { ...toResource(document), secret: text }
   },
 })
 
@@ -101,7 +101,7 @@ export const listKeys = defineList({
   columns: ["name", "kind", "role", "scopes", "last_used_at", "id"],
   collection: KeysCollection,
   items: { api_keys: ApiKey },
-  view: shown,
+  view: toResource,
 })
 
 export const revokeKey = defineOperation({
@@ -127,7 +127,7 @@ export const revokeKey = defineOperation({
         },
       )
     }
-    return shown(deps.keys.revoke(work, caller.organization.id, key))
+    return toResource(deps.keys.revoke(work, caller.organization.id, key))
   },
 })
 
@@ -147,14 +147,14 @@ function refuseMore(input: CreateInput, caller: Caller): void {
     const message = `kind: an agent can create only tokens of the kind "agent", not "${input.kind}".`
     throw new AppError("permission_denied", message, { reason: "closed_to_agents" })
   }
-  const own = caller.scopes
-  if (!own) return
-  const beyond = input.scopes?.filter((scope) => !own.has(scope)) ?? []
+  const ownScopes = caller.scopes
+  if (!ownScopes) return
+  const beyond = input.scopes?.filter((scope) => !ownScopes.has(scope)) ?? []
   if (input.kind === "api_key" || beyond.length > 0) {
-    const what = input.kind === "api_key" ? "an API key, which has every scope" : beyond.join(", ")
-    throw new AppError("permission_denied", `scopes: a token can create only tokens with its own scopes, not ${what}.`, {
+    const excess = input.kind === "api_key" ? "an API key, which has every scope" : beyond.join(", ")
+    throw new AppError("permission_denied", `scopes: a token can create only tokens with its own scopes, not ${excess}.`, {
       reason: "missing_scope",
-      scopes: [...own],
+      scopes: [...ownScopes],
     })
   }
 }
@@ -169,13 +169,13 @@ function refuseSenseless(input: CreateInput, now: number): void {
 }
 
 /** A scope of no area would be found out only when the token is refused. */
-function refuseUnknown(scopes: readonly string[], declared: Declarations): void {
-  const areas = [...new Set(declared.items(Operations).map(({ access }) => access.scope.replace(/:.*/, "")))].sort()
+function refuseUnknown(scopes: readonly string[], declarations: Declarations): void {
+  const areas = [...new Set(declarations.items(Operations).map(({ access }) => access.scope.replace(/:.*/, "")))].sort()
   const fields = scopes.flatMap((scope, index) => {
     const [area = "", verb] = scope.split(":")
     if (areas.includes(area) || scope === "live:subscribe" || scope === "mcp") return []
-    const meant = nearest(area, areas)
-    const hint = meant === undefined ? `areas are ${areas.join(", ")}` : `did you mean ${meant}:${verb}?`
+    const suggestion = nearest(area, areas)
+    const hint = suggestion === undefined ? `areas are ${areas.join(", ")}` : `did you mean ${suggestion}:${verb}?`
     return [{ path: `scopes.${index}`, message: `the scope ${scope} does not exist; ${hint}` }]
   })
   if (fields.length > 0) refuse(...fields)
@@ -188,7 +188,7 @@ function refuse(...fields: FieldProblem[]): never {
   })
 }
 
-function shown({
+function toResource({
   key_id,
   hash: _hash,
   organization_id: _organization,

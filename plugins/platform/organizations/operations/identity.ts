@@ -31,7 +31,7 @@ export const listMembers = defineOperation({
       sort: { user_id: 1 },
       request: input,
     })
-    const users = await deps.users.many(page.items.map((member) => member.user_id))
+    const users = await deps.users.findMany(page.items.map((member) => member.user_id))
     const byId = new Map(users.map((user) => [user.id, user]))
     const members = page.items.flatMap(({ user_id, role, created_at }) => {
       const user = byId.get(user_id)

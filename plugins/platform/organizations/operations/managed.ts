@@ -18,7 +18,7 @@ import {
 import { type Invitation, InvitationsCollection, type Organization, OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { Management } from "../management.ts"
-import { named, OrganizationName, refuseOrganization, requireOrganization, requireOwned } from "../references.ts"
+import { OrganizationName, refuseOrganization, requireOrganization, requireOwned, toReference } from "../references.ts"
 import { IncludeArchived } from "../tenants/organizations.ts"
 
 const path = "/v1/managed-organizations"
@@ -61,13 +61,13 @@ export const listManaged = defineOperation({
       sort: { slug: 1 },
       request: wholeListPage(input, caller.surface),
     })
-    const own = await organizations.byId(caller.organization.id)
-    const manager = own?.managed_by ? await organizations.byId(own.managed_by.id) : undefined
+    const ownOrganization = await organizations.byId(caller.organization.id)
+    const manager = ownOrganization?.managed_by ? await organizations.byId(ownOrganization.managed_by.id) : undefined
     return {
-      organizations: managed.items.map((one) => linkOf(one, one.managed_by)),
+      organizations: managed.items.map((client) => linkOf(client, client.managed_by)),
       next_cursor: managed.next_cursor,
-      adoptable_organizations: (await adoptable(caller, organizations)).map(named),
-      managed_by: manager && own ? linkOf(manager, own.managed_by) : null,
+      adoptable_organizations: (await adoptable(caller, organizations)).map(toReference),
+      managed_by: manager && ownOrganization ? linkOf(manager, ownOrganization.managed_by) : null,
     }
   },
 })
@@ -89,7 +89,7 @@ export const inviteManaged = defineOperation({
   handle({ input, caller, deps, work }) {
     requireOwn(caller)
     const { invitation, code } = deps.management.invite(work, caller.organization.id, input)
-    return { ...shown(invitation), code }
+    return { ...toResource(invitation), code }
   },
 })
 
@@ -114,7 +114,7 @@ export const listInvitations = defineOperation({
       sort: { id: -1 },
       request: input,
     })
-    return { invitations: page.items.map(shown), next_cursor: page.next_cursor }
+    return { invitations: page.items.map(toResource), next_cursor: page.next_cursor }
   },
 })
 
@@ -165,7 +165,7 @@ export const acceptManager = defineOperation({
     requireOwn(caller)
     const managed = await requireOwned(organizations, caller, organization ?? caller.organization.id)
     const { manager, role, at } = await management.accept(work, managed, code)
-    return { managed_organization: named(managed), managed_by: linkOf(manager, { role, since: at }) }
+    return { managed_organization: toReference(managed), managed_by: linkOf(manager, { role, since: at }) }
   },
   onConflict: async ({ error }) => error,
 })
@@ -219,13 +219,14 @@ export const endManaged = defineOperation({
   inject: { organizations: Organizations, management: Management },
   async handle({ input, caller, deps: { organizations, management }, work }) {
     requireOwn(caller)
-    const own = await requireOrganization(organizations, caller.organization.id)
-    const other = await organizations.find(input.organization)
-    const [manager, managed] = other?.managed_by?.id === own.id ? [own, other] : [other, own]
+    const organization = await requireOrganization(organizations, caller.organization.id)
+    const otherOrganization = await organizations.find(input.organization)
+    const [manager, managed] =
+      otherOrganization?.managed_by?.id === organization.id ? [organization, otherOrganization] : [otherOrganization, organization]
     if (!manager || managed.managed_by?.id !== manager.id)
       return refuseOrganization(`organization: "${input.organization}" neither manages this organization nor is managed by it.`)
     await management.end(work, managed, manager.id)
-    return { managed_organization: named(managed), manager: named(manager), ended: true as const }
+    return { managed_organization: toReference(managed), manager: toReference(manager), ended: true as const }
   },
   onConflict: async ({ error }) => error,
 })
@@ -233,8 +234,8 @@ export const endManaged = defineOperation({
 /** Who manages whom is decided by keys of the organization itself. */
 function requireOwn({ manager, credential, organization }: Caller): void {
   if (manager === undefined && !credential.manager) return
-  const who = manager === undefined ? "A manager key" : `A key of "${manager.slug}"`
-  const message = `${who} cannot decide who manages whom in "${organization.slug}"; use a key of the organization that is not a manager key.`
+  const credentialName = manager === undefined ? "A manager key" : `A key of "${manager.slug}"`
+  const message = `${credentialName} cannot decide who manages whom in "${organization.slug}"; use a key of the organization that is not a manager key.`
   throw new AppError("permission_denied", message, { reason: "acts_for_client" })
 }
 
@@ -242,20 +243,20 @@ function requireOwn({ manager, credential, organization }: Caller): void {
 async function adoptable(caller: Caller, organizations: Organizations): Promise<Organization[]> {
   if (!caller.user || caller.credential.manager || caller.role === "guest") return []
   const user = await organizations.user(caller.user.id)
-  const found: Organization[] = []
+  const adoptableOrganizations: Organization[] = []
   for (const id of user?.organization_ids ?? []) {
     if (id === caller.organization.id) continue
     const membership = await organizations.membership(id, caller.user.id)
     const organization = membership?.role === "owner" ? await organizations.byId(id) : undefined
-    if (organization && organization.managed_by === null) found.push(organization)
+    if (organization && organization.managed_by === null) adoptableOrganizations.push(organization)
   }
-  return found
+  return adoptableOrganizations
 }
 
 function linkOf(organization: Organization, link: { role: string; since: string } | null) {
-  return { ...named(organization), role: link?.role ?? "", created_at: link?.since ?? "" }
+  return { ...toReference(organization), role: link?.role ?? "", created_at: link?.since ?? "" }
 }
 
-function shown({ id, role, note, created_at, expires_at }: Invitation) {
+function toResource({ id, role, note, created_at, expires_at }: Invitation) {
   return { id, role: role as z.input<typeof Role>, note, created_at, expires_at }
 }

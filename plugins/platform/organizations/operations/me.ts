@@ -5,7 +5,7 @@ import { roles } from "#core/engine"
 import { type User, UserSessions } from "../../identity/index.ts"
 import { Organizations } from "../directory.ts"
 import { personalReach } from "../reach.ts"
-import { named, OrganizationName, refuseOrganization } from "../references.ts"
+import { OrganizationName, refuseOrganization, toReference } from "../references.ts"
 import { Creation } from "../tenants/creation.ts"
 
 const OwnOrganization = OrganizationName.extend({ role: z.enum(roles) })
@@ -71,23 +71,23 @@ export const switchOrganization = defineOperation({
     const session = caller.signIn && (await sessions.get(caller.credential.id))
     if (!session) {
       if (caller.organization && organization?.id === caller.organization.id)
-        return { organization: named(organization), role: caller.role }
+        return { organization: toReference(organization), role: caller.role }
       const message = "organization: a key stays in its own organization. Sign in to switch."
       throw new AppError("permission_denied", message, { reason: "not_a_person" })
     }
-    const standing = organization && (await personalReach(organizations, session.user_id, organization))
-    if (!organization || !standing)
+    const membership = organization && (await personalReach(organizations, session.user_id, organization))
+    if (!organization || !membership)
       return refuseOrganization(`organization: "${input.organization}" does not exist, or you are not a member.`)
     sessions.switchTo(work, session, organization.id)
-    return { organization: named(organization), role: standing.role }
+    return { organization: toReference(organization), role: membership.role }
   },
 })
 
 async function organizationsOf({ signIn, organization, role }: AnyCaller, person: User | undefined, organizations: Organizations) {
   if (!signIn || !person) return organization ? [{ ...organization, role }] : []
-  const all = person.organization_ids.slice(0, maxShown).map(async (id) => {
-    const [found, membership] = [await organizations.byId(id), await organizations.membership(id, person.id)]
-    return found && membership ? [{ ...named(found), role: membership.role }] : []
+  const memberships = person.organization_ids.slice(0, maxShown).map(async (id) => {
+    const [memberOf, membership] = [await organizations.byId(id), await organizations.membership(id, person.id)]
+    return memberOf && membership ? [{ ...toReference(memberOf), role: membership.role }] : []
   })
-  return (await Promise.all(all)).flat().sort((a, b) => (a.slug < b.slug ? -1 : 1))
+  return (await Promise.all(memberships)).flat().sort((a, b) => (a.slug < b.slug ? -1 : 1))
 }

@@ -32,8 +32,8 @@ export const setStaff = defineOperation({
   },
 })
 
-async function reachable(organizations: Organizations, caller: Caller, id: string, everybody: boolean): Promise<User> {
-  const isMember = everybody || (await organizations.membership(caller.organization.id, id)) !== undefined
+async function reachable(organizations: Organizations, caller: Caller, id: string, includeAll: boolean): Promise<User> {
+  const isMember = includeAll || (await organizations.membership(caller.organization.id, id)) !== undefined
   const user = isMember ? await organizations.user(id) : undefined
   if (user) return user
   throw new AppError("not_found", `The organization has no member ${id}; GET /v1/members lists them.`, { reason: "member_not_found" })

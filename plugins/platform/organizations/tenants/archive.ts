@@ -4,7 +4,7 @@ import { type Caller, defineOperation, resultOf, SlugOrId } from "#core"
 import type { Organization } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { requireOwned } from "../references.ts"
-import { OrganizationResource, shown } from "./organization.ts"
+import { OrganizationResource, toResource } from "./organization.ts"
 import { Pausing, suspendedError } from "./pausing.ts"
 
 const access = { scope: "organization:write", role: "owner", closedToAgents: true, freshSignIn: true, whilePaused: true } as const
@@ -13,7 +13,7 @@ const input = z.strictObject({
   organization: SlugOrId.optional().describe("Slug or UUID of an organization that the signed-in person owns; this one if absent."),
 })
 const inject = { organizations: Organizations, pausing: Pausing }
-const own = { given: { made: "organizations.create" }, input: { organization: resultOf("made.id") } }
+const example = { given: { made: "organizations.create" }, input: { organization: resultOf("made.id") } }
 
 export const archiveOrganization = defineOperation({
   name: "organization.archive",
@@ -27,11 +27,11 @@ export const archiveOrganization = defineOperation({
   input,
   output: OrganizationResource,
   errors: ["not_found", "permission_denied", "failed_precondition"],
-  examples: [own],
+  examples: [example],
   inject,
   async handle({ input, caller, deps: { organizations, pausing }, work }) {
     const organization = await activeOwn(organizations, caller, input.organization)
-    return shown(await pausing.archive(work, organization, caller.user?.id ?? null))
+    return toResource(await pausing.archive(work, organization, caller.user?.id ?? null))
   },
 })
 
@@ -56,7 +56,7 @@ export const restoreOrganization = defineOperation({
   ],
   inject,
   async handle({ input, caller, deps: { organizations, pausing }, work }) {
-    return shown(pausing.restore(work, await activeOwn(organizations, caller, input.organization)))
+    return toResource(pausing.restore(work, await activeOwn(organizations, caller, input.organization)))
   },
 })
 

@@ -42,12 +42,12 @@ export interface Creation {
   /** The user who becomes owner: of the operator the one with the address, who is added if missing. Throws `permission_denied` if the caller may create no organization. */
   founder(work: UnitOfWork, caller: AnyCaller, owner: string | undefined): Promise<string>
   /** Stages an organization and its owner. Throws `resource_exhausted` at the day's limit of a user. */
-  create(work: UnitOfWork, founder: string, given: GivenOrganization): Promise<Organization>
+  create(work: UnitOfWork, founder: string, input: OrganizationInput): Promise<Organization>
 }
 
 export const Creation = token<Creation>("Creation")
 
-export interface GivenOrganization {
+export interface OrganizationInput {
   readonly name: string
   readonly slug?: string
   readonly timeZone?: string
@@ -136,8 +136,8 @@ export function createCreation({ store, clock, organizations, users }: Deps<type
 
 /** The error of a slug that another organization has or had. */
 export function slugOfAnother(slug?: string): AppError {
-  const which = slug === undefined ? "the slug" : `"${slug}"`
-  return slugTaken(`slug: ${which} belongs or belonged to another organization; choose another.`)
+  const subject = slug === undefined ? "the slug" : `"${slug}"`
+  return slugTaken(`slug: ${subject} belongs or belonged to another organization; choose another.`)
 }
 
 function noOwner(): AppError {

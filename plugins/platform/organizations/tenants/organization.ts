@@ -54,7 +54,7 @@ export const getOrganization = defineOperation({
   output: OrganizationResource,
   errors: [],
   inject: { organizations: Organizations },
-  handle: async ({ caller, deps }) => shown(await requireOrganization(deps.organizations, caller.organization.id)),
+  handle: async ({ caller, deps }) => toResource(await requireOrganization(deps.organizations, caller.organization.id)),
 })
 
 export const updateOrganization = defineOperation({
@@ -81,15 +81,15 @@ export const updateOrganization = defineOperation({
     const organization = await requireOrganization(deps.organizations, caller.organization.id)
     if (input.require_second_person !== undefined) requireFreshSignIn(caller, "Changing require_second_person")
     const change = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as OrganizationChange
-    if (Object.keys(change).length === 0) return shown(organization)
-    const other = change.slug === undefined ? undefined : await deps.organizations.bySlug(change.slug)
-    if (change.slug !== undefined && other && other.id !== organization.id) throw slugOfAnother(change.slug)
-    return shown(await deps.organizations.update(work, organization, change))
+    if (Object.keys(change).length === 0) return toResource(organization)
+    const owner = change.slug === undefined ? undefined : await deps.organizations.bySlug(change.slug)
+    if (change.slug !== undefined && owner && owner.id !== organization.id) throw slugOfAnother(change.slug)
+    return toResource(await deps.organizations.update(work, organization, change))
   },
   onConflict: async ({ error }) => (error.code === "already_exists" ? slugOfAnother() : error),
 })
 
-export function shown({ archived, suspended, ...organization }: Organization) {
+export function toResource({ archived, suspended, ...organization }: Organization) {
   const { id, slug, name, time_zone, members_may_connect, notification_address, require_second_person, created_at } = organization
   return {
     ...{ id, slug, name, time_zone, members_may_connect, notification_address, require_second_person },

@@ -8,7 +8,7 @@ import { OrganizationsCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 import { actIn } from "../reach.ts"
 import { Creation, slugOfAnother } from "./creation.ts"
-import { OrganizationResource, shown, TimeZone } from "./organization.ts"
+import { OrganizationResource, TimeZone, toResource } from "./organization.ts"
 
 /** Archived organizations are hidden from lists. */
 export const IncludeArchived = z.boolean().default(false).describe("Whether archived organizations are listed too.")
@@ -54,7 +54,7 @@ export const createOrganization = defineOperation({
     })
     await actIn(work, caller, organization.id, deps.sessions)
     const first = { name: "First key", kind: "api_key", role: "owner", scopes: null, user: founder } as const
-    const created = { ...shown(organization), role: "owner" as const }
+    const created = { ...toResource(organization), role: "owner" as const }
     return input.first_key ? { ...created, secret: deps.keys.mint(work, organization.id, first).text } : created
   },
   onConflict: async ({ error }) => (error.code === "already_exists" ? slugOfAnother() : error),
@@ -73,22 +73,22 @@ export const listOrganizations = defineOperation({
   inject: { store: Store, pager: Pager, organizations: Organizations },
   async handle({ input, caller, deps: { store, pager, organizations } }) {
     const person = caller.signIn && caller.user ? await organizations.user(caller.user.id) : undefined
-    const own = caller.organization?.id
-    const ids = person?.organization_ids ?? (own === undefined ? [] : [own])
+    const ownId = caller.organization?.id
+    const ids = person?.organization_ids ?? (ownId === undefined ? [] : [ownId])
     const { items, next_cursor } = await pager.page({
       collection: store.open(OrganizationsCollection),
-      organization: own ?? person?.id ?? "",
+      organization: ownId ?? person?.id ?? "",
       cursorScope: `organizations.list ${person?.id ?? ""} ${input.include_archived}`,
       filter: { id: { $in: ids }, ...(input.include_archived ? {} : { archived: null }) },
       sort: { slug: 1 },
       request: input,
     })
-    const listed = items.map(async (organization) => {
+    const rows = items.map(async (organization) => {
       const membership = person && (await organizations.membership(organization.id, person.id))
       const role = membership?.role ?? caller.role
-      return role ? [{ ...shown(organization), role }] : []
+      return role ? [{ ...toResource(organization), role }] : []
     })
-    return { organizations: (await Promise.all(listed)).flat(), next_cursor }
+    return { organizations: (await Promise.all(rows)).flat(), next_cursor }
   },
 })
 

@@ -26,21 +26,21 @@ export const pausingNeeds = { store: Store, invalidation: CacheInvalidation, clo
 
 export function createPausing({ store, invalidation, clock, pauses, organizations }: Deps<typeof pausingNeeds>): Pausing {
   /** The loaded states by organization. A repeated load of the same state changes nothing. */
-  const loaded = new Map<string, string>()
+  const loadedStates = new Map<string, string>()
   invalidation.onChange(pausesTopic, async (key) => (key === allKeys ? await loadAll() : await load(key)))
 
   async function load(id: string, organization?: Organization): Promise<void> {
-    const found = organization ?? (await store.open(OrganizationsCollection).get(id))
-    const state = JSON.stringify([found?.archived ?? null, found?.suspended ?? null])
-    if (loaded.get(id) === state) return
-    const pause = found && pauseOf(found)
-    if (pause) loaded.set(id, state)
-    else loaded.delete(id)
+    const organizationNow = organization ?? (await store.open(OrganizationsCollection).get(id))
+    const state = JSON.stringify([organizationNow?.archived ?? null, organizationNow?.suspended ?? null])
+    if (loadedStates.get(id) === state) return
+    const pause = organizationNow && pauseOf(organizationNow)
+    if (pause) loadedStates.set(id, state)
+    else loadedStates.delete(id)
     await pauses.set(id, pause)
   }
 
   async function loadAll(): Promise<void> {
-    const before = [...loaded.keys()]
+    const before = [...loadedStates.keys()]
     for (const kind of ["archived.at", "suspended.at"])
       for await (const organization of store.open(OrganizationsCollection).stream({ [kind]: { $exists: true } }))
         await load(organization.id, organization)
@@ -83,8 +83,8 @@ function pauseOf({ slug, archived, suspended }: Organization): Pause | undefined
 
 /** The error of calls to a suspended organization. */
 export function suspendedError(slug: string, { at, note }: NonNullable<Organization["suspended"]>): AppError {
-  const why = note === "" ? "" : ` (${note})`
-  const message = `The organization "${slug}" is suspended since ${at}${why}. Ask the operator of the service.`
+  const reason = note === "" ? "" : ` (${note})`
+  const message = `The organization "${slug}" is suspended since ${at}${reason}. Ask the operator of the service.`
   return new AppError("permission_denied", message, { reason: "organization_suspended", since: at, retryable: false })
 }
 

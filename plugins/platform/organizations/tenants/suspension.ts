@@ -3,12 +3,12 @@ import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId } from "#core"
 import { Organizations } from "../directory.ts"
 import { requireOrganization } from "../references.ts"
-import { OrganizationResource, shown } from "./organization.ts"
+import { OrganizationResource, toResource } from "./organization.ts"
 import { Pausing } from "./pausing.ts"
 
 const access = { scope: "organizations:write", role: "admin", closedToAgents: true, staff: true, operator: {} } as const
 const mcp = { absent: "The operator decides whether an organization is suspended." }
-const which = { organization: SlugOrId.describe("Slug or UUID of any organization of the service.") }
+const target = { organization: SlugOrId.describe("Slug or UUID of any organization of the service.") }
 const inject = { organizations: Organizations, pausing: Pausing }
 const suspended = {
   made: "organizations.create",
@@ -25,7 +25,7 @@ export const suspendOrganization = defineOperation({
   mcp,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({
-    ...which,
+    ...target,
     note: z.string().trim().max(500).default("").describe("The reason that its members and senders read."),
   }),
   output: OrganizationResource,
@@ -33,7 +33,7 @@ export const suspendOrganization = defineOperation({
   examples: [{ given: { made: "organizations.create" }, input: { organization: resultOf("made.id"), note: "Unpaid since October." } }],
   inject,
   async handle({ input: { organization, note }, deps: { organizations, pausing }, work }) {
-    return shown(await pausing.suspend(work, await requireOrganization(organizations, organization), note))
+    return toResource(await pausing.suspend(work, await requireOrganization(organizations, organization), note))
   },
 })
 
@@ -44,12 +44,12 @@ export const resumeOrganization = defineOperation({
   access: { ...access, whilePaused: true },
   mcp,
   hints: { readOnly: false, destructive: false, idempotent: true },
-  input: z.strictObject(which),
+  input: z.strictObject(target),
   output: OrganizationResource,
   errors: ["not_found", "permission_denied"],
   examples: [{ given: suspended, input: { organization: resultOf("suspended.id") } }],
   inject,
   async handle({ input: { organization }, deps: { organizations, pausing }, work }) {
-    return shown(pausing.resume(work, await requireOrganization(organizations, organization)))
+    return toResource(pausing.resume(work, await requireOrganization(organizations, organization)))
   },
 })

@@ -15,7 +15,7 @@ export interface InvitationsDeps extends Deps<typeof Invitations.inject> {
   readonly maxPerDay: number
 }
 
-export interface Sent {
+export interface SentInvitation {
   readonly invitation: MemberInvitation
   /** Null if only the mail carries it. */
   readonly link: string | null
@@ -42,8 +42,8 @@ export class Invitations {
 
   /** Reads an invitation of the organization. Throws `not_found`. */
   async require(organization: string, id: string): Promise<MemberInvitation> {
-    const found = await this.#deps.store.open(MemberInvitationsCollection, organization).get(id)
-    if (found) return found
+    const invitation = await this.#deps.store.open(MemberInvitationsCollection, organization).get(id)
+    if (invitation) return invitation
     throw new AppError("not_found", `The organization has no invitation ${id}; it was accepted or revoked, or has expired.`, {
       reason: "member_invitation_not_found",
     })
@@ -54,7 +54,7 @@ export class Invitations {
   }
 
   /** Stages the invitation of an address, or a new code and role for the one it has. Throws for a member. */
-  async invite(work: UnitOfWork, caller: Caller, email: string, role: Role): Promise<Sent> {
+  async invite(work: UnitOfWork, caller: Caller, email: string, role: Role): Promise<SentInvitation> {
     const organization = caller.organization.id
     const user = await this.#deps.users.byEmail(email)
     if (user && (await this.#deps.members.find(organization, user.id))) {
@@ -65,7 +65,7 @@ export class Invitations {
   }
 
   /** Stages a new code, and its mail. */
-  resend(work: UnitOfWork, caller: Caller, invitation: MemberInvitation): Promise<Sent> {
+  resend(work: UnitOfWork, caller: Caller, invitation: MemberInvitation): Promise<SentInvitation> {
     return this.#send(work, caller, invitation, invitation)
   }
 
@@ -84,7 +84,7 @@ export class Invitations {
     caller: Caller,
     before: MemberInvitation | undefined,
     { email, role }: Pick<MemberInvitation, "email" | "role">,
-  ): Promise<Sent> {
+  ): Promise<SentInvitation> {
     const { clock, mailer, publicUrl } = this.#deps
     const organization = caller.organization.id
     await this.#countMail(work, organization)

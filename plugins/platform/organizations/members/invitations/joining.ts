@@ -22,7 +22,7 @@ import { parseCode } from "./code.ts"
 import { InvitedAddressesCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
 
 /** A valid code: its invitation and organization. */
-export interface Opened {
+export interface OpenInvitation {
   readonly invitation: MemberInvitation
   readonly organization: Organization
 }
@@ -66,11 +66,11 @@ export class Joining {
   }
 
   /** Finds the invitation of a code. Wrong codes count against `guesser`. Throws `not_found`, and `resource_exhausted` after too many. */
-  async open(code: string, guesser: string): Promise<Opened> {
-    const found = await this.#find(code)
-    if (found) {
-      this.#deps.pauses.refuse(found.organization.id)
-      return found
+  async open(code: string, guesser: string): Promise<OpenInvitation> {
+    const match = await this.#find(code)
+    if (match) {
+      this.#deps.pauses.refuse(match.organization.id)
+      return match
     }
     const { allowed } = await this.#deps.limiter.consume([{ id: `member invitation:${guesser}`, limit: maxWrong }])
     if (!allowed) throw tooManyWrong()
@@ -78,21 +78,23 @@ export class Joining {
   }
 
   /** Open invitations of an address, in organizations that act. */
-  async openFor(email: string): Promise<Opened[]> {
+  async openFor(email: string): Promise<OpenInvitation[]> {
     const { store, pauses } = this.#deps
     const addresses = await store.open(InvitedAddressesCollection).find({ email }, { limit: maxOpen })
-    const found = await Promise.all(addresses.map(({ id, owner_id }) => this.#read(owner_id, id)))
-    return found.filter((opened) => opened?.invitation.email === email && !pauses.has(opened.organization.id)).flatMap((one) => one ?? [])
+    const invitations = await Promise.all(addresses.map(({ id, owner_id }) => this.#read(owner_id, id)))
+    return invitations
+      .filter((match) => match?.invitation.email === email && !pauses.has(match.organization.id))
+      .flatMap((match) => match ?? [])
   }
 
   /** Finds an open invitation of the user by its id. Throws `not_found`, and `permission_denied` if no sign-in proved the address. */
-  async openOwn(id: string, user: User | undefined, { isSignedIn }: Pick<Proof, "isSignedIn">): Promise<Opened> {
+  async openOwn(id: string, user: User | undefined, { isSignedIn }: Pick<Proof, "isSignedIn">): Promise<OpenInvitation> {
     if (!user || !isSignedIn) throw signInFirst()
     return (await this.openFor(user.email)).find(({ invitation }) => invitation.id === id) ?? notFound()
   }
 
   /** Returns the user. Throws `not_found` for another person, and `permission_denied` if the address is not proven. */
-  requirePerson({ invitation }: Opened, user: User | undefined, { isPerson, isSignedIn }: Proof): User {
+  requirePerson({ invitation }: OpenInvitation, user: User | undefined, { isPerson, isSignedIn }: Proof): User {
     if (!user || !isPerson) throw signInFirst()
     if (user.email !== invitation.email) {
       const message = "This invitation is not for you: it is for another address. Sign in with the address that received it."
@@ -103,18 +105,18 @@ export class Joining {
   }
 
   /** The user of the invitation, or a new one if the link proves the address. Throws if the person must sign in first. */
-  async newcomer(work: UnitOfWork, { invitation }: Opened, name: string): Promise<User> {
+  async newcomer(work: UnitOfWork, { invitation }: OpenInvitation, name: string): Promise<User> {
     if (invitation.shown || (await this.#deps.users.byEmail(invitation.email))) throw signInFirst()
     return this.#deps.users.add(work, { email: invitation.email, name })
   }
 
   /** Stages a user for a link without proof. A sign-in code then reaches the address. */
-  async addUnproven(work: UnitOfWork, { invitation: { email, shown } }: Opened, name: string): Promise<void> {
+  async addUnproven(work: UnitOfWork, { invitation: { email, shown } }: OpenInvitation, name: string): Promise<void> {
     if (shown && !(await this.#deps.users.byEmail(email))) this.#deps.users.add(work, { email, name })
   }
 
   /** Stages the membership. Throws `failed_precondition` for a member. */
-  async join(work: UnitOfWork, { invitation, organization }: Opened, user: User, by: JoinRecord): Promise<void> {
+  async join(work: UnitOfWork, { invitation, organization }: OpenInvitation, user: User, by: JoinRecord): Promise<void> {
     const { members, users, clock, invalidation } = this.#deps
     if (await members.find(organization.id, user.id)) {
       throw new AppError("failed_precondition", `You are a member of "${organization.slug}" already.`, { reason: "already_member" })
@@ -123,18 +125,18 @@ export class Joining {
     work.in(MemberInvitationsCollection, organization.id).remove(id, { where: { hash } })
     const member = { id: membershipId(organization.id, user.id), user_id: user.id, role, created_at: timestamp(clock.now()) }
     work.in(MembershipsCollection, organization.id).insert(member)
-    users.joined(work, user.id, organization.id)
+    users.addOrganization(work, user.id, organization.id)
     invalidation.announce(work, organizationsTopic, organization.id, { settled: true })
     this.#audit(work, organization.id, member, by)
   }
 
-  async #find(code: string): Promise<Opened | undefined> {
+  async #find(code: string): Promise<OpenInvitation | undefined> {
     const parsed = parseCode(code)
-    const found = parsed && (await this.#read(parsed.organization, parsed.invitation))
-    return found && sameBytes(found.invitation.hash, parsed.hash) ? found : undefined
+    const match = parsed && (await this.#read(parsed.organization, parsed.invitation))
+    return match && sameBytes(match.invitation.hash, parsed.hash) ? match : undefined
   }
 
-  async #read(organizationId: string, id: string): Promise<Opened | undefined> {
+  async #read(organizationId: string, id: string): Promise<OpenInvitation | undefined> {
     const { organizations, store, clock } = this.#deps
     const organization = await organizations.byId(organizationId)
     const invitation = organization && (await store.open(MemberInvitationsCollection, organization.id).get(id))

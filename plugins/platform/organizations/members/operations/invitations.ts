@@ -5,9 +5,9 @@ import { type Role, requireFreshSignIn, roles } from "#core/engine"
 import { isMailAddress, normalAddress } from "../../../../people/email/index.ts"
 import { requirePerson, UserSessions, Users } from "../../../identity/index.ts"
 import { actIn } from "../../reach.ts"
-import { named, OrganizationName } from "../../references.ts"
+import { OrganizationName, toReference } from "../../references.ts"
 import { type MemberInvitation, MemberInvitationsCollection } from "../invitations/collections.ts"
-import { Invitations, type Sent } from "../invitations/invitations.ts"
+import { Invitations, type SentInvitation } from "../invitations/invitations.ts"
 import { Joining } from "../invitations/joining.ts"
 import { Members, requireInside } from "../members.ts"
 
@@ -54,7 +54,7 @@ export const inviteMember = defineOperation({
     await requireRight(members, caller, input.role, "members.invite")
     const before = await invitations.find(caller.organization.id, email)
     if (before) await requireRight(members, caller, before.role, "members.invite")
-    return shownSent(await invitations.invite(work, caller, email, input.role))
+    return toSentResource(await invitations.invite(work, caller, email, input.role))
   },
   onConflict: async ({ error }) => error,
 })
@@ -68,7 +68,7 @@ export const listMemberInvitations = defineList({
   collection: MemberInvitationsCollection,
   sort: { created_at: -1 },
   items: { invitations: Invitation },
-  view: shown,
+  view: toResource,
 })
 
 export const resendInvitation = defineOperation({
@@ -87,7 +87,7 @@ export const resendInvitation = defineOperation({
   async handle({ input, caller, deps: { invitations, members }, work }) {
     const invitation = await invitations.require(caller.organization.id, input.id)
     await requireRight(members, caller, invitation.role, "member_invitations.resend")
-    return shownSent(await invitations.resend(work, caller, invitation))
+    return toSentResource(await invitations.resend(work, caller, invitation))
   },
   onConflict: async ({ error }) => error,
 })
@@ -131,14 +131,14 @@ export const acceptInvitation = defineOperation({
   examples: [{ input: { code: resultOf("invitation.code") } }],
   inject: { joining: Joining, users: Users, sessions: UserSessions },
   async handle({ input: { code, id }, caller, deps: { joining, users, sessions }, work }) {
-    const own = caller.user && (await users.get(caller.user.id))
+    const person = caller.user && (await users.get(caller.user.id))
     const proof = { isPerson: caller.scopes === undefined, isSignedIn: isSignedIn(caller) }
-    const opened =
-      id === undefined ? await joining.open(onlyOne(code), caller.credential.id) : await joining.openOwn(onlyOne(id, code), own, proof)
-    const user = joining.requirePerson(opened, own, proof)
-    await joining.join(work, opened, user, { credentialId: caller.credential.id, requestId: caller.requestId })
-    await actIn(work, caller, opened.organization.id, sessions)
-    return { organization: named(opened.organization), role: opened.invitation.role }
+    const invitation =
+      id === undefined ? await joining.open(onlyOne(code), caller.credential.id) : await joining.openOwn(onlyOne(id, code), person, proof)
+    const user = joining.requirePerson(invitation, person, proof)
+    await joining.join(work, invitation, user, { credentialId: caller.credential.id, requestId: caller.requestId })
+    await actIn(work, caller, invitation.organization.id, sessions)
+    return { organization: toReference(invitation.organization), role: invitation.invitation.role }
   },
   onConflict: async ({ error }) => error,
 })
@@ -165,15 +165,15 @@ export const listOwnInvitations = defineOperation({
     const open = await joining.openFor(user.email)
     return {
       invitations: open.map(({ organization, invitation: { id, role, sent_at, expires_at } }) => {
-        return { id, role, sent_at, expires_at, organization: named(organization) }
+        return { id, role, sent_at, expires_at, organization: toReference(organization) }
       }),
     }
   },
 })
 
 /** Throws `invalid_argument` unless one is given. */
-function onlyOne(given: string | undefined, other?: string): string {
-  if (given !== undefined && other === undefined) return given
+function onlyOne(value: string | undefined, alternative?: string): string {
+  if (value !== undefined && alternative === undefined) return value
   const fields = [{ path: "code", message: "give either code or id" }]
   throw new AppError("invalid_argument", "code: give either code or id.", { reason: "invalid_fields", fields })
 }
@@ -190,10 +190,10 @@ async function requireRight(members: Members, caller: Caller, role: Role, operat
   if (role === "owner") requireFreshSignIn(caller, operation)
 }
 
-function shownSent({ invitation, link }: Sent): z.input<typeof WithLink> {
-  return { ...shown(invitation), link }
+function toSentResource({ invitation, link }: SentInvitation): z.input<typeof WithLink> {
+  return { ...toResource(invitation), link }
 }
 
-function shown({ id, email, role, invited_by, created_at, sent_at, expires_at }: MemberInvitation): z.input<typeof Invitation> {
+function toResource({ id, email, role, invited_by, created_at, sent_at, expires_at }: MemberInvitation): z.input<typeof Invitation> {
   return { id, email, role, invited_by: invited_by.user_id, created_at, sent_at, expires_at }
 }

@@ -35,7 +35,7 @@ export const offerOwnership = defineOperation({
   inject: { ownership: Ownership },
   async handle({ input: { user_id, stay_owner }, caller, deps: { ownership }, work }) {
     const from_user_id = ownUser(caller)
-    return shown(await ownership.offer(work, caller.organization.id, { from_user_id, to_user_id: user_id, stay_owner }))
+    return toResource(await ownership.offer(work, caller.organization.id, { from_user_id, to_user_id: user_id, stay_owner }))
   },
   onConflict: async ({ error }) => error,
 })
@@ -51,7 +51,7 @@ export const listOffers = defineList({
   // Owners see all offers. Others see their own.
   where: (_, { caller }) => (caller.role === "owner" ? {} : { to_user_id: caller.user?.id ?? "" }),
   items: { offers: Offer },
-  view: shown,
+  view: toResource,
 })
 
 export const withdrawOffer = defineOperation({
@@ -77,8 +77,8 @@ export const withdrawOffer = defineOperation({
   async handle({ input: { user_id }, caller, deps: { ownership }, work }) {
     requireInside(caller)
     // Another person's offer is not found.
-    const wanted = caller.role === "owner" ? user_id : caller.user?.id
-    const offer = await ownership.require(caller.organization.id, wanted === user_id ? user_id : caller.credential.id)
+    const target = caller.role === "owner" ? user_id : caller.user?.id
+    const offer = await ownership.require(caller.organization.id, target === user_id ? user_id : caller.credential.id)
     ownership.withdraw(work, caller.organization.id, offer)
     return { user_id, deleted: true as const }
   },
@@ -114,6 +114,6 @@ function ownUser(caller: Caller): string {
   })
 }
 
-function shown({ from_user_id, to_user_id, stay_owner, created_at, expires_at }: OwnershipOffer): z.input<typeof Offer> {
+function toResource({ from_user_id, to_user_id, stay_owner, created_at, expires_at }: OwnershipOffer): z.input<typeof Offer> {
   return { from_user_id, to_user_id, stay_owner, created_at, expires_at }
 }

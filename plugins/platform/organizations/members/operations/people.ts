@@ -67,7 +67,7 @@ export const removeMember = defineOperation({
   async handle({ input: { user_id }, caller, deps: { members }, work }) {
     const member = await members.require(caller.organization.id, user_id)
     await requireRight(members, caller, member, "members.remove")
-    return departed(member, await members.remove(work, caller.organization.id, member))
+    return toDeparture(member, await members.remove(work, caller.organization.id, member))
   },
   onConflict: async ({ error }) => error,
 })
@@ -88,7 +88,7 @@ export const leave = defineOperation({
     requireInside(caller)
     const member = await members.require(caller.organization.id, caller.user?.id ?? caller.credential.id)
     if (member.role === "owner") requireFreshSignIn(caller, "members.leave")
-    return departed(member, await members.remove(work, caller.organization.id, member))
+    return toDeparture(member, await members.remove(work, caller.organization.id, member))
   },
   onConflict: async ({ error }) => error,
 })
@@ -100,6 +100,6 @@ async function requireRight(members: Members, caller: Caller, member: Membership
   if (member.role === "owner") requireFreshSignIn(caller, operation)
 }
 
-function departed({ user_id }: Membership, { keys, left }: Removal): z.input<typeof Departed> {
+function toDeparture({ user_id }: Membership, { keys, left }: Removal): z.input<typeof Departed> {
   return { user_id, removed: true, ended_keys: keys, left: [...left] }
 }

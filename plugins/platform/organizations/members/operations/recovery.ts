@@ -25,7 +25,7 @@ export const recoverMember = defineOperation({
   examples: [{ given: { organization: "members.list" }, input: { user_id: resultOf("organization.members.0.user_id") } }],
   inject: { members: Members, users: Users, recovery: Recovery },
   async handle({ input, caller, work, deps: { members, users, recovery } }) {
-    const user = await wanted(input, users)
+    const user = await findTarget(input, users)
     requireInside(caller)
     await members.requireRank(caller, "owner", "members.recover")
     const member = user && (await members.find(caller.organization.id, user.id))
@@ -39,7 +39,7 @@ export const recoverMember = defineOperation({
   },
 })
 
-async function wanted({ user_id, email }: { user_id?: string | undefined; email?: string | undefined }, users: Users) {
+async function findTarget({ user_id, email }: { user_id?: string | undefined; email?: string | undefined }, users: Users) {
   if (user_id !== undefined && email === undefined) return await users.get(user_id)
   if (email !== undefined && user_id === undefined) return await users.byEmail(email)
   const fields = [{ path: "user_id", message: "give either user_id or email" }]
