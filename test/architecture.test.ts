@@ -38,6 +38,11 @@ const homeOf: Readonly<Record<string, RegExp>> = {
 /** What plugins may import of core. */
 const entryPoints = new Set(["core/index.ts", "core/engine.ts", "core/commands.ts", "core/search.ts"])
 
+/** Test files of plugins that import a file from inside of a plugin. Only lower this number. */
+const maxInsideTests = 60
+/** The same of files that tests of plugins share. Only lower this number. */
+const maxInsideKit = 7
+
 const modules = readModules(["client", "core", "plugins"])
 const all = [...modules.values()]
 const core = all.filter(({ path }) => path.startsWith("core/"))
@@ -152,6 +157,17 @@ describe("architecture", () => {
     expect(wrong).to.deep.equal([])
     // Nor does a server load them.
     expect(refused(plugins, ({ target }, { path }) => target.includes("/console/") && !path.includes("/console/"))).to.deep.equal([])
+  })
+
+  it("limits the tests of plugins that import from inside of a plugin", () => {
+    const isInside = (target: string) => target.startsWith("plugins/") && target !== `${pluginOf(target)}/index.ts`
+    const tests = [...readModules(["test/plugins"]).values()]
+    expect(tests.length).to.be.greaterThan(300)
+    const inside = tests.filter(({ imports }) => imports.some(({ target }) => isInside(target))).map(({ path }) => path)
+    const { tests: files = [], kit = [] } = Object.groupBy(inside, (path) => (path.endsWith(".test.ts") ? "tests" : "kit"))
+    const remedy = "Open stored collections with collectionNamed, run jobs with runJob, and read declarations with declaredBy."
+    expect(files.length, `${remedy} ${files.join(" ")}`).to.be.at.most(maxInsideTests)
+    expect(kit.length, `${remedy} ${kit.join(" ")}`).to.be.at.most(maxInsideKit)
   })
 
   it("keeps action plugins from knowing each other", () => {

@@ -1,17 +1,15 @@
 // Work of many areas meets a faster commit. The service repeats the work, loses no change and repeats no effect.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
-import { Store, timestamp, UnitsOfWork } from "#core"
+import { Store, UnitsOfWork } from "#core"
 import type { Write } from "../../core/contract/store.ts"
 import { Integrations } from "../../plugins/agents/integrations/index.ts"
 import { Models } from "../../plugins/agents/models/index.ts"
-import { SchemaSketches } from "../../plugins/capture/pipeline-insights/drift/collection.ts"
-import { collections, foldJob } from "../../plugins/people/conversations/channels.ts"
-import { Removals } from "../../plugins/people/conversations/removal/removals.ts"
 import { onStoresInTurn } from "../pipeline/stores.ts"
 import { failureOf } from "../refusal.ts"
 import { rivalOf } from "../rival-commits.ts"
 import { until } from "../waiting.ts"
+import { collectionNamed } from "./collection-named.ts"
 import { allowedCalls, type ConflictService, sets, startConflictService } from "./conflict-service.ts"
 import { chatMessage, conversationOf, messagesOf, own, postMeta } from "./conversations/webhooks.ts"
 import { Browser } from "./integrations/oauth/browser.ts"
@@ -71,7 +69,7 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
       const newest = (state: string) =>
         until(`the message in state ${state}`, async () => (await messagesOf(host, "chatapp", person))[0]?.state === state)
       await newest("accepted")
-      const { messages } = collections.chat_app
+      const messages = collectionNamed(host, "chatapp_messages")
       // Another node settles an earlier report.
       const faster = () =>
         host.get(UnitsOfWork).run(async (work) => {
@@ -93,9 +91,7 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
     it("stops after two tries if the conversation is removed meanwhile", async () => {
       const { host } = service
       const id = (await conversationOf(host, "chatapp", person))?.session_id ?? ""
-      const removed = timestamp(host.clock.now() + 60_000)
-      const remove = () =>
-        host.get(UnitsOfWork).run((work) => host.get(Removals).stage(work, host.organization.id, "chat_app", id, removed))
+      const remove = () => host.api("DELETE", `/v1/voice/chatapp-conversations/${id}`)
       let tries = 0
       const only = (write: Write) => write.kind === "update" && write.update.$set?.["told_in"] !== undefined && ++tries > 0
       const rival = rivalOf(host, "chatapp_conversations", 1, { only, faster: remove })
@@ -103,7 +99,7 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
       await until("the job having ended", async () => {
         if (rival.met === 0) return false
         const { jobs } = await service.api<{ jobs: { type: string }[] }>("GET", "/v1/jobs?state=queued&limit=200")
-        return jobs.every(({ type }) => type !== foldJob.type)
+        return jobs.every(({ type }) => type !== "conversations.fold")
       })
       rival.stop()
       expect(tries).to.equal(2)
@@ -377,7 +373,7 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
       const faster = () =>
         host.get(UnitsOfWork).run((work) => {
           const replaced = { $set: { digest: "newer", revision: 9 }, $inc: { version: 1 } }
-          work.in(SchemaSketches, host.organization.id).update(made.id, replaced)
+          work.in(collectionNamed(host, "event_schema_sketches"), host.organization.id).update(made.id, replaced)
         })
       const act = async () => {
         expect(await send(made, { coupon: "x" })).to.equal(400)

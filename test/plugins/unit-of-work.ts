@@ -57,6 +57,10 @@ export class ServiceUnderTest {
   readonly #plugins: readonly AnyPlugin[]
   readonly #masterKey: Buffer
   #app: App | undefined
+  get runtime() {
+    return { registry: this.#registry }
+  }
+
   /** Milliseconds that the service's clocks are ahead of the real ones. */
   ahead = 0
   key: string | undefined

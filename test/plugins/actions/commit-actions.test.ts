@@ -2,11 +2,16 @@
 import { expect } from "chai"
 import { defineChannel, type LiveMessage } from "../../../core/contract/channel.ts"
 import type { UnitOfWork } from "../../../core/contract/unit-of-work.ts"
-import { liveBroadcast } from "../../../plugins/capture/actions/live-broadcast/live-broadcast.ts"
-import { pipelineSend } from "../../../plugins/capture/actions/pipeline-send/pipeline-send.ts"
-import { respond } from "../../../plugins/capture/actions/respond/respond.ts"
+import liveBroadcastPlugin from "../../../plugins/capture/actions/live-broadcast/index.ts"
+import pipelineSendPlugin from "../../../plugins/capture/actions/pipeline-send/index.ts"
+import respondPlugin from "../../../plugins/capture/actions/respond/index.ts"
 import { failureOf } from "../../refusal.ts"
+import { actionOf } from "../declared-by.ts"
 import { compiled, executionId, findings, runStep } from "./step-bench.ts"
+
+const liveBroadcast = actionOf(liveBroadcastPlugin)
+const pipelineSend = actionOf(pipelineSendPlugin)
+const respond = actionOf(respondPlugin)
 
 describe("respond", () => {
   const answered = async (yaml: string, event: object = {}) => (await runStep(respond, yaml, { event: event as never })).replies

@@ -1,13 +1,23 @@
 // The contract that every action type keeps, for those that ship.
 import { contractOf } from "#core/testing"
-import { conversationOptOutLink } from "../../../plugins/capture/actions/conversation-opt-out-link/conversation-opt-out-link.ts"
-import { conversationReceive } from "../../../plugins/capture/actions/conversation-receive/conversation-receive.ts"
-import { emailSend } from "../../../plugins/capture/actions/email-send/email-send.ts"
-import { httpRequest } from "../../../plugins/capture/actions/http-request/http-request.ts"
-import { integrationCall } from "../../../plugins/capture/actions/integration-call/integration-call.ts"
-import { liveBroadcast } from "../../../plugins/capture/actions/live-broadcast/live-broadcast.ts"
-import { pipelineSend } from "../../../plugins/capture/actions/pipeline-send/pipeline-send.ts"
-import { respond } from "../../../plugins/capture/actions/respond/respond.ts"
+import conversationOptOutLinkPlugin from "../../../plugins/capture/actions/conversation-opt-out-link/index.ts"
+import conversationReceivePlugin from "../../../plugins/capture/actions/conversation-receive/index.ts"
+import emailSendPlugin from "../../../plugins/capture/actions/email-send/index.ts"
+import httpRequestPlugin from "../../../plugins/capture/actions/http-request/index.ts"
+import integrationCallPlugin from "../../../plugins/capture/actions/integration-call/index.ts"
+import liveBroadcastPlugin from "../../../plugins/capture/actions/live-broadcast/index.ts"
+import pipelineSendPlugin from "../../../plugins/capture/actions/pipeline-send/index.ts"
+import respondPlugin from "../../../plugins/capture/actions/respond/index.ts"
+import { actionOf } from "../declared-by.ts"
+
+const liveBroadcast = actionOf(liveBroadcastPlugin)
+const pipelineSend = actionOf(pipelineSendPlugin)
+const respond = actionOf(respondPlugin)
+const emailSend = actionOf(emailSendPlugin)
+const httpRequest = actionOf(httpRequestPlugin)
+const integrationCall = actionOf(integrationCallPlugin)
+const conversationReceive = actionOf(conversationReceivePlugin)
+const conversationOptOutLink = actionOf(conversationOptOutLinkPlugin)
 
 const qualified = { name: "Qualified leads", source_kind: "internal", state: "active" }
 

@@ -1,20 +1,28 @@
 // email.send and http.request against real peers, and what every action type declares about itself.
 import { expect } from "chai"
 import type { AnyAction } from "../../../core/contract/action.ts"
-import { emailSend } from "../../../plugins/capture/actions/email-send/email-send.ts"
-import { httpRequest } from "../../../plugins/capture/actions/http-request/http-request.ts"
-import { integrationCall } from "../../../plugins/capture/actions/integration-call/integration-call.ts"
-import { liveBroadcast } from "../../../plugins/capture/actions/live-broadcast/live-broadcast.ts"
-import { pipelineSend } from "../../../plugins/capture/actions/pipeline-send/pipeline-send.ts"
-import { respond } from "../../../plugins/capture/actions/respond/respond.ts"
+import emailSendPlugin from "../../../plugins/capture/actions/email-send/index.ts"
+import httpRequestPlugin from "../../../plugins/capture/actions/http-request/index.ts"
+import integrationCallPlugin from "../../../plugins/capture/actions/integration-call/index.ts"
+import liveBroadcastPlugin from "../../../plugins/capture/actions/live-broadcast/index.ts"
+import pipelineSendPlugin from "../../../plugins/capture/actions/pipeline-send/index.ts"
+import respondPlugin from "../../../plugins/capture/actions/respond/index.ts"
 import { createMailer, type Mailer } from "../../../plugins/people/email/mailer.ts"
 import { createSenders } from "../../../plugins/people/email/senders.ts"
 import { smtpTransport } from "../../../plugins/people/email/smtp.ts"
 import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/platform/outgoing-http/client.ts"
 import { failureOf } from "../../refusal.ts"
+import { actionOf } from "../declared-by.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { listen, outgoing, type Peer } from "../outgoing-http/loopback-peer.ts"
 import { compiled, findings, rendered, runStep } from "./step-bench.ts"
+
+const liveBroadcast = actionOf(liveBroadcastPlugin)
+const pipelineSend = actionOf(pipelineSendPlugin)
+const respond = actionOf(respondPlugin)
+const emailSend = actionOf(emailSendPlugin)
+const httpRequest = actionOf(httpRequestPlugin)
+const integrationCall = actionOf(integrationCallPlugin)
 
 describe("action types", () => {
   const actions: AnyAction[] = [emailSend, httpRequest, integrationCall, liveBroadcast, pipelineSend, respond]

@@ -6,9 +6,9 @@ import { expect } from "chai"
 import { type Json, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Channels } from "../../../core/contract/channel.ts"
-import { Pipelines } from "../../../plugins/capture/pipelines/collections.ts"
 import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 
 const secret = "whole-service-SECRET-5f1c"
@@ -89,11 +89,11 @@ describe("actions in a whole service", () => {
     )
     const { id, inbound_url } = await make(document)
     const organization = (await host.get(Organizations).first()).id
-    const stored = await host.get(Store).open(Pipelines, organization).get(id)
+    const stored = await host.get(Store).open(collectionNamed<{ document: object }>(host, "event_pipelines"), organization).get(id)
     // As it was saved before the header was refused.
     await host.get(UnitsOfWork).run((work) => {
       const $set = { document: { ...stored?.document, pipeline: [{ ...pipeline[0], headers }] } as unknown as Json }
-      work.in(Pipelines, organization).update(id, { $set })
+      work.in(collectionNamed<{ document: object }>(host, "event_pipelines"), organization).update(id, { $set })
     })
     const answer = await fetch(inbound_url, { method: "POST", headers: { "content-type": "application/json" }, body: '{"name":"x"}' })
     expect([answer.status, await answer.text()]).to.deep.equal([200, "<script>x</script>"])

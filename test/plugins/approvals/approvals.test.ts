@@ -3,10 +3,9 @@ import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
-import { expireJobRef } from "../../../plugins/platform/approvals/approvals.ts"
-import { ApprovalCollection } from "../../../plugins/platform/approvals/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { patiently, until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { gatedNotes, memberOf, NoteCollection, performed } from "./gated-notes.ts"
 
 interface Approval {
@@ -45,7 +44,7 @@ interface Listed {
 }
 
 const dayMs = 86_400_000
-const expireJobs = { type: expireJobRef.type }
+const expireJobs = { type: "approvals.expire" }
 describe("approvals", () => {
   let host: TestHost
   let second: string
@@ -251,7 +250,9 @@ describe("approvals", () => {
       risk: "high",
       input: { text: "Hello", api_key: "[redacted]" },
     })
-    expect(JSON.stringify(await host.get(Store).open(ApprovalCollection, host.organization.id).get(id))).to.not.contain("k-12345678")
+    expect(
+      JSON.stringify(await host.get(Store).open(collectionNamed(host, "approval_requests"), host.organization.id).get(id)),
+    ).to.not.contain("k-12345678")
     const own = await decide(id, { decision: "approve" }, host.adminKey)
     expect([own.status, own.body.details.reason]).to.deep.equal([403, "own_request"])
     const [yes, no] = await Promise.all([decide(id, { decision: "approve" }), decide(id, { decision: "reject" })])
@@ -269,7 +270,8 @@ describe("approvals", () => {
   for (const path of ["/v1/gated-notes", "/v1/gated-notes/join"])
     it(`are the same for repeats of a call, and others once its Idempotency-Key is free: ${path}`, async () => {
       const call = () => host.api<{ approval_id: string }>("POST", path, { text: "Repeated" }, { headers: { "Idempotency-Key": "note-2" } })
-      const count = async () => (await host.get(Store).open(ApprovalCollection, host.organization.id).find({})).length
+      const count = async () =>
+        (await host.get(Store).open(collectionNamed(host, "approval_requests"), host.organization.id).find({})).length
       const before = await count()
       const first = (await call()).body
       expect((await call()).body).to.deep.equal(first)
@@ -319,7 +321,7 @@ describe("approvals", () => {
     const { entry, id } = await sent(await pipeline("Gone", mail()), { email: "ada@example.com", name: "Ada" })
     // As they are once the plugins are no longer loaded.
     await host.get(UnitsOfWork).run((work) => {
-      const approvals = work.in(ApprovalCollection, host.organization.id)
+      const approvals = work.in(collectionNamed(host, "approval_requests"), host.organization.id)
       approvals.update(held, { $set: { "subject.name": "gone_notes.write" } })
       approvals.update(id, { $set: { gate: "gone.send" } })
     })
@@ -341,7 +343,7 @@ describe("approvals", () => {
     const before = mails().length
     await host.get(UnitsOfWork).run((work) => {
       const $set = { input: [{ to: "eve@example.com", heading: "Hello" }] }
-      work.in(ApprovalCollection, host.organization.id).update(id, { $set })
+      work.in(collectionNamed(host, "approval_requests"), host.organization.id).update(id, { $set })
     })
     await decide(id, { decision: "approve" })
     const damaged = await until("the refusal", () => host.logged.find((line) => line.includes("approval_damaged")))
@@ -369,7 +371,7 @@ describe("approvals", () => {
     const write = async () => (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Personal" })).body.approval_id
     const [id, removed] = [await write(), await write()]
     // As MongoDB leaves it where no node ran for so long.
-    await host.get(UnitsOfWork).run((work) => work.in(ApprovalCollection, host.organization.id).remove(removed))
+    await host.get(UnitsOfWork).run((work) => work.in(collectionNamed(host, "approval_requests"), host.organization.id).remove(removed))
     await decide(id, { decision: "reject" })
     const status = async () => (await host.api("GET", `/v1/approvals/${id}`)).status
     host.clock.move(36 * dayMs)

@@ -4,10 +4,10 @@ import { z } from "zod"
 import { definePlugin, Log, Store, UnitsOfWork } from "#core"
 import { EntryCollection } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
-import { ApprovalCollection } from "../../../plugins/platform/approvals/collections.ts"
 import { ApprovalLinks } from "../../../plugins/platform/approvals/index.ts"
 import { ApiKeys, Organizations, Sessions } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { gatedNotes, memberOf, NoteCollection, performed } from "./gated-notes.ts"
 
 interface Approval {
@@ -164,7 +164,7 @@ describe("approvals, attacked", () => {
   })
 
   it("by an operation that makes another input of what was approved, which is never filed", async () => {
-    const count = () => host.get(Store).open(ApprovalCollection, host.organization.id).count({})
+    const count = () => host.get(Store).open(collectionNamed<{ state: string }>(host, "approval_requests"), host.organization.id).count({})
     const before = await count()
     expect((await host.api("POST", "/v1/gated-notes/shout", { text: "Shouted" })).status).to.equal(500)
     expect([await count(), performed.get("Shouted!")]).to.deep.equal([before, undefined])
@@ -324,7 +324,7 @@ describe("approvals, attacked", () => {
     host.clock.move(8 * dayMs)
     const late = await decide(id, { decision: "approve" })
     expect([late.status, late.body.details.reason]).to.deep.equal([400, "already_decided"])
-    const approvals = host.get(Store).open(ApprovalCollection, host.organization.id)
+    const approvals = host.get(Store).open(collectionNamed<{ state: string }>(host, "approval_requests"), host.organization.id)
     await until("all to be decided", async () => (await approvals.count({ state: "pending" })) === 0)
     expect((await approvals.get(id))?.state).to.equal("expired")
     const more = await asked("Asked before a long time")

@@ -2,10 +2,10 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { KeysCollection } from "../../../plugins/platform/organizations/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { randomFrom } from "../../random.ts"
 import { byTier, seed } from "../../tier.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { gatedNotes, memberOf, signedIn } from "./gated-notes.ts"
 
 /** A credential as the test expects it, without the service's own records. */
@@ -107,7 +107,11 @@ describe("deciders of approvals, drawn", () => {
     if (random() < 0.4) {
       await host
         .get(UnitsOfWork)
-        .run((work) => work.in(KeysCollection, host.organization.id).update(answer.body.id, { $unset: { origins: true } }))
+        .run((work) =>
+          work
+            .in(collectionNamed<{ origins?: unknown }>(host, "api_keys"), host.organization.id)
+            .update(answer.body.id, { $unset: { origins: true } }),
+        )
     }
     return { text: answer.body.secret, headers: {}, kind, family, user, decides: kind === "api_key" && user !== undefined }
   }
@@ -146,7 +150,7 @@ describe("deciders of approvals, drawn", () => {
       }
     }
     expect([...outcomes]).to.have.members(["own_request", "decided", "decider_not_a_person"])
-    const stored = await host.get(Store).open(KeysCollection, host.organization.id).find({})
+    const stored = await host.get(Store).open(collectionNamed<{ origins?: unknown }>(host, "api_keys"), host.organization.id).find({})
     expect(stored.some(({ origins }) => origins === undefined)).to.equal(true)
   })
 })

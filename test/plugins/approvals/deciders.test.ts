@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { KeysCollection } from "../../../plugins/platform/organizations/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { gatedNotes, memberOf } from "./gated-notes.ts"
 
 interface Refusal {
@@ -42,9 +42,9 @@ describe("deciders of approvals", () => {
     })
   /** As keys of earlier versions are stored. */
   const forgetOrigins = async (organization = host.organization.id) => {
-    const keys = await host.get(Store).open(KeysCollection, organization).find({})
+    const keys = await host.get(Store).open(collectionNamed(host, "api_keys"), organization).find({})
     await host.get(UnitsOfWork).run((work) => {
-      for (const { id } of keys) work.in(KeysCollection, organization).update(id, { $unset: { origins: true } })
+      for (const { id } of keys) work.in(collectionNamed(host, "api_keys"), organization).update(id, { $unset: { origins: true } })
     })
   }
 

@@ -2,11 +2,11 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { ConsentCollection, TombstoneCollection } from "../../../plugins/people/consents/collections.ts"
 import { Mailer } from "../../../plugins/people/email/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { connect, type Providers, providerEnv, startProviders } from "../conversations/providers.ts"
 import { chatMessage, type Endpoints, makePipelines, messagesOf, own, postMeta } from "../conversations/webhooks.ts"
 
@@ -198,8 +198,8 @@ onBothStores("consents", ({ start }) => {
     expect([kept.status, kept.body.details.reason]).to.deep.equal([400, "person_erased"])
     // Nothing names the person any more: not the ledger, the tombstone, the lead, nor the audit log.
     const store = host.get(Store)
-    const ledger = await store.open(ConsentCollection, host.organization.id).find({})
-    const tombstones = await store.open(TombstoneCollection, host.organization.id).find({})
+    const ledger = await store.open(collectionNamed(host, "consents"), host.organization.id).find({})
+    const tombstones = await store.open(collectionNamed(host, "consent_tombstones"), host.organization.id).find({})
     const forgotten = (await call("GET", `/v1/leads/${lead.lead_reference}`)).body
     const timeline = (await call("GET", `/v1/leads/${lead.lead_reference}/timeline`)).body
     const audit = (await call("GET", "/v1/audit-log?limit=200")).body

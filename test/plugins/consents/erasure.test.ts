@@ -1,19 +1,16 @@
 // What is left of people: of a conversation that is deleted or old, and of somebody who was erased.
 import { expect } from "chai"
 import { z } from "zod"
-import { definePlugin, JobQueue, Store, UnitsOfWork } from "#core"
+import { definePlugin, Store } from "#core"
 import type { TestHost } from "#core/testing"
 import { Collections } from "../../../core/contract/collection.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { Buckets } from "../../../plugins/data/buckets/index.ts"
-import { eraseTraces } from "../../../plugins/people/consents/erasure.ts"
 import { type OutboundMessage, OutboundVetoes } from "../../../plugins/people/conversations/index.ts"
-import { removeOldMessages } from "../../../plugins/people/conversations/removal/jobs.ts"
-import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
-import { LeadRowCollection } from "../../../plugins/people/leads/collections.ts"
 import { Leads } from "../../../plugins/people/leads/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { json } from "../conversations/providers.ts"
 import {
   chatMessage,
@@ -27,6 +24,7 @@ import {
 } from "../conversations/webhooks.ts"
 import { message, type Receiving, startReceiving } from "../inbound-mail/receiving.ts"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
+import { runJob } from "../run-job.ts"
 
 const picture = Buffer.from("89504e470d0a1a0a0000", "hex")
 const day = 86_400_000
@@ -155,9 +153,7 @@ onBothStores("what is left of people", ({ start }) => {
     await says("wamid.o2", both, { at: Date.now() - 31 * day, body: "Old" })
     await says("wamid.o3", both, { at: Date.now() - 29 * day, body: "Young" })
     await idle()
-    const sweep = await host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, removeOldMessages, {}))
-    // It is of no organization, and begins the jobs that are waited for below.
-    await until("the sweep", async () => (await host.get(Store).open(JobCollection).get(sweep)) === undefined)
+    await runJob(host, "conversations.retention")
     await idle()
     expect(await conversationOf(host, "chatapp", old)).to.equal(undefined)
     expect((await fetch(file)).status).to.equal(404)
@@ -251,7 +247,10 @@ onBothStores("what is left of people", ({ start }) => {
       const person = given.phone ? { phone: given.phone } : { email: given.email }
       if (told.push(Object.keys(person)[0] ?? "") <= 2) {
         await call("POST", "/v1/consents/erase", { reason: "Article 17", ...person })
-        await until("their traces being erased", async () => !(await host.get(Store).open(JobCollection).first({ type: eraseTraces.type })))
+        await until(
+          "their traces being erased",
+          async () => !(await host.get(Store).open(JobCollection).first({ type: "consents.erase_traces" })),
+        )
       }
       return seen.call(leads, organization, given)
     }
@@ -292,12 +291,15 @@ onBothStores("what is left of people", ({ start }) => {
     for (const address of [email, other]) await call("POST", "/v1/datasets/contacts/rows", { rows: [{ email: address, note: key }] })
     await call("POST", "/v1/consents", { email, kind: "given" })
     await until("their rows being leads'", async () => {
-      const rows = host.get(Store).open(LeadRowCollection, host.organization.id)
+      const rows = host.get(Store).open(collectionNamed(host, "lead_rows"), host.organization.id)
       return (await rows.find({ dataset: "contacts" })).length === 2
     })
     await idle()
 
-    const raw = await host.get(Store).open(InboundMailCollection, host.organization.id).find({})
+    const raw = await host
+      .get(Store)
+      .open(collectionNamed<{ raw_key: string; envelope: { from: string } }>(host, "inbound_mails"), host.organization.id)
+      .find({})
     const keptRaw = () =>
       Promise.all(raw.map(async (mail) => (await host.get(Buckets).open(host.organization.id).get(mail.raw_key)) && mail.envelope.from))
     expect((await keptRaw()).filter(Boolean).sort()).to.include.members([email, other])

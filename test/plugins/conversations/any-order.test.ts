@@ -5,10 +5,10 @@ import fc from "fast-check"
 import { type Document, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
-import { type Channel, channels, collections } from "../../../plugins/people/conversations/channels.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { byTier, seed } from "../../tier.ts"
 import { patiently, until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { connect, type Providers, providerEnv, startProviders } from "./providers.ts"
 import {
   chatMessage,
@@ -88,7 +88,7 @@ onBothStores("webhooks in any order", (leg) => {
   ]
 
   /** Three messages that the provider took, and one of which it did not say so. */
-  async function sendAll(channel: Channel): Promise<Sent[]> {
+  async function sendAll(channel: "chat_app" | "sms"): Promise<Sent[]> {
     const sent: Sent[] = []
     providers.instead = (one, response) => {
       sent.push(one)
@@ -151,15 +151,14 @@ onBothStores("webhooks in any order", (leg) => {
     host.clock.set(noon)
   }
 
-  const stored = channels.flatMap((channel) => Object.values(collections[channel]))
+  const stored = ["conversations", "messages", "receipts", "opt_outs", "opt_out_states"].flatMap((name) =>
+    kinds.map((kind) => `${kind}_${name}`),
+  )
 
   async function everything(): Promise<Map<string, Document[]>> {
-    const read = async (spec: (typeof stored)[number]) => {
-      const found = (await host
-        .get(Store)
-        .open(spec as typeof JobCollection & typeof spec, host.organization.id)
-        .find({}, { limit: 500 })) as Document[]
-      return [spec.name, found.map(({ organization_id: _organization, ...doc }) => doc as Document)] as const
+    const read = async (name: string) => {
+      const found = await host.get(Store).open(collectionNamed(host, name), host.organization.id).find({}, { limit: 500 })
+      return [name, found.map(({ organization_id: _organization, ...doc }) => doc as Document)] as const
     }
     return new Map(await Promise.all(stored.map(read)))
   }
@@ -170,8 +169,12 @@ onBothStores("webhooks in any order", (leg) => {
       docs: Map<string, Document[]>,
       make: (doc: Document) => { kind: "remove"; id: string } | { kind: "insert"; doc: Document },
     ) =>
-      stored.flatMap((collection) =>
-        (docs.get(collection.name) ?? []).map((doc) => ({ ...make(doc), collection, organization: host.organization.id })),
+      stored.flatMap((name) =>
+        (docs.get(name) ?? []).map((doc) => ({
+          ...make(doc),
+          collection: collectionNamed(host, name),
+          organization: host.organization.id,
+        })),
       )
     const commit = (made: ReturnType<typeof writes>) =>
       host.get(UnitsOfWork).run((work) => {

@@ -4,10 +4,13 @@ import { contractOf } from "#core/testing"
 import type { StepContext } from "../../../core/contract/action.ts"
 import type { Json } from "../../../core/contract/collection.ts"
 import { Store } from "../../../core/contract/store.ts"
-import { datasetWrite } from "../../../plugins/capture/actions/dataset-write/dataset-write.ts"
+import datasetWritePlugin from "../../../plugins/capture/actions/dataset-write/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { compiled, findings, runStep } from "../actions/step-bench.ts"
 import { type DatasetBench, startBench } from "../datasets/dataset-bench.ts"
+import { actionOf } from "../declared-by.ts"
+
+const datasetWrite = actionOf(datasetWritePlugin)
 
 contractOf(datasetWrite)
 

@@ -1,8 +1,12 @@
 // The rule split-leads-dataset: what it tells of documents that are saved, and what it costs beside many.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { splitLeads } from "../../../plugins/data/datasets/split-leads.ts"
+import { CrossDocumentRules } from "../../../core/contract/lint-rule.ts"
+import datasets from "../../../plugins/data/datasets/index.ts"
 import { Bench } from "../../pipeline/bench.ts"
+import { declaredBy } from "../declared-by.ts"
+
+const splitLeads = declaredBy(datasets).get(CrossDocumentRules, "split-leads-dataset") ?? expect.fail("no rule")
 
 describe("split leads among many documents", () => {
   const documents = (count: number, datasetOf: (index: number) => string) => {

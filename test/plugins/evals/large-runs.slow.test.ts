@@ -1,15 +1,21 @@
 // The end of a large run: its verdicts are counted and compared while the service serves others.
+import { expect } from "chai"
 import { derivedUuid, Ids, JobQueue, Store, UnitsOfWork } from "#core"
-import {
-  AnswerCollection,
-  RunCaseCollection,
-  RunCollection,
-  runRef,
-  type StoredRun,
-} from "../../../plugins/agents/evals/runs/collections.ts"
+import { Jobs } from "../../../core/contract/job.ts"
 import { expectShortTurn, longestTurn } from "../../longest-turn.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { bySight, EvalBench } from "./bench.ts"
+
+interface StoredRun {
+  readonly id: string
+  readonly status: string
+  readonly verdict: string | null
+  readonly report: unknown
+  readonly judge: string
+  readonly created_at: string
+  readonly expires_at: string
+}
 
 const [caseCount, repeats] = [500, 20]
 const slugs = Array.from({ length: caseCount }, (_, n) => `case-${n}`)
@@ -29,7 +35,7 @@ describe("a run of 10,000 answers", () => {
     const run = { ...like, id: host.get(Ids).uuid(), case_count: caseCount, repeats, ...given }
     const { id: run_id, expires_at } = run
     await works.run((work) => {
-      const cases = work.in(RunCaseCollection, host.organization.id)
+      const cases = work.in(collectionNamed<{ slug: string }>(host, "eval_run_cases"), host.organization.id)
       for (const slug of slugs) {
         const one = { run_id, slug, name: slug, input: slug, expectation: "right", rubric: "", critical: false, expires_at }
         cases.insert({ id: host.get(Ids).uuid(), ...one })
@@ -37,7 +43,7 @@ describe("a run of 10,000 answers", () => {
     })
     for (let first = 0; first < caseCount; first += 50)
       await works.run((work) => {
-        const answers = work.in(AnswerCollection, host.organization.id)
+        const answers = work.in(collectionNamed<{ run_id: string }>(host, "eval_answers"), host.organization.id)
         for (const case_slug of slugs.slice(first, first + 50))
           for (let repeat = 1; repeat <= repeats; repeat++)
             answers.insert({
@@ -53,7 +59,7 @@ describe("a run of 10,000 answers", () => {
     const { host } = bench
     const suite = await bench.suite("large", ["one"])
     const first = await bench.run(suite)
-    const runs = host.get(Store).open(RunCollection, host.organization.id)
+    const runs = host.get(Store).open(collectionNamed<StoredRun>(host, "eval_runs"), host.organization.id)
     const like = await runs.get(first.id)
     if (!like) throw new Error("no run")
     let baseline: string | null = null
@@ -67,8 +73,9 @@ describe("a run of 10,000 answers", () => {
         })
       const { milliseconds, value } = await longestTurn(async () => {
         await host.get(UnitsOfWork).run((work) => {
-          work.in(RunCollection, host.organization.id).insert(run)
-          host.get(JobQueue).enqueue(work, runRef, { run_id: run.id }, { organization: host.organization.id })
+          work.in(collectionNamed(host, "eval_runs"), host.organization.id).insert(run)
+          const job = host.runtime.registry.get(Jobs, "evals.run") ?? expect.fail()
+          host.get(JobQueue).enqueue(work, job, { run_id: run.id }, { organization: host.organization.id })
         })
         return await end()
       })

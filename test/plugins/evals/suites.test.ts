@@ -5,7 +5,7 @@ import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ScheduleCollection } from "../../../core/jobs/schedules.ts"
-import { EvalCases } from "../../../plugins/agents/evals/suites.ts"
+import { collectionNamed } from "../collection-named.ts"
 
 interface Suite {
   readonly id: string
@@ -174,7 +174,7 @@ describe("eval suites", () => {
       ...{ source: null, revision: 1, created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z" },
     }))
     await host.get(UnitsOfWork).run((work) => {
-      for (const one of cases) work.in(EvalCases.collection, host.organization.id).insert(one)
+      for (const one of cases) work.in(collectionNamed(host, "eval_cases"), host.organization.id).insert(one)
     })
     const full = await host.api<Refusal>("POST", "/v1/evals/suites/full/cases", { name: "One more", input: "?", expectation: "!" })
     expect([full.status, full.body.details.reason]).to.deep.equal([400, "suite_full"])

@@ -4,15 +4,21 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { Store } from "#core"
 import { testHost } from "#core/testing"
-import { EventFilesCollection, FileUsageCollection, type StoredEventFiles } from "../../../plugins/capture/event-files/collections.ts"
 import { apiOf, freshFolder, startService } from "../../crash/service-process.ts"
 import { isSoak } from "../../tier.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 
 const rounds = isSoak ? 12 : 3
 const uploads = 40
 const bytes = 30_000
 const clock = new URL("./clock-ahead.ts", import.meta.url).href
+
+interface StoredEventFiles {
+  readonly id: string
+  readonly state?: string
+  readonly files: readonly { readonly key: string }[]
+}
 
 describe("files of forms in services that are killed", () => {
   const folder = freshFolder()
@@ -47,7 +53,8 @@ describe("files of forms in services that are killed", () => {
     const host = await testHost({ dataDir: folder.path, env })
     try {
       const store = host.runtime.container.get(Store)
-      const find = () => store.open(EventFilesCollection, host.organization.id).find({}, { limit: 10_000 })
+      const find = () =>
+        store.open(collectionNamed<StoredEventFiles>(host, "event_files"), host.organization.id).find({}, { limit: 10_000 })
       for (let hour = 0; hour < hours; hour++) host.clock.move(3_600_000)
       const left = await until("the end of what is due", async () => {
         const found = await find()
@@ -56,7 +63,9 @@ describe("files of forms in services that are killed", () => {
         host.clock.move(1_000)
         return undefined
       })
-      const used = await store.open(FileUsageCollection, host.organization.id).get(host.organization.id)
+      const used = await store
+        .open(collectionNamed<{ bytes: number }>(host, "event_file_usage"), host.organization.id)
+        .get(host.organization.id)
       expect(used?.bytes ?? 0).to.equal(left.length * bytes)
       expect(left.flatMap(({ files }) => files.map(({ key }) => key))).to.include.members(objects())
       return left

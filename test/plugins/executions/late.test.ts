@@ -3,8 +3,8 @@ import { expect } from "chai"
 import { Store, timestamp } from "#core"
 import { LateEntryCollection, lateMs } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
-import { EventIndexCollection } from "../../../plugins/capture/executions/collections.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 
 const dayMs = 86_400_000
 
@@ -45,9 +45,10 @@ describe("events that are committed late", () => {
     const { id } = host.organization
     // As an index that was written while the events waited: of both, the late one alone is known.
     const index = { id, through: timestamp(host.clock.now()), segments: [], revision: 1 }
-    await host
-      .get(Store)
-      .commit({ id: "passed", writes: [{ kind: "insert", collection: EventIndexCollection, organization: id, doc: index }] })
+    await host.get(Store).commit({
+      id: "passed",
+      writes: [{ kind: "insert", collection: collectionNamed(host, "event_indexes"), organization: id, doc: index }],
+    })
     expect(await found("P-1")).to.be.empty
     expect(await found("L-1")).to.deep.equal([late])
     const punctual = await sent("P-2", 0)

@@ -3,11 +3,11 @@ import { expect } from "chai"
 import { Store } from "#core"
 import { EntryCollection } from "#core/engine"
 import type { TestHost } from "#core/testing"
-import { ReplayPlanCollection } from "../../../plugins/capture/executions/replaying/collections.ts"
-import { ReplayPlansToken } from "../../../plugins/capture/executions/replaying/plans.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { refusalOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
+import { runJob } from "../run-job.ts"
 
 interface Plan {
   readonly id: string
@@ -79,13 +79,13 @@ onBothStores("replay plans", ({ start }) => {
     const first = await replays()
     expect(first).to.have.length(45)
     // As a node that died before the plan's own commit leaves it.
-    const plans = host.get(Store).open(ReplayPlanCollection, host.organization.id)
+    const collection = collectionNamed<{ replayed: unknown }>(host, "replay_plans")
+    const plans = host.get(Store).open(collection, host.organization.id)
     const stored = await plans.get(id)
     const $set = { state: "replaying", position: [], replayed: { accepted: 0, rejected: 0, failed: 0, skipped: 0 } }
-    const write = { kind: "update", collection: ReplayPlanCollection, organization: host.organization.id, id, update: { $set } } as const
+    const write = { kind: "update", collection, organization: host.organization.id, id, update: { $set } } as const
     await host.get(Store).commit({ id: "rewound", writes: [write] })
-    const log = host.runtime.log
-    await host.get(ReplayPlansToken).run(host.organization.id, id, new AbortController().signal, log)
+    await runJob(host, "events.replay_plan", { plan: id }, host.organization.id)
     expect((await replays()).map((one) => one.id).sort()).to.deep.equal(first.map((one) => one.id).sort())
     const plan = await inState(id, "completed")
     expect(plan.replayed).to.deep.equal(stored?.replayed)

@@ -3,8 +3,8 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Buckets } from "../../../plugins/data/buckets/index.ts"
-import { ExperimentResource } from "../../../plugins/pages/experiments/experiment.ts"
 import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
+import { collectionNamed } from "../collection-named.ts"
 
 interface Observation {
   readonly id: string
@@ -86,7 +86,7 @@ describe("experiments", () => {
       await call("POST", `/v1/experiments/${slug}/start`)
       await host
         .get(UnitsOfWork)
-        .run((work) => work.in(ExperimentResource.collection, host.organization.id).update(id, { $unset: { [absent]: true } }))
+        .run((work) => work.in(collectionNamed(host, "page_experiments"), host.organization.id).update(id, { $unset: { [absent]: true } }))
       const read = await call<Record<string, unknown>>("GET", `/v1/experiments/${slug}`)
       const { slug: _slug, ...fields } = read.body
       expect(await call("PATCH", `/v1/experiments/${slug}`, fields)).to.deep.include({ status: 200, body: read.body })
@@ -98,7 +98,7 @@ describe("experiments", () => {
     await call("POST", `/v1/experiments/${slug}/start`)
     await host
       .get(UnitsOfWork)
-      .run((work) => work.in(ExperimentResource.collection, host.organization.id).update(id, { $unset: { plan: true } }))
+      .run((work) => work.in(collectionNamed(host, "page_experiments"), host.organization.id).update(id, { $unset: { plan: true } }))
     for (const name of ["First name", "Second name"]) await call("PATCH", `/v1/experiments/${slug}`, { name })
     const listed = await call<{ versions: { id: string }[] }>("GET", `/v1/versions?resource=experiment&item_id=${id}`)
     const [, version] = listed.body.versions

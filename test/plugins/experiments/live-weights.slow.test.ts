@@ -1,9 +1,11 @@
 // Live evidence while the weights of a page change: by a person, and by the evidence itself. Time is moved by hours and
 // days, in which the copy of page events goes on; beside live.test.ts, which has the rest.
 import { expect } from "chai"
-import type { LiveEvidence } from "../../../plugins/pages/experiments/live/resource.ts"
+import type { Operations, OutputOf } from "../../../client/index.ts"
 import { until } from "../../waiting.ts"
 import { Traffic } from "./live-traffic.ts"
+
+type LiveEvidence = OutputOf<Operations["experiments.live"]>
 
 interface Observation {
   readonly judge_slug: string

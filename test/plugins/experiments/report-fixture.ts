@@ -1,5 +1,7 @@
 // A report with all that a report can hold, for tests of its page.
-import type { Report } from "../../../plugins/pages/experiments/report/resource.ts"
+import type { Operations, OutputOf } from "../../../client/index.ts"
+
+type Report = OutputOf<Operations["experiments.report"]>
 
 /** As long as a key may be. */
 const longKey = "price-first-and-then-everything-else-that-anybody-may-ask-about-"

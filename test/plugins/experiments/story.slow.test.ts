@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { testHost } from "#core/testing"
-import type { Report } from "../../../plugins/pages/experiments/report/resource.ts"
+import type { Operations, OutputOf } from "../../../client/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { browserFolder, launchChromium } from "../../chromium.ts"
 import { until } from "../../waiting.ts"
@@ -12,6 +12,8 @@ import { type Asked, type ModelServer, modelServer, type Said } from "../models/
 import { Chromium } from "../page-events/chromium.ts"
 import { desktopChrome } from "../page-events/loop.ts"
 import { type Page, Traffic } from "./live-traffic.ts"
+
+type Report = OutputOf<Operations["experiments.report"]>
 
 const merits = { plain: 1, fair: 3, bold: 5 } as const
 type Key = keyof typeof merits

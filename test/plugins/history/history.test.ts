@@ -3,11 +3,11 @@ import { expect } from "chai"
 import { Ids, Store, UnitsOfWork, Vault } from "#core"
 import { TrashCollection } from "#core/engine"
 import type { TestHost } from "#core/testing"
-import { EvalCases } from "../../../plugins/agents/evals/suites.ts"
 import { agentSecretContext } from "../../../plugins/agents/threads/index.ts"
 import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 import { onStoresInTurn } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 
 interface Trashed {
   id: string
@@ -130,7 +130,9 @@ onStoresInTurn("deleted items", ({ start }) => {
       const at = new Date(host.clock.now()).toISOString()
       const kept = { suite_id: suite.id, rubric: "", critical: false, source: null, revision: 1, created_at: at, updated_at: at }
       for (let n = 0; n < 500; n++)
-        work.in(EvalCases.collection, host.organization.id).insert({ ...one, ...kept, id: host.get(Ids).uuid(), slug: `case-${n}` })
+        work
+          .in(collectionNamed<{ slug: string }>(host, "eval_cases"), host.organization.id)
+          .insert({ ...one, ...kept, id: host.get(Ids).uuid(), slug: `case-${n}` })
     })
     expect(reasonOf((await restored(id)).body)).to.equal("suite_full")
   })

@@ -2,12 +2,11 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { UserSessionsCollection, UsersCollection } from "../../../plugins/platform/identity/collections.ts"
 import { type User, Users } from "../../../plugins/platform/identity/index.ts"
-import { Passkeys } from "../../../plugins/platform/identity/passkeys/passkeys.ts"
 import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { Authenticator } from "./authenticator.ts"
 import { addUser, type Browser, moveClock, signedIn } from "./people.ts"
 
@@ -137,7 +136,7 @@ onBothStores("the own account", ({ start }) => {
     expect(done.status).to.equal(200)
     expect(done.body).to.include({ ended_sessions: 1, removed_passkeys: 1 })
     expect(await browser.me()).to.deep.equal([401, "session_ended"])
-    expect(await host.get(Passkeys).list(user.id)).to.deep.equal([])
+    expect(await host.get(Store).open(collectionNamed(host, "passkeys")).find({ user_id: user.id })).to.deep.equal([])
     expect((await mailTo(email, /sign-ins were reset/)).text)
       .to.include(`${url}/console`)
       .and.include("An owner of")
@@ -156,10 +155,13 @@ onBothStores("the own account", ({ start }) => {
     const me = await host.api<{ details: { reason: string } }>("GET", "/v1/me", undefined, { key: key.body.secret })
     expect(reasonOf(me)).to.deep.equal([401, "credential_revoked"])
     for (const ended of [browser, other]) expect(await ended.me()).to.deep.equal([401, "session_ended"])
-    expect(await host.get(Passkeys).list(user.id)).to.deep.equal([])
-    expect(await host.get(Store).open(UsersCollection).get(user.id)).to.equal(undefined)
+    expect(await host.get(Store).open(collectionNamed(host, "passkeys")).find({ user_id: user.id })).to.deep.equal([])
+    expect(await host.get(Store).open(collectionNamed(host, "users")).get(user.id)).to.equal(undefined)
     for (const id of [second, host.organization.id]) expect(await host.get(Organizations).membership(id, user.id)).to.equal(undefined)
-    const kept = await host.get(Store).open(UserSessionsCollection).find({ user_id: user.id })
+    const kept = await host
+      .get(Store)
+      .open(collectionNamed<{ device: string; address: string; end: string }>(host, "user_sessions"))
+      .find({ user_id: user.id })
     expect(kept.map(({ device, address, end }) => [device, address, end])).to.deep.equal([
       ["", "", "ended"],
       ["", "", "ended"],
@@ -187,7 +189,7 @@ async function addPasskey(host: TestHost, user: User, browser: Browser): Promise
   const { body } = await browser.call<{ options: Parameters<Authenticator["create"]>[0] }>("POST", "/v1/me/passkeys-options", {})
   const { answer } = new Authenticator(url).create(body.options)
   expect((await browser.call("POST", "/v1/me/passkeys", { name: "Laptop", answer })).status).to.equal(200)
-  expect(await host.get(Passkeys).list(user.id)).to.have.length(1)
+  expect(await host.get(Store).open(collectionNamed(host, "passkeys")).find({ user_id: user.id })).to.have.length(1)
 }
 
 let organizationCount = 0

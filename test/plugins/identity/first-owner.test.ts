@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { Settings } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { signInLinkCommand } from "../../../plugins/platform/identity/sign-in/link-command.ts"
+import identity from "../../../plugins/platform/identity/index.ts"
 import { onStoresInTurn } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
@@ -16,7 +16,8 @@ interface Me {
 
 /** The token of a link that the command prints. */
 function linkOf(host: TestHost, options: { readonly owner?: boolean; readonly email?: string }): string {
-  const printed = signInLinkCommand.run(options, { config: () => host.get(Settings) } as Parameters<typeof signInLinkCommand.run>[1])
+  const command = identity.commands?.find(({ name }) => name === "sign-in-link")
+  const printed = command?.run(options, { config: () => host.get(Settings) } as never)
   return /#(?:code|link)=(\S+)$/.exec(String(printed))?.[1] ?? ""
 }
 

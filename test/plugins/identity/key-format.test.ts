@@ -1,7 +1,7 @@
 // The written form of keys, and that every typing error is seen.
 import { expect } from "chai"
 import fc from "fast-check"
-import { generateKey, hashKey, parseKey, prefixOf } from "../../../plugins/platform/identity/key-format.ts"
+import { generateKey, hashKey, parseKey, prefixOf } from "../../../plugins/platform/identity/index.ts"
 
 describe("key format", () => {
   it("is mr_api_ or mr_token_, 16 characters of id, 32 of secret and 6 of checksum, base62", () => {

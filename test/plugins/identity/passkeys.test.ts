@@ -1,10 +1,11 @@
 // Passkeys over HTTP, with an authenticator in software: adding, sign-in, step-up, and answers of hostile pages and devices.
+import { randomUUID } from "node:crypto"
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { PasskeysCollection, passkeyId } from "../../../plugins/platform/identity/passkeys/collections.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { Authenticator, type Credential, type Forgery } from "./authenticator.ts"
 import { addUser, Browser, moveClock, signedIn } from "./people.ts"
 
@@ -196,10 +197,15 @@ onBothStores("passkeys", ({ start }) => {
 
   it("are at most twenty for a person", async () => {
     const { user, browser } = await withPasskey()
-    const stored = await host.get(Store).open(PasskeysCollection).first({ user_id: user.id })
+    const stored = await host
+      .get(Store)
+      .open(collectionNamed<{ credential_id: string; public_key: string }>(host, "passkeys"))
+      .first({ user_id: user.id })
     await host.get(UnitsOfWork).run((work) => {
       for (let n = 0; stored && n < 19; n++)
-        work.in(PasskeysCollection).insert({ ...stored, id: passkeyId(`${user.id} ${n}`), credential_id: `${user.id} ${n}` })
+        work
+          .in(collectionNamed<{ credential_id: string; public_key: string }>(host, "passkeys"))
+          .insert({ ...stored, id: randomUUID(), credential_id: `${user.id} ${n}` })
     })
     expect(await list(browser)).to.have.length(20)
     expect(reasonOf(await browser.call("POST", "/v1/me/passkeys-options", {}))).to.deep.equal([429, "too_many_passkeys"])
@@ -239,7 +245,10 @@ onBothStores("passkeys", ({ start }) => {
 
   it("keep no private key, and the public key out of the audit log", async () => {
     const { user, browser, credential } = await withPasskey()
-    const stored = await host.get(Store).open(PasskeysCollection).first({ user_id: user.id })
+    const stored = await host
+      .get(Store)
+      .open(collectionNamed<{ credential_id: string; public_key: string }>(host, "passkeys"))
+      .first({ user_id: user.id })
     expect(stored).to.include({ credential_id: credential.id, device_type: "single_device", backed_up: false })
     const audit = await host.api("GET", "/v1/audit-log?limit=5", undefined, { key: host.adminKey })
     expect(JSON.stringify(audit.body)).to.not.include(stored?.public_key ?? "-")

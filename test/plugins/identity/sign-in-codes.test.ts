@@ -4,6 +4,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { addUser, Browser, mailedTo } from "./people.ts"
 
@@ -205,9 +206,8 @@ onBothStores("sign-in codes", ({ start }) => {
 
   it("keep no code, link or nonce in the store", async () => {
     const { own, code, link } = await asked()
-    const { SignInAttemptsCollection } = await import("../../../plugins/platform/identity/sign-in/collections.ts")
     const { Store } = await import("#core")
-    const stored = JSON.stringify(await host.get(Store).open(SignInAttemptsCollection).find({}))
+    const stored = JSON.stringify(await host.get(Store).open(collectionNamed(host, "sign_in_codes")).find({}))
     for (const secret of [link, own.cookies.get("__Host-mr_sign_in") ?? ""]) expect(stored).to.not.include(secret)
     expect(stored).to.not.include(`"${code}"`)
     expect(host.get(UnitsOfWork).inProgress).to.equal(0)

@@ -1,14 +1,17 @@
 // The modes themselves: what each takes as configuration, whether it has a secret, and what it lets pass.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
-import { type InboundRequest, token, type Verdict } from "#core"
-import { authenticatedViewer } from "../../../plugins/inbound-auth/modes/authenticated-viewer.ts"
-import { hmacSha256 } from "../../../plugins/inbound-auth/modes/hmac-sha256.ts"
-import { noAuth } from "../../../plugins/inbound-auth/modes/none.ts"
-import { type PublishedPages, publicArtifactMode } from "../../../plugins/inbound-auth/modes/public-artifact.ts"
-import { sharedSecretHeader } from "../../../plugins/inbound-auth/modes/shared-secret-header.ts"
-import { timestampedSignature } from "../../../plugins/inbound-auth/modes/timestamped-signature.ts"
+import type { InboundRequest, Verdict } from "#core"
+import { AuthModes } from "../../../core/contract/auth-mode.ts"
+import inboundAuth from "../../../plugins/inbound-auth/index.ts"
+import { declaredBy } from "../declared-by.ts"
 import { causeOf, inbound, now, secretsOf } from "./requests.ts"
+
+const declared = declaredBy(inboundAuth)
+const modeOf = (name: string) => declared.get(AuthModes, name) ?? expect.fail(`no mode ${name}`)
+const [hmacSha256, timestampedSignature] = [modeOf("hmac_sha256"), modeOf("timestamped_signature")]
+const [authenticatedViewer, noAuth] = [modeOf("authenticated_viewer"), modeOf("none")]
+const sharedSecretHeader = modeOf("shared_secret_header")
 
 const pipeline = { id: "p", organization_id: "org-1", owner_artifact_id: "page-1" as string | null }
 const generated = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
@@ -207,8 +210,8 @@ describe("authenticated_viewer", () => {
 
 describe("public_artifact", () => {
   const published = new Set(["org-1/page-1"])
-  const mode = publicArtifactMode(token<PublishedPages>("pages of this test"))
-  const pages: PublishedPages = { published: async (organization, artifact) => published.has(`${organization}/${artifact}`) }
+  const mode = modeOf("public_artifact")
+  const pages = { published: async (organization: string, artifact: string) => published.has(`${organization}/${artifact}`) }
   const judge = async (body: string, headers: Record<string, string> = {}, at: Partial<typeof pipeline> = {}) =>
     causeOf(
       await mode.prepare({ config: {}, secrets: [], pipeline: { ...pipeline, ...at }, deps: { pages } }).verify(inbound({ body, headers })),

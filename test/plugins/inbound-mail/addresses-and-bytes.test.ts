@@ -1,8 +1,8 @@
 // Recipients that every server accepts, the forward of long lines, and the bytes that a client may send.
 import { expect } from "chai"
 import { Store } from "#core"
-import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"
 
@@ -24,7 +24,10 @@ onStores("recipients and sizes of mail", "embedded", ({ start }) => {
   })
 
   const recipientsOf = async (from: string) => {
-    const mails = await service.host.get(Store).open(InboundMailCollection, service.host.organization.id).find({ "envelope.from": from })
+    const mails = await service.host
+      .get(Store)
+      .open(collectionNamed<{ envelope: { recipients: string[] } }>(service.host, "inbound_mails"), service.host.organization.id)
+      .find({ "envelope.from": from })
     return mails.flatMap(({ envelope }) => envelope.recipients)
   }
 

@@ -1,8 +1,8 @@
 // Mail that programs wrote: the pipeline's event, the forward and the mark of each kind.
 import { expect } from "chai"
 import { Store } from "#core"
-import { MessageCollection } from "../../../plugins/people/inbound-mail/conversations/collections.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"
 
@@ -83,7 +83,16 @@ onStores("automatic mail", "embedded", ({ start }) => {
     await service.dns.close()
   })
 
-  const store = () => service.host.get(Store).open(MessageCollection, service.host.organization.id)
+  const store = () =>
+    service.host
+      .get(Store)
+      .open(
+        collectionNamed<{ inbound: { automatic: boolean; forward: { state: string; reason: string } | null } }>(
+          service.host,
+          "email_messages",
+        ),
+        service.host.organization.id,
+      )
   const send = async (key: string, headers: Headers) => {
     const id = `<${key}@x.test>`
     expect(await service.send("zoe@x.test", "hello@example.com", message({ From: "zoe@x.test", "Message-ID": id, ...headers }))).to.match(

@@ -1,9 +1,9 @@
 // One message in several deliveries: to other recipients, from other clients, and behind a forgery.
 import { expect } from "chai"
 import { Store } from "#core"
-import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { MailErasure } from "../../../plugins/people/inbound-mail/index.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"
 import { SmtpClient } from "./smtp-client.ts"
 
@@ -47,7 +47,13 @@ onStores("deliveries of one message", "embedded", ({ start }) => {
   const stored = (domain?: string) =>
     service.host
       .get(Store)
-      .open(InboundMailCollection, service.host.organization.id)
+      .open(
+        collectionNamed<{ envelope: { from: string }; handled_by: string | null; event_recipients?: string[] }>(
+          service.host,
+          "inbound_mails",
+        ),
+        service.host.organization.id,
+      )
       .find(domain === undefined ? {} : { domain }, { limit: 100 })
   const handled = () =>
     until("each mail being handled", async () => {

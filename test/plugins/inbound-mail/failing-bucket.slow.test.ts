@@ -3,9 +3,9 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import { testHost } from "#core/testing"
-import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { patiently, until } from "../../waiting.ts"
 import { type S3Server, s3Available, startS3 } from "../buckets/s3-server.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { message, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
 
 const lead = "lead@elsewhere.test"
@@ -35,7 +35,7 @@ onS3("mail while the bucket fails", () => {
   const take = (id: string) => until(`${id} being taken`, async () => /^250 /.test(await send(id)))
   const organizations = () => [service.host.organization.id, other.id]
   const keptOf = async (organization: string) =>
-    (await service.host.get(Store).open(InboundMailCollection, organization).find({}, { limit: 100 })).length
+    (await service.host.get(Store).open(collectionNamed(service.host, "inbound_mails"), organization).find({}, { limit: 100 })).length
   const kept = () => Promise.all(organizations().map(keptOf))
   const saidTo = async (key: string) => {
     const { host } = service

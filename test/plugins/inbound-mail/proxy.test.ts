@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { message, type Receiving, startReceiving } from "./receiving.ts"
 import { SmtpClient } from "./smtp-client.ts"
 
@@ -43,7 +43,10 @@ describe("mail by a load balancer", () => {
     await client.say("EHLO client.test")
     expect(await client.send("lead@elsewhere.test", ["hello@example.com"], message({}))).to.match(/^250 /)
     const [mail] = await until("the mail", async () => {
-      const kept = await behind.host.get(Store).open(InboundMailCollection, behind.host.organization.id).find({})
+      const kept = await behind.host
+        .get(Store)
+        .open(collectionNamed<{ envelope: { remote_address: string } }>(behind.host, "inbound_mails"), behind.host.organization.id)
+        .find({})
       return kept.length > 0 && kept
     })
     expect(mail?.envelope.remote_address).to.equal("198.51.100.7")

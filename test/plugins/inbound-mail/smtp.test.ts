@@ -2,9 +2,9 @@
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin, Store } from "#core"
-import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { headersOf, MailHandlers, type ReceivedMail } from "../../../plugins/people/inbound-mail/index.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"
 import { SmtpClient } from "./smtp-client.ts"
 
@@ -45,7 +45,14 @@ onStores("the mail server", "embedded", ({ start }) => {
   })
   after(() => service.dns.close())
 
-  const kept = () => service.host.get(Store).open(InboundMailCollection, service.host.organization.id).find({}, { limit: 100 })
+  const kept = () =>
+    service.host
+      .get(Store)
+      .open(
+        collectionNamed<{ envelope: { from: string; recipients: string[] }; handled_by: string | null }>(service.host, "inbound_mails"),
+        service.host.organization.id,
+      )
+      .find({}, { limit: 100 })
   const settled = async (count: number) =>
     until(`${count} handled mails`, async () => {
       const mails = await kept()

@@ -4,7 +4,6 @@ import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { ScheduleCollection } from "../../../core/jobs/schedules.ts"
-import { checkRef } from "../../../plugins/agents/integrations/health/schedule.ts"
 import { Integrations } from "../../../plugins/agents/integrations/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { failureOf } from "../../refusal.ts"
@@ -174,7 +173,7 @@ describe("tests and health of integrations", () => {
     })
     await until("the private one's check", async () => (await read(hidden)).health.status === "failing")
     await until("the checks of the others", async () => {
-      const { type } = checkRef
+      const type = "integrations.check_health"
       const isDue = { type, next_at: { $lte: new Date(host.clock.now()).toISOString() } }
       const [schedules, jobs] = [host.get(Store).open(ScheduleCollection), host.get(Store).open(JobCollection)]
       return (await schedules.count(isDue)) + (await jobs.count({ type })) === 0

@@ -1,16 +1,21 @@
 // Connecting apps (specification 4.4) and calling them, on a real store and against a real HTTP peer.
 import { expect } from "chai"
 import { z } from "zod"
-import { defineIntegrationApp } from "../../../plugins/agents/integrations/app.ts"
-import { Connections } from "../../../plugins/agents/integrations/connections.ts"
-import { connectIntegration } from "../../../plugins/agents/integrations/operations/connect.ts"
-import { listIntegrations } from "../../../plugins/agents/integrations/operations/list.ts"
-import { disconnectIntegration, getIntegration } from "../../../plugins/agents/integrations/operations/one.ts"
-import { integrationCall } from "../../../plugins/capture/actions/integration-call/integration-call.ts"
+import { Collections } from "../../../core/contract/collection.ts"
+import { Operations } from "../../../core/contract/operation.ts"
+import integrations, { defineIntegrationApp } from "../../../plugins/agents/integrations/index.ts"
+import integrationCallPlugin from "../../../plugins/capture/actions/integration-call/index.ts"
 import { failureOf } from "../../refusal.ts"
 import { findings, runStep } from "../actions/step-bench.ts"
+import { actionOf, declaredBy } from "../declared-by.ts"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 import { acme, callerOf, type Desk, openDesk, other } from "./desk.ts"
+
+const integrationCall = actionOf(integrationCallPlugin)
+const declared = declaredBy(integrations)
+const operationOf = (name: string) => declared.get(Operations, `integrations.${name}`) ?? expect.fail(`no operation ${name}`)
+const [connectIntegration, listIntegrations] = [operationOf("connect"), operationOf("list")]
+const [disconnectIntegration, getIntegration] = [operationOf("disconnect"), operationOf("get")]
 
 const grant = defineIntegrationApp({
   name: "calendar",
@@ -189,7 +194,13 @@ describe("integrations", () => {
     it("is refused without usable credentials, and calls nobody", async () => {
       const { integration_id } = await connect({ name: "CRM" })
       const $set = { credentials: null }
-      const write = { kind: "update", collection: Connections, organization: acme.id, id: integration_id, update: { $set } } as const
+      const write = {
+        kind: "update",
+        collection: declared.get(Collections, "integrations") ?? expect.fail("no collection"),
+        organization: acme.id,
+        id: integration_id,
+        update: { $set },
+      } as const
       await desk.store.commit({ id: "without-credentials", writes: [write] })
       const error = await failureOf(desk.integrations.call(acme.id, "crm", { method: "GET", path: "/" }))
       expect(error).to.include({ code: "failed_precondition" })

@@ -1,16 +1,19 @@
 // Apps and OAuth clients of an organization's own, by operation: within the same rules as those of the service, behind
 // the organization's wall, and never a way to the secrets of another app.
+
+import { randomUUID } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { Integrations } from "../../../plugins/agents/integrations/index.ts"
-import { StoredClients } from "../../../plugins/agents/integrations/oauth/clients.ts"
-import { OwnApps, ownAppId } from "../../../plugins/agents/integrations/own-apps/collections.ts"
-import { maxOwnApps } from "../../../plugins/agents/integrations/own-apps/organization-apps.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { Browser } from "./oauth/browser.ts"
 import { vendorClient } from "./oauth/vendor-server.ts"
 import { returnUrl, startVendorService, type VendorService, vendorDocument } from "./oauth/vendor-service.ts"
+
+/** Apps of its own that an organization may have. */
+const maxApps = 100
 
 interface Refusal {
   readonly message: string
@@ -213,20 +216,23 @@ describe("an organization's own apps and OAuth clients", () => {
     ] as const) {
       expect((await api(method, path, body, member)).status, `${method} ${path}`).to.equal(403)
     }
-    expect(await service.host.get(Store).open(StoredClients, service.host.organization.id).first({ app: "granted" })).to.not.equal(
-      undefined,
-    )
+    expect(
+      await service.host
+        .get(Store)
+        .open(collectionNamed(service.host, "integration_oauth_clients"), service.host.organization.id)
+        .first({ app: "granted" }),
+    ).to.not.equal(undefined)
   })
 
   it("are so many at most", async () => {
     const now = new Date(0).toISOString()
     await service.host.get(UnitsOfWork).run((work) => {
-      for (let n = 0; n < maxOwnApps; n++) {
+      for (let n = 0; n < maxApps; n++) {
         const slug = `filler-${n}`
         const document = keyed(slug) as never
         work
-          .in(OwnApps, other.id)
-          .insert({ id: ownAppId(other.id, slug), slug, document, revision: 1, uses: 0, created_at: now, updated_at: now })
+          .in(collectionNamed<{ slug: string }>(service.host, "integration_apps"), other.id)
+          .insert({ ...{ id: randomUUID(), document, revision: 1, uses: 0, created_at: now, updated_at: now }, slug })
       }
     })
     expect(await refused(api("POST", apps, { document: keyed("more") }, other.key))).to.deep.equal([429, "too_many_apps"])

@@ -2,21 +2,17 @@
 import { expect } from "chai"
 import { AppError, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import {
-  IndexCollection,
-  ItemCollection,
-  OpeningCollection,
-  PartCollection,
-  partId,
-  RemovalCollection,
-  UploadCollection,
-  VersionCollection,
-} from "../../../plugins/data/knowledge/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { rivalOf } from "../../rival-commits.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { KnowledgeBench, type Refused } from "./bench.ts"
+
+interface StoredIndex {
+  readonly segments: readonly { readonly parts: number }[]
+  readonly unfinished?: readonly { readonly parts: number }[]
+}
 
 onBothStores("knowledge", ({ start }) => {
   let bench: KnowledgeBench
@@ -130,7 +126,7 @@ onBothStores("knowledge", ({ start }) => {
 
   it("marks words in the beginning of a long text without reading the rest, always of the version that is shown", async () => {
     const store = host.get(Store)
-    const openings = () => store.open(OpeningCollection, host.organization.id).find({})
+    const openings = () => store.open(collectionNamed(host, "knowledge_openings"), host.organization.id).find({})
     const filler = "It rains. ".repeat(3_000)
     const { id } = await bench.made({ title: "Weather", content: `The first okapi. ${filler} The last okapi.` })
     const marked = async () => (await bench.search("okapi"))[0]?.highlights.map(({ text }) => text.slice(0, 16))
@@ -139,7 +135,7 @@ onBothStores("knowledge", ({ start }) => {
     const open = store.open.bind(store)
     let reads = 0
     store.open = ((spec: { name: string }, organization: string) => {
-      if (spec.name === VersionCollection.name) reads++
+      if (spec.name === "knowledge_versions") reads++
       return open(spec as never, organization)
     }) as unknown as typeof store.open
     try {
@@ -171,15 +167,17 @@ onBothStores("knowledge", ({ start }) => {
     const everything = async () => {
       const kept: unknown[] = []
       for (const collection of [
-        ItemCollection,
-        VersionCollection,
-        UploadCollection,
-        IndexCollection,
-        RemovalCollection,
-        OpeningCollection,
+        collectionNamed(host, "knowledge_items"),
+        collectionNamed(host, "knowledge_versions"),
+        collectionNamed(host, "knowledge_uploads"),
+        collectionNamed<StoredIndex>(host, "knowledge_indexes"),
+        collectionNamed(host, "knowledge_removals"),
+        collectionNamed(host, "knowledge_openings"),
       ] as const)
-        kept.push(await store.open(collection as typeof ItemCollection, organization).find({}, { limit: 1_000 }))
-      for (const { base64 } of await store.open(PartCollection, organization).find({}, { limit: 1_000 }))
+        kept.push(await store.open(collection, organization).find({}, { limit: 1_000 }))
+      for (const { base64 } of await store
+        .open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization)
+        .find({}, { limit: 1_000 }))
         kept.push(Buffer.from(base64, "base64").toString("latin1"))
       const audit = await bench.api("GET", "/v1/audit-log?limit=200")
       return JSON.stringify([kept, audit.body])
@@ -223,16 +221,22 @@ onBothStores("knowledge", ({ start }) => {
     const organization = host.organization.id
     const first = await bench.made({ title: "First", content: "A whimbrel." })
     await bench.found("whimbrel", 1)
-    const parts = [partId("unfinished", 0), partId("unfinished", 1)]
+    const parts = ["unfinished:0", "unfinished:1"]
     await host.get(UnitsOfWork).run((work) => {
-      work.in(PartCollection, organization).insert({ id: parts[0] as string, base64: "AAAA" })
-      work.in(IndexCollection, organization).update(organization, { $set: { unfinished: [{ id: "unfinished", parts: 2 }] } })
+      work
+        .in(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization)
+        .insert({ id: parts[0] as string, base64: "AAAA" })
+      work
+        .in(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization)
+        .update(organization, { $set: { unfinished: [{ id: "unfinished", parts: 2 }] } })
     })
     await bench.made({ title: "Second", content: "Another whimbrel." })
     await bench.found("whimbrel", 2)
     const store = host.get(Store)
-    expect(await store.open(PartCollection, organization).find({ id: { $in: parts } })).to.deep.equal([])
-    const index = await store.open(IndexCollection, organization).get(organization)
+    expect(
+      await store.open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization).find({ id: { $in: parts } }),
+    ).to.deep.equal([])
+    const index = await store.open(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization).get(organization)
     expect(index?.unfinished).to.deep.equal([])
     expect((await bench.read(first.id)).content).to.equal("A whimbrel.")
   })
@@ -242,28 +246,33 @@ onBothStores("knowledge", ({ start }) => {
     const store = host.get(Store)
     await bench.made({ title: "Before", content: "A godwit." })
     await bench.found("godwit", 1)
-    const parts = [0, 255, 256, 599].map((part) => partId("large", part))
+    const parts = [0, 255, 256, 599].map((part) => `large:${part}`)
     const removals: number[] = []
-    const commits = rivalOf(host, PartCollection.name, 100, {
+    const commits = rivalOf(host, "knowledge_segments", 100, {
       only: ({ kind }) => kind === "remove",
       faster: async () => {
-        const index = await store.open(IndexCollection, organization).get(organization)
+        const index = await store.open(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization).get(organization)
         removals.push((index?.unfinished ?? []).reduce((sum, one) => sum + one.parts, 0))
       },
     })
     await host.get(UnitsOfWork).run((work) => {
-      for (const id of parts) work.in(PartCollection, organization).insert({ id, base64: "AAAA" })
-      work.in(IndexCollection, organization).update(organization, { $set: { unfinished: [{ id: "large", parts: 600 }] } })
+      for (const id of parts)
+        work.in(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization).insert({ id, base64: "AAAA" })
+      work
+        .in(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization)
+        .update(organization, { $set: { unfinished: [{ id: "large", parts: 600 }] } })
     })
     await bench.made({ title: "Third", content: "A curlew." })
     await bench.found("curlew", 1)
-    const index = async () => await store.open(IndexCollection, organization).get(organization)
+    const index = async () => await store.open(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization).get(organization)
     await until("the removal", async () => (await index())?.unfinished?.length === 0)
     commits.stop()
     expect(removals[0]).to.be.at.least(600)
     const removed = removals.map((left, at) => left - (removals[at + 1] ?? 0))
     expect(Math.max(...removed)).to.equal(256)
-    expect(await store.open(PartCollection, organization).find({ id: { $in: parts } })).to.deep.equal([])
+    expect(
+      await store.open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization).find({ id: { $in: parts } }),
+    ).to.deep.equal([])
   })
 
   it("stores a large segment in several commits, and searches the earlier index until the last", async () => {
@@ -272,10 +281,10 @@ onBothStores("knowledge", ({ start }) => {
     await bench.made({ title: "Fourth", content: "A dunlin." })
     await bench.found("dunlin", 1)
     const meanwhile: unknown[] = []
-    const refused = rivalOf(host, PartCollection.name, 1, {
+    const refused = rivalOf(host, "knowledge_segments", 1, {
       only: (write) => write.kind === "insert" && write.doc.id.endsWith(":4"),
       faster: async () => {
-        const index = await store.open(IndexCollection, organization).get(organization)
+        const index = await store.open(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization).get(organization)
         meanwhile.push(index?.unfinished?.length, (await bench.search("dunlin")).length, (await bench.search("w3a7")).length)
         throw new AppError("unavailable", "The disk is full.", { reason: "storage_full" })
       },
@@ -285,9 +294,9 @@ onBothStores("knowledge", ({ start }) => {
     await bench.found("w3a7", 1)
     refused.stop()
     expect(meanwhile).to.deep.equal([1, 1, 0])
-    const index = await store.open(IndexCollection, organization).get(organization)
+    const index = await store.open(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization).get(organization)
     expect(index?.unfinished).to.deep.equal([])
     const listed = index?.segments.reduce((sum, { parts }) => sum + parts, 0)
-    expect(await store.open(PartCollection, organization).count({})).to.equal(listed)
+    expect(await store.open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization).count({})).to.equal(listed)
   })
 })

@@ -4,10 +4,10 @@ import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { Buckets } from "../../../plugins/data/buckets/index.ts"
-import { FileCollection } from "../../../plugins/data/knowledge/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { KnowledgeBench, type Refused } from "./bench.ts"
 import { pdfSaying } from "./documents.ts"
 
@@ -38,7 +38,7 @@ onBothStores("documents that are uploaded", ({ start }) => {
     const { status, body } = await host.api<Refused>("POST", "/v1/knowledge", given, key === undefined ? {} : { key })
     return [status, body.details?.reason]
   }
-  const stored = (id: string) => host.get(Store).open(FileCollection, host.organization.id).get(id)
+  const stored = (id: string) => host.get(Store).open(collectionNamed(host, "knowledge_files"), host.organization.id).get(id)
   const object = (id: string) => host.get(Buckets).open(host.organization.id).get(`knowledge/${id}.txt`)
   const other = () =>
     host.get(UnitsOfWork).run((work) => {

@@ -3,10 +3,10 @@ import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import type { Commit } from "../../../core/contract/store.ts"
-import { CatchUp } from "../../../plugins/people/leads/follow/catch-up.ts"
-import { HandoverCollection } from "../../../plugins/people/leads/follow/handovers.ts"
-import { RowBuffer } from "../../../plugins/people/leads/follow/row-buffer.ts"
+import { RowBuffer } from "../../../plugins/people/leads/index.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
+import { runJob } from "../run-job.ts"
 
 describe("rows that were not handed to the leads", () => {
   let host: TestHost
@@ -27,8 +27,9 @@ describe("rows that were not handed to the leads", () => {
   const leadsOf = async (email: string) =>
     (await host.api<{ leads: object[] }>("GET", `/v1/leads?email=${encodeURIComponent(email)}`)).body.leads.length
   /** Commits that hold something of the leads' hand-over. */
-  const isHandover = ({ writes }: Commit) => writes.some(({ collection }) => collection.name === HandoverCollection.name)
-  const handovers = () => host.get(Store).open(HandoverCollection).find({})
+  const isHandover = ({ writes }: Commit) => writes.some(({ collection }) => collection.name === "lead_handovers")
+  const handoverCollection = () => collectionNamed<{ through: string; beat_at: string }>(host, "lead_handovers")
+  const handovers = () => host.get(Store).open(handoverCollection()).find({})
 
   it("become leads within a minute of a hand-over that failed", async () => {
     await send({ cart: "a" })
@@ -55,7 +56,7 @@ describe("rows that were not handed to the leads", () => {
     const store = host.get(Store)
     const [mine] = await handovers()
     const other = { id: "another process", through: mine?.through ?? "", beat_at: mine?.beat_at ?? "" }
-    await store.commit({ id: "other", writes: [{ kind: "insert", collection: HandoverCollection, doc: other }] })
+    await store.commit({ id: "other", writes: [{ kind: "insert", collection: handoverCollection(), doc: other }] })
     const rows = host.get(RowBuffer)
     const add = rows.add
     // As if the other process had taken the events.
@@ -63,7 +64,7 @@ describe("rows that were not handed to the leads", () => {
     await send({ cart: "b", email: "second@example.com" })
     await send({ cart: "c", email: "third@example.com" })
     rows.add = add
-    const catchUp = () => host.get(CatchUp).run(new AbortController().signal)
+    const catchUp = () => runJob(host, "leads.catch_up")
     await catchUp()
     expect([await leadsOf("second@example.com"), await leadsOf("third@example.com")]).to.deep.equal([1, 1])
     expect(await handovers()).to.have.length(2)

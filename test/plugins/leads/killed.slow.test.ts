@@ -3,14 +3,13 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { collections } from "../../../plugins/people/conversations/channels.ts"
-import { LeadCollection, LeadRowCollection } from "../../../plugins/people/leads/collections.ts"
-import { CatchUp } from "../../../plugins/people/leads/follow/catch-up.ts"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { isSoak } from "../../tier.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { chatMessage, makePipelines, metaPayload, postMetaPayload } from "../conversations/webhooks.ts"
+import { runJob } from "../run-job.ts"
 
 const people = isSoak ? 120 : 40
 const rowsEach = 3
@@ -76,15 +75,19 @@ suite("leads on two nodes of which one is killed", () => {
     // As after ten minutes: rows of which the dead node told nobody.
     reader = await testHost({ capture: false, dataDir: folder.path, env })
     const organization = reader.organization.id
-    const read = () => (reader as TestHost).get(Store).open(LeadRowCollection, organization).find({}, everything)
-    for (let again = 0; again < 2; again++) await reader.get(CatchUp).run(new AbortController().signal)
+    const store = reader.get(Store)
+    const leadRows = collectionNamed<{ row_id: string }>(reader, "lead_rows")
+    const read = () => store.open(leadRows, organization).find({}, everything)
+    for (let again = 0; again < 2; again++) await runJob(reader, "leads.catch_up")
     const rows = await until("a record of each row", async () => {
       const found = await read()
       return found.length >= people * rowsEach ? found : undefined
     })
     expect(rows).to.have.length(people * rowsEach)
     expect(new Set(rows.map(({ row_id }) => row_id)).size, "rows that are told once").to.equal(people * rowsEach)
-    const leads = await reader.get(Store).open(LeadCollection, organization).find({}, everything)
+    const leads = await store
+      .open(collectionNamed<{ emails: string[]; phones: string[] }>(reader, "leads"), organization)
+      .find({}, everything)
     expect(leads).to.have.length(people)
     expect(new Set(leads.flatMap(({ emails }) => emails)).size).to.equal(people)
     expect(leads.every(({ emails, phones }) => emails.length === 1 && phones.length === 1)).to.equal(true)
@@ -104,13 +107,13 @@ suite("leads on two nodes of which one is killed", () => {
       const answer = await anyNode((url) => postMetaPayload(url + path, { object: "whatsapp_business_account", entry }))
       expect(answer.status).to.equal(200)
     }
-    const store = (reader ?? expect.fail()).get(Store)
-    const organization = (reader ?? expect.fail()).organization.id
-    const messages = () => store.open(collections.chat_app.messages, organization).count({}, everything)
+    const host = reader ?? expect.fail()
+    const [store, organization] = [host.get(Store), host.organization.id]
+    const messages = () => store.open(collectionNamed(host, "chatapp_messages"), organization).count({}, everything)
     expect(await messages()).to.equal(said.length)
     await api("POST", "/v1/consents/erase", { phone, reason: "Article 17" })
     await nodes.shift()?.kill()
     await until("nothing being left", async () => (await messages()) === 0)
-    expect(await store.open(collections.chat_app.conversations, organization).count({}, everything)).to.equal(0)
+    expect(await store.open(collectionNamed(host, "chatapp_conversations"), organization).count({}, everything)).to.equal(0)
   })
 })

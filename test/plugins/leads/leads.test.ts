@@ -2,15 +2,13 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { RowsCollection } from "../../../plugins/data/datasets/collections.ts"
 import { ConversationLeads } from "../../../plugins/people/conversations/index.ts"
-import { LeadRowCollection } from "../../../plugins/people/leads/collections.ts"
-import { CatchUp } from "../../../plugins/people/leads/follow/catch-up.ts"
-import { normalPhone } from "../../../plugins/people/leads/phone-number.ts"
-import { leadIdOf, referenceOf } from "../../../plugins/people/leads/reference.ts"
+import { normalPhone } from "../../../plugins/people/leads/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
+import { runJob } from "../run-job.ts"
 
 interface Lead {
   readonly canonical_lead_id: string
@@ -32,21 +30,6 @@ interface Refusal {
   readonly details: { reason?: string; fields?: { path: string }[] }
 }
 
-describe("references of leads", () => {
-  it("are 22 characters that stand for the UUID, and nothing else does", () => {
-    for (const id of [
-      "00000000-0000-0000-0000-000000000000",
-      "ffffffff-ffff-ffff-ffff-ffffffffffff",
-      "0190a7c4-1111-7000-8000-00000000abcd",
-    ]) {
-      expect(referenceOf(id)).to.match(/^[0-9A-Za-z]{22}$/)
-      expect([leadIdOf(referenceOf(id)), leadIdOf(id.toUpperCase())]).to.deep.equal([id, id])
-    }
-    for (const text of ["", "z".repeat(22), "0".repeat(21), `${"0".repeat(21)}-`, "ada@example.com"])
-      expect(leadIdOf(text)).to.equal(undefined)
-  })
-})
-
 describe("numbers of leads", () => {
   it("have one spelling, with the region's country code where they have none of their own", () => {
     for (const text of ["+49 30 901820", "+4930901820", "0049 30 901820", "030/90 18 20", "+49 (0)30 901820"])
@@ -65,6 +48,7 @@ onBothStores("leads", ({ start }) => {
     await host.api("PUT", "/v1/lead-settings", { default_region: "de" })
   })
 
+  const leadRows = () => collectionNamed<{ dataset: string; execution_id: string | null; pipeline: string | null }>(host, "lead_rows")
   const call = <T = Record<string, unknown>>(method: string, path: string, body?: unknown, key?: string) =>
     patiently(() => host.api<T & Refusal>(method, path, body, key === undefined ? {} : { key }))
   const pipeline = async (name: string, step: object) => {
@@ -77,6 +61,26 @@ onBothStores("leads", ({ start }) => {
     expect(made.status, JSON.stringify(made.body)).to.equal(200)
     return made.body
   }
+  it("have a reference of 22 characters that stands for the UUID, and nothing else does", async () => {
+    await call("POST", "/v1/leads", { email: "referred@example.com" })
+    const leads = collectionNamed(host, "leads")
+    const like = (await host.get(Store).open(leads, host.organization.id).first({ emails: "referred@example.com" })) ?? expect.fail()
+    for (const id of [
+      "00000000-0000-0000-0000-000000000000",
+      "ffffffff-ffff-ffff-ffff-ffffffffffff",
+      "0190a7c4-1111-7000-8000-00000000abcd",
+    ]) {
+      await host.get(UnitsOfWork).run((work) => work.in(leads, host.organization.id).insert({ ...like, id }))
+      const { body } = await call<Lead>("GET", `/v1/leads/${id.toUpperCase()}`)
+      expect(body.lead_reference).to.match(/^[0-9A-Za-z]{22}$/)
+      const again = await call<Lead>("GET", `/v1/leads/${body.lead_reference}`)
+      expect([body.canonical_lead_id, again.body.canonical_lead_id]).to.deep.equal([id, id])
+      await host.get(UnitsOfWork).run((work) => work.in(leads, host.organization.id).remove(id))
+    }
+    for (const text of ["z".repeat(22), "0".repeat(21), `${"0".repeat(21)}-`, "ada@example.com"])
+      expect((await call("GET", `/v1/leads/${text}`)).status, text).to.equal(404)
+  })
+
   const list = async (query: string) => (await call<{ leads: Lead[] }>("GET", `/v1/leads?${query}`)).body.leads
   const leadOf = (query: Record<string, string>, holds: (lead: Lead) => boolean = () => true) =>
     until(`the lead of ${JSON.stringify(query)}`, async () => {
@@ -251,7 +255,7 @@ onBothStores("leads", ({ start }) => {
     // As a node leaves them that ends right after the commit.
     await host.get(UnitsOfWork).run((work) => {
       const row = { id: crypto.randomUUID(), dataset_id: body.id, values: { email: "lost@example.com" }, created_at: at, updated_at: at }
-      work.in(RowsCollection, host.organization.id).insert(row)
+      work.in(collectionNamed(host, "dataset_rows"), host.organization.id).insert(row)
     })
     host.clock.move(660_000)
     const lost = await leadOf({ email: "lost@example.com" })
@@ -271,7 +275,7 @@ onBothStores("leads", ({ start }) => {
       ...document,
       pipeline: [people, { type: "dataset.write", dataset_slug: "companies", key: "company" }],
     })
-    const rows = host.get(Store).open(LeadRowCollection, host.organization.id)
+    const rows = host.get(Store).open(leadRows(), host.organization.id)
     const recorded = (count: number) =>
       until(`${count} records`, async () => {
         const found = await rows.find({}, { sort: { id: -1 }, limit: 1000 })
@@ -294,9 +298,9 @@ onBothStores("leads", ({ start }) => {
     expect(told.filter(({ execution_id }) => execution_id === failed?.id)).to.have.length(2)
     expect(new Set(told.map(({ pipeline: slug }) => slug))).to.deep.equal(new Set([made.body.slug]))
     await host.get(UnitsOfWork).run((work) => {
-      for (const { id } of told) work.in(LeadRowCollection, host.organization.id).remove(id)
+      for (const { id } of told) work.in(leadRows(), host.organization.id).remove(id)
     })
-    await host.get(CatchUp).run(new AbortController().signal)
+    await runJob(host, "leads.catch_up")
     expect(await recorded(4)).to.deep.equal(told)
   })
 

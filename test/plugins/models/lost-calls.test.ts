@@ -1,9 +1,7 @@
 // Calls of models whose node was killed: their estimates are spent, once.
 import { expect } from "chai"
-import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Models, type Question } from "../../../plugins/agents/models/index.ts"
-import { accountOf } from "../../../plugins/agents/workstreams/account.ts"
+import { ModelAccounts, Models, type Question } from "../../../plugins/agents/models/index.ts"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"
 
@@ -61,7 +59,8 @@ describe("calls of models that a killed node took along", () => {
   const accountOfNew = async (slug: string) => {
     const fields = { title: slug, slug, token_budget_millicents: 100_000 }
     const made = await host.api<{ workstream: { id: string } }>("POST", "/v1/workstreams", fields)
-    return accountOf(host.get(Store), organization(), made.body.workstream.id)
+    const accounts = host.get(ModelAccounts).find(({ kind }) => kind === "workstream")
+    return accounts?.open(organization(), made.body.workstream.id) ?? expect.fail("no accounts")
   }
   const spentOn = async (slug: string) =>
     (await host.api<{ workstream: { spent_millicents: number } }>("GET", `/v1/workstreams/${slug}`)).body.workstream.spent_millicents

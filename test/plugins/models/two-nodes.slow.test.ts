@@ -1,9 +1,7 @@
 // Budgets over two nodes: calls at the same instant, on either, pass no limit together.
 import { expect } from "chai"
-import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Models } from "../../../plugins/agents/models/index.ts"
-import { accountOf } from "../../../plugins/agents/workstreams/account.ts"
+import { ModelAccounts, Models } from "../../../plugins/agents/models/index.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"
@@ -48,7 +46,8 @@ onMongo("budgets of models on two nodes (mongodb)", () => {
     let refused = 0
     const calls = Array.from({ length: count }, async (_, n) => {
       const node = nodes[n % 2] as TestHost
-      const account = accountOf(node.get(Store), organization(), id)
+      const accounts = node.get(ModelAccounts).find(({ kind }) => kind === "workstream")
+      const account = accounts?.open(organization(), id) ?? expect.fail("no accounts")
       const question = { purpose: "agent" as const, prompt, input: `${input} ${n}`, maxOutputTokens, account }
       try {
         await node.get(Models).text(organization(), question)

@@ -4,7 +4,6 @@ import type { Role } from "../../../core/contract/caller.ts"
 import type { Json } from "../../../core/contract/collection.ts"
 import { Store } from "../../../core/contract/store.ts"
 import identity from "../../../plugins/platform/identity/index.ts"
-import { KeysCollection } from "../../../plugins/platform/organizations/collections.ts"
 import organizations, {
   ApiKeys,
   Bootstrap,
@@ -15,6 +14,7 @@ import organizations, {
 } from "../../../plugins/platform/organizations/index.ts"
 import { refusalOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 
 interface Made {
@@ -93,7 +93,10 @@ describe("credentials", () => {
 
     it("keeps no key: only its hash, and lists show neither", async () => {
       const { id, secret } = await create({ name: "Kept" })
-      const stored = await service.get(Store).open(KeysCollection, home.id).get(id)
+      const stored = await service
+        .get(Store)
+        .open(collectionNamed<{ hash: string; last_used_at: string | null }>(service, "api_keys"), home.id)
+        .get(id)
       expect(stored?.hash).to.match(/^[0-9a-f]{64}$/)
       expect(JSON.stringify(stored)).to.not.include(secret.slice(24))
       const listed = JSON.stringify(await service.call("api_keys.list"))
@@ -337,7 +340,13 @@ describe("credentials", () => {
   describe("last use", () => {
     it("is kept, with one write a minute however many calls there are", async () => {
       const { id, secret } = await create({})
-      const lastUse = async () => (await service.get(Store).open(KeysCollection, home.id).get(id))?.last_used_at
+      const lastUse = async () =>
+        (
+          await service
+            .get(Store)
+            .open(collectionNamed<{ hash: string; last_used_at: string | null }>(service, "api_keys"), home.id)
+            .get(id)
+        )?.last_used_at
       const laterThan = (known: string | null | undefined) =>
         until("a later use being kept", async () => {
           const seen = await lastUse()

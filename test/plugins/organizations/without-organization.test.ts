@@ -6,13 +6,13 @@ import { AuditLog, Declarations, Operations as OperationKind, PersonalAuditLog }
 import type { TestHost } from "#core/testing"
 import { IdempotencyRecords } from "../../../core/surface/call/idempotency.ts"
 import { type User, UserSessions, Users } from "../../../plugins/platform/identity/index.ts"
-import { MembershipsCollection } from "../../../plugins/platform/organizations/collections.ts"
 import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { runMillrace } from "../../cli/command-line.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { rpc, toolsOf } from "../../surface/mcp/rpc.ts"
 import { sampleOf } from "../../tier.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { type Browser, moveClock, signedIn } from "../identity/people.ts"
 
 interface Me {
@@ -209,7 +209,7 @@ onBothStores("a person without an organization", ({ start }) => {
     expect((await browser.call("POST", "/v1/me/organization", { organization: left.slug })).status).to.equal(200)
     const membership = await organizations.membership(left.id, user.id)
     await works.run((work) => {
-      work.in(MembershipsCollection, left.id).remove(membership?.id ?? "")
+      work.in(collectionNamed(host, "memberships"), left.id).remove(membership?.id ?? "")
       host.get(Users).removeOrganization(work, user.id, left.id)
       organizations.setManager(work, left.id, null)
     })

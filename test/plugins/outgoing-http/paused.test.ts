@@ -2,10 +2,9 @@
 import { expect } from "chai"
 import { OutgoingHttp, type OutgoingRequest } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { createOutgoingHttp } from "../../../plugins/platform/outgoing-http/client.ts"
 import { failureOf } from "../../refusal.ts"
 import { until } from "../../waiting.ts"
-import { listen, outgoing } from "./loopback-peer.ts"
+import { listen, type Peer } from "./loopback-peer.ts"
 
 describe("calls to a host that does not answer", () => {
   let host: TestHost
@@ -125,11 +124,17 @@ describe("calls to a host that does not answer", () => {
 })
 
 describe("connections of outgoing calls", () => {
+  const calling = async (peer: Peer) => {
+    const env = { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}`, MILLRACE_OUTGOING_TIMEOUT_MS: "60000" }
+    const host = await testHost({ capture: false, env })
+    return [host, host.get(OutgoingHttp)] as const
+  }
+
   it("belong to one organization, also at the same host", async () => {
     const peer = await listen(({ url }, response) => {
       if (url !== "/silent") response.end("answered")
     })
-    const client = createOutgoingHttp(outgoing(`127.0.0.1:${peer.port}`))
+    const [host, client] = await calling(peer)
     const stop = new AbortController()
     const hanging = Array.from({ length: 60 }, () =>
       failureOf(client.fetch({ url: `${peer.origin}/silent`, organization: "bravo", signal: stop.signal })),
@@ -139,7 +144,7 @@ describe("connections of outgoing calls", () => {
     expect(text).to.equal("answered")
     stop.abort()
     await Promise.all(hanging)
-    await client.close()
+    await host.stop()
     await peer.close()
   })
 
@@ -147,7 +152,7 @@ describe("connections of outgoing calls", () => {
     const peer = await listen(({ url }, response) => {
       if (url !== "/silent") response.end("answered")
     })
-    const client = createOutgoingHttp(outgoing(`127.0.0.1:${peer.port}`))
+    const [host, client] = await calling(peer)
     const stop = new AbortController()
     const hanging = Array.from({ length: 400 }, () =>
       failureOf(client.fetch({ url: `${peer.origin}/silent`, organization: "bravo", signal: stop.signal })),
@@ -157,7 +162,7 @@ describe("connections of outgoing calls", () => {
     stop.abort()
     const refused = (await Promise.all(hanging)).filter(({ details }) => details?.["reason"] === "overloaded")
     expect(refused.length).to.equal(400 - 192)
-    await client.close()
+    await host.stop()
     await peer.close()
   })
 })

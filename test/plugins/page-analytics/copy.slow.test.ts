@@ -4,10 +4,10 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { Clock, Ids, Leases, Store, timestamp } from "#core"
 import { createLeases } from "../../../core/cluster/leases.ts"
-import { NotesCollection, SegmentsCollection } from "../../../plugins/pages/page-analytics/collections.ts"
 import { runningMs } from "../../slowness.ts"
 import { expectWithin } from "../../tier.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
 /** Far longer than a query on a busy machine needs to open what was replaced after it began. */
@@ -73,7 +73,9 @@ describe("page analytics copy", () => {
     await service.write([event("lead")], "2026-03-01T12:00:00.000Z")
     await service.caughtUp()
     expect(await service.rows("SELECT received_at FROM events WHERE event = 'lead'")).to.deep.equal([["2026-03-01T12:00:00.000Z"]])
-    expect(await service.host.get(Store).open(NotesCollection, service.organization.id).count({})).to.equal(0)
+    expect(
+      await service.host.get(Store).open(collectionNamed(service.host, "page_analytics_notes"), service.organization.id).count({}),
+    ).to.equal(0)
   })
 
   it("loses a deleted row from the table and from its files", async () => {
@@ -120,7 +122,10 @@ describe("page analytics copy", () => {
     await service.write(Array.from({ length: 30 }, () => event("pageview")))
     await service.caughtUp()
     const store = service.host.get(Store)
-    const segments = () => store.open(SegmentsCollection, service.organization.id).find({ replaced_at: null })
+    const segments = () =>
+      store
+        .open(collectionNamed<{ rows: number }>(service.host, "page_analytics_segments"), service.organization.id)
+        .find({ replaced_at: null })
     const before = await segments()
     const { status } = await service.api("POST", "/v1/page-analytics/rebuild", {})
     expect(status).to.equal(200)
@@ -150,16 +155,26 @@ describe("page analytics copy", () => {
     await service.caughtUp()
     const store = service.host.get(Store)
     const organization = service.organization.id
-    const [segment] = await store.open(SegmentsCollection, organization).find({})
+    const [segment] = await store.open(collectionNamed<{ rows: number }>(service.host, "page_analytics_segments"), organization).find({})
     // A segment that lost its rows, as the manifest tells it.
     await store.commit({
       id: "a1",
-      writes: [{ kind: "update", collection: SegmentsCollection, organization, id: segment?.id ?? "", update: { $set: { rows: 1 } } }],
+      writes: [
+        {
+          kind: "update",
+          collection: collectionNamed<{ rows: number }>(service.host, "page_analytics_segments"),
+          organization,
+          id: segment?.id ?? "",
+          update: { $set: { rows: 1 } },
+        },
+      ],
     })
     await until(async () =>
-      (await store.open(SegmentsCollection, organization).find({ replaced_at: null })).every(
-        ({ id, rows }) => id !== segment?.id && rows === 2,
-      ),
+      (
+        await store
+          .open(collectionNamed<{ rows: number }>(service.host, "page_analytics_segments"), organization)
+          .find({ replaced_at: null })
+      ).every(({ id, rows }) => id !== segment?.id && rows === 2),
     )
     expect(await count()).to.equal(2)
   })

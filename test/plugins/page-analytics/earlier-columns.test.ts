@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { DuckDBInstance } from "@duckdb/node-api"
 import { expect } from "chai"
 import { Store } from "#core"
-import { SegmentsCollection } from "../../../plugins/pages/page-analytics/collections.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
 describe("page analytics: files of an earlier version", () => {
@@ -20,13 +20,20 @@ describe("page analytics: files of an earlier version", () => {
     await service.write([event("pageview", { event_id: "earlier-view", view: "dropped" })])
     await service.caughtUp()
     const store = host.get(Store)
-    const [segment] = await store.open(SegmentsCollection, organization.id).find({ replaced_at: null })
+    const [segment] = await store
+      .open(collectionNamed<{ key: string }>(host, "page_analytics_segments"), organization.id)
+      .find({ replaced_at: null })
     const file = join(host.dataDir, "buckets", organization.id, segment?.key ?? "")
     const connection = await (await DuckDBInstance.create(":memory:")).connect()
     await connection.run(`COPY (SELECT * EXCLUDE (${lacking}) FROM read_parquet('${file}')) TO '${file}.new' (FORMAT parquet)`)
     connection.closeSync()
     renameSync(`${file}.new`, file)
-    const earlier = { kind: "update", collection: SegmentsCollection, organization: organization.id, id: segment?.id ?? "" } as const
+    const earlier = {
+      kind: "update",
+      collection: collectionNamed<{ key: string }>(host, "page_analytics_segments"),
+      organization: organization.id,
+      id: segment?.id ?? "",
+    } as const
     await store.commit({ id: "an-earlier-version", writes: [{ ...earlier, update: { $set: { schema: 1 } } }] })
     const asked = `SELECT event_id, session_id, ${lacking} FROM events ORDER BY event_id`
     expect(await service.rows(asked)).to.deep.equal([["earlier-view", "s1", null, null, null]])

@@ -5,8 +5,8 @@ import { type AppError, CacheInvalidation, UnitsOfWork } from "#core"
 import { Authenticator, requireOrganization } from "#core/engine"
 import { figuresOf, questionsOf } from "../../../plugins/pages/page-analytics/console/questions.ts"
 import { PageAnalytics } from "../../../plugins/pages/page-analytics/index.ts"
-import { MembershipsCollection } from "../../../plugins/platform/organizations/collections.ts"
 import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/platform/organizations/index.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
 describe("page analytics query", () => {
@@ -359,7 +359,7 @@ describe("page analytics query", () => {
 
     const membership = await organizations.membership(organization, user.id)
     await works.run((work) => {
-      work.in(MembershipsCollection, organization).remove(membership?.id ?? "")
+      work.in(collectionNamed(host, "memberships"), organization).remove(membership?.id ?? "")
       host.get(CacheInvalidation).announce(work, organizationsTopic, organization, { settled: true })
     })
     expect(await refusalOf(analytics.query(caller, { query: "SELECT 1" }, signal))).to.equal("permission_denied not_a_member")

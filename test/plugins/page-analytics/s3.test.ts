@@ -5,9 +5,9 @@ import { DuckDBInstance } from "@duckdb/node-api"
 import { expect } from "chai"
 import { Store } from "#core"
 import { Buckets } from "../../../plugins/data/buckets/index.ts"
-import { CopiesCollection, SegmentsCollection } from "../../../plugins/pages/page-analytics/collections.ts"
 import { until } from "../../waiting.ts"
 import { type S3Server, s3Available, startS3 } from "../buckets/s3-server.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
 const suite = s3Available ? describe : describe.skip
@@ -24,7 +24,11 @@ suite("page analytics in s3", () => {
     await server?.stop()
   })
 
-  const segments = () => service.host.get(Store).open(SegmentsCollection, service.organization.id).find({ replaced_at: null })
+  const segments = () =>
+    service.host
+      .get(Store)
+      .open(collectionNamed<{ key: string; day: string }>(service.host, "page_analytics_segments"), service.organization.id)
+      .find({ replaced_at: null })
   const cache = () => join(service.host.dataDir, "page-analytics", "cache")
   const cached = () =>
     existsSync(cache())
@@ -104,7 +108,10 @@ suite("page analytics in s3", () => {
     const [id] = await service.write([event("cta_click")], "2026-02-01T10:00:00.000Z")
     await service.caughtUp()
     const store = service.host.get(Store)
-    const copies = () => store.open(CopiesCollection, service.organization.id).find({})
+    const copies = () =>
+      store
+        .open(collectionNamed<{ lost?: unknown; missed?: unknown }>(service.host, "page_analytics_copies"), service.organization.id)
+        .find({})
     const before = await copies()
     await server?.stop()
     server = undefined

@@ -2,11 +2,11 @@
 // and merged; and where it cannot, a reason says so. Saved reports keep their snapshot.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
-import { SegmentsCollection, SnapshotsCollection } from "../../../plugins/pages/page-analytics/collections.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { isFast } from "../../tier.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { AnalyticsHost, type Answer, event } from "./host.ts"
 
 type Repeatable = Answer & { readonly snapshot: string; readonly details?: { readonly reason: string; readonly why?: string } }
@@ -37,7 +37,10 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
     const segments = (filter: object) =>
       analytics.host
         .get(Store)
-        .open(SegmentsCollection, analytics.organization.id)
+        .open(
+          collectionNamed<{ day: string; replaced_for?: string; gone?: boolean }>(analytics.host, "page_analytics_segments"),
+          analytics.organization.id,
+        )
         .find(filter as never)
     /** In segments of their own, of which eight are merged. */
     const sealMany = async () => {
@@ -155,7 +158,8 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
       const { id } = analytics.organization
       clock.step(8 * dayMs)
       await analytics.host.get(UnitsOfWork).run(async (work) => {
-        for await (const one of store.open(SnapshotsCollection, id).stream({})) work.in(SnapshotsCollection, id).remove(one.id)
+        for await (const one of store.open(collectionNamed(analytics.host, "page_analytics_snapshots"), id).stream({}))
+          work.in(collectionNamed(analytics.host, "page_analytics_snapshots"), id).remove(one.id)
       })
       for (const slug of ["second", "third"]) await analytics.api("DELETE", `/v1/page-analytics/reports/${slug}`)
       await until("nothing being kept", async () => (await segments({ kept: true })).length === 0)

@@ -1,7 +1,7 @@
 // Replaying page events, and the receipts that vouch for it.
 import { expect } from "chai"
 import { Store } from "#core"
-import { DatasetsCollection } from "../../../plugins/data/datasets/dataset.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { event, Loop, type Published, someone } from "./loop.ts"
 
 interface Replayed {
@@ -67,7 +67,7 @@ describe("replays of page events", () => {
     const [id] = await sent(event("pageview"))
     // As one that was archived before that was refused; it can be made active again.
     const { id: dataset } = await loop.call<{ id: string }>("GET", "/v1/datasets/page-events")
-    const archived = { collection: DatasetsCollection, organization: loop.host.organization.id, id: dataset }
+    const archived = { collection: collectionNamed(loop.host, "datasets"), organization: loop.host.organization.id, id: dataset }
     await loop.host
       .get(Store)
       .commit({ id: "archived", writes: [{ kind: "update", ...archived, update: { $set: { status: "archived" } } }] })

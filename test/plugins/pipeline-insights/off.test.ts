@@ -3,11 +3,9 @@ import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { EventMinutes } from "../../../plugins/capture/pipeline-insights/activity/collection.ts"
-import { SchemaSketches } from "../../../plugins/capture/pipeline-insights/drift/collection.ts"
-import { SecretUses } from "../../../plugins/capture/pipeline-insights/secret-use/collection.ts"
 import { Bench, post } from "../../pipeline/bench.ts"
 import { pluginSettings } from "../buckets/stores.ts"
+import { collectionNamed } from "../collection-named.ts"
 
 interface Secrets {
   readonly secrets: { readonly id: string; readonly state: string; readonly verified_events: number; readonly may_end: boolean }[]
@@ -31,9 +29,9 @@ describe("pipeline-insights, if it is off", () => {
     expect((await host.api("GET", `/v1/event-pipelines/${slug}/drift`)).status).to.equal(404)
     const store = host.get(Store)
     const { id } = host.organization
-    expect(await store.open(EventMinutes, id).find({}, { limit: 10 })).to.deep.equal([])
-    expect(await store.open(SchemaSketches, id).find({}, { limit: 10 })).to.deep.equal([])
-    expect(await store.open(SecretUses, id).find({}, { limit: 10 })).to.deep.equal([])
+    expect(await store.open(collectionNamed(host, "event_minutes"), id).find({}, { limit: 10 })).to.deep.equal([])
+    expect(await store.open(collectionNamed(host, "event_schema_sketches"), id).find({}, { limit: 10 })).to.deep.equal([])
+    expect(await store.open(collectionNamed(host, "event_pipeline_secret_uses"), id).find({}, { limit: 10 })).to.deep.equal([])
   })
 
   it("lists secrets without counts, and ends one with force only", async () => {

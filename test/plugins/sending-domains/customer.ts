@@ -3,7 +3,6 @@ import { expect } from "chai"
 import { Store } from "#core"
 import type { TestHost } from "#core/testing"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
-import { checkRef } from "../../../plugins/people/sending-domains/checks/schedule.ts"
 import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import type { DnsServer } from "./dns-server.ts"
@@ -61,7 +60,7 @@ export async function afterHourlyCheck<T extends Pick<Domain, "last_checked_at">
   const jobs = host.get(Store).open(JobCollection)
   return until("the hour's check", async () => {
     const now = await read()
-    return now.last_checked_at !== before.last_checked_at && (await jobs.count({ type: checkRef.type })) === 0 && now
+    return now.last_checked_at !== before.last_checked_at && (await jobs.count({ type: "sending_domains.check" })) === 0 && now
   })
 }
 

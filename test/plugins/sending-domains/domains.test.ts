@@ -1,11 +1,10 @@
 // Sending domains as the people of an organization register, read, change and delete them.
 import { createPublicKey } from "node:crypto"
 import { expect } from "chai"
-import { Store, Vault } from "#core"
+import { type Sealed, Store, Vault } from "#core"
 import type { TestHost } from "#core/testing"
-import { domainId, sealContext } from "../../../plugins/people/sending-domains/collections.ts"
-import { SendingDomainResource } from "../../../plugins/people/sending-domains/sending-domain.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { Customer, type Domain, domainsEnv, path, type Refusal, typesOf } from "./customer.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"
 
@@ -54,10 +53,10 @@ onBothStores("sending domains", ({ start }) => {
     const key = Buffer.from(body.dns_records[0]?.value.split("p=")[1] ?? "", "base64")
     const kept = await host
       .get(Store)
-      .open(SendingDomainResource.collection, host.organization.id)
-      .get(domainId(host.organization.id, "example.com"))
+      .open(collectionNamed<{ private_key: Sealed }>(host, "sending_domains"), host.organization.id)
+      .first({ domain: "example.com" })
     if (!kept) throw new Error("nothing is kept")
-    const pem = host.get(Vault).open(kept.private_key, sealContext(kept.id))
+    const pem = host.get(Vault).open(kept.private_key, `sending domain ${kept.id}`)
     expect(createPublicKey(pem).asymmetricKeyDetails?.modulusLength).to.equal(2_048)
     expect(createPublicKey(pem).export({ type: "spki", format: "der" }).equals(key)).to.equal(true)
     expect(JSON.stringify([kept, body, host.logged])).to.not.contain("PRIVATE KEY")

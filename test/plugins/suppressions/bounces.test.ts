@@ -3,10 +3,10 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { Mailer } from "../../../plugins/people/email/index.ts"
-import { InboundMailCollection } from "../../../plugins/people/inbound-mail/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { type Receiving, startReceiving } from "../inbound-mail/receiving.ts"
 import { SmtpClient } from "../inbound-mail/smtp-client.ts"
@@ -66,7 +66,10 @@ onBothStores("bounces and complaints", ({ start }) => {
     arrived++
     const { host } = service
     await until("the report to be handled", async () => {
-      const mails = await host.get(Store).open(InboundMailCollection, host.organization.id).find({ handled_by: "bounces" }, { limit: 200 })
+      const mails = await host
+        .get(Store)
+        .open(collectionNamed(host, "inbound_mails"), host.organization.id)
+        .find({ handled_by: "bounces" }, { limit: 200 })
       return mails.length === arrived
     })
   }

@@ -9,7 +9,6 @@ import { join, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { arrivals } from "../../../core/kernel/clock.ts"
-import { bytesPerToken } from "../../../plugins/agents/models/cost.ts"
 import { expireLeases } from "../../expired-leases.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { outputUntil } from "../../processes.ts"
@@ -41,8 +40,8 @@ const callMillicents = 120
 const webhookMillicents = 7
 const quick = 12
 const never = "Never answered at first."
-/** Estimate of a call: its bytes, and 2,000 tokens of output. */
-const estimateOf = ({ system, text }: Asked) => (Buffer.byteLength(system) + Buffer.byteLength(text)) / bytesPerToken + 2_000
+/** Estimate of a call: its bytes, two a token, and 2,000 tokens of output. */
+const estimateOf = ({ system, text }: Asked) => (Buffer.byteLength(system) + Buffer.byteLength(text)) / 2 + 2_000
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0)
 
 onBothStores("agent runs of a killed node", ({ storage }) => {

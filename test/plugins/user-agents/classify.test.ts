@@ -5,9 +5,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
-import { classifyUserAgent } from "../../../plugins/pages/user-agents/classify.ts"
+import { registerPlugin } from "../../../core/contract/registrar.ts"
+import { UserAgents } from "../../../core/contract/user-agents.ts"
+import { Container } from "../../../core/kernel/di.ts"
+import { Registry } from "../../../core/kernel/registry.ts"
+import plugin from "../../../plugins/pages/user-agents/index.ts"
 import { readUserAgents, userAgentAccuracy } from "../../bench/user-agents.ts"
 import { processorMs } from "../../slowness.ts"
+
+const services = new Container()
+registerPlugin(plugin, {}, services, new Registry())
+const classifyUserAgent = services.get(UserAgents)
 
 const goals = { device_type: 0.93, browser: 0.955, in_app: 0.95 } as const
 const fixture = readUserAgents(new URL("../../fixtures/user-agents.json", import.meta.url))

@@ -3,11 +3,11 @@ import { expect } from "chai"
 import { z } from "zod"
 import { type Json, Store, UnitsOfWork } from "#core"
 import { Operations } from "../../../core/contract/operation.ts"
-import { EventCollection, PartCollection, WorkstreamCollection } from "../../../plugins/agents/workstreams/collections.ts"
 import { ApiKeys } from "../../../plugins/platform/organizations/index.ts"
 import { runMillrace } from "../../cli/command-line.ts"
 import { rivalOf } from "../../rival-commits.ts"
 import { until } from "../../waiting.ts"
+import { collectionNamed } from "../collection-named.ts"
 import { type Assignment, type Decision, type Refusal, requireExact, type Whole, WorkstreamBench } from "./bench.ts"
 
 describe("workstreams", () => {
@@ -184,7 +184,10 @@ describe("workstreams", () => {
     const reported = (await decide(slug, "web", "report_achieved", { outcome_label: "12 leads" })).body
     expect(reported).to.include({ execution_status: "executed", outcome_status: "achieved", status: "authorized" })
     // Its id is another name of it, and what is kept is the slug.
-    const stored = await bench.host.get(Store).open(PartCollection, bench.host.organization.id).first({ kind: "decision", slug: "web" })
+    const stored = await bench.host
+      .get(Store)
+      .open(collectionNamed(bench.host, "workstream_parts"), bench.host.organization.id)
+      .first({ kind: "decision", slug: "web" })
     expect(await propose("radio", { supersedes_decision_slug: stored?.id })).to.include({ supersedes_decision_slug: "web" })
     expect((await decide(slug, "radio", "authorize")).body).to.include({ status: "authorized" })
     const nowhere = "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"
@@ -278,7 +281,7 @@ describe("workstreams", () => {
     ] as const) {
       const slug = await bench.inWork(`overtaken-${path}`)
       await bench.move(slug, "cancel")
-      const rival = rivalOf(bench.host, WorkstreamCollection.name, 1, {
+      const rival = rivalOf(bench.host, "workstreams", 1, {
         only: ({ kind }) => kind === "update",
         async faster() {
           rival.stop()
@@ -315,7 +318,8 @@ describe("workstreams", () => {
     expect(told.map(({ event }) => event)).to.include.members(["created", "moved", "assignment_added", "assignment_moved"])
     const { workstream } = await bench.ok("GET", `/${slug}`)
     await bench.host.get(UnitsOfWork).run((work) => {
-      for (let n = 0; n < 100; n++) work.in(PartCollection, bench.host.organization.id).insert(phase(workstream.id, n) as never)
+      for (let n = 0; n < 100; n++)
+        work.in(collectionNamed(bench.host, "workstream_parts"), bench.host.organization.id).insert(phase(workstream.id, n) as never)
     })
     const full = await bench.call("POST", `/${slug}/phases`, { phase: "more", title: "More" })
     expect(full.body.details.reason).to.equal("workstream_full")
@@ -364,14 +368,14 @@ describe("workstreams", () => {
     let snapshots = 0
     const counted = (spec: { name: string }, organization: string) => {
       const collection = open(spec as never, organization)
-      if (![WorkstreamCollection.name, PartCollection.name, EventCollection.name].includes(spec.name)) return collection
+      if (!["workstreams", "workstream_parts", "workstream_events"].includes(spec.name)) return collection
       return new Proxy(collection, {
         get(target, name) {
           if (["get", "first", "find", "count", "stream"].includes(String(name))) queries++
           const member = Reflect.get(target, name) as unknown
           if (typeof member !== "function") return member
           return (...given: { snapshot?: boolean }[]) => {
-            if (spec.name === PartCollection.name && given[1]?.snapshot) snapshots++
+            if (spec.name === "workstream_parts" && given[1]?.snapshot) snapshots++
             return Reflect.apply(member, target, given) as unknown
           }
         },

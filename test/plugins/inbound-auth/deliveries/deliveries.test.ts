@@ -1,7 +1,7 @@
 // Each provider of the table delivers an event over HTTP as its vendor documents it, with a valid proof.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { providerRows } from "../../../../plugins/inbound-auth/providers/table.ts"
+import { providerFacts } from "../../../../plugins/inbound-auth/index.ts"
 import { fromAToF } from "./a-to-f.ts"
 import type { Delivered } from "./delivery.ts"
 import { fromGToO } from "./g-to-o.ts"
@@ -21,7 +21,11 @@ describe("deliveries of providers", () => {
   after(() => host.stop())
 
   it("are known of every provider of the table", () => {
-    expect([...new Set(deliveries.map(({ provider }) => provider))].sort()).to.deep.equal(providerRows.map(({ slug }) => slug).sort())
+    expect([...new Set(deliveries.map(({ provider }) => provider))].sort()).to.deep.equal(
+      providerFacts()
+        .map(({ provider }) => provider)
+        .sort(),
+    )
     for (const { source } of deliveries) expect(source).to.match(/^https:\/\//)
   })
 

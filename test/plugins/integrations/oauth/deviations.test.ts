@@ -1,9 +1,9 @@
 // What vendors do beside the standards, as their apps' documents say it; and the page that says who asks for access.
 import { expect } from "chai"
 import { Store } from "#core"
-import { Grants } from "../../../../plugins/agents/integrations/oauth/collections.ts"
 import { failureOf } from "../../../refusal.ts"
 import { until } from "../../../waiting.ts"
+import { collectionNamed } from "../../collection-named.ts"
 import { Browser } from "./browser.ts"
 import { json, type VendorServer } from "./vendor-server.ts"
 import { startVendorService, type VendorService, vendorDocument } from "./vendor-service.ts"
@@ -54,7 +54,9 @@ describe("apps of vendors that deviate", () => {
     vendor.on.set("/token", (_, response) => json(response, 200, { ok: false, error: "token_revoked" }))
     service.host.clock.move(3_600_000)
     expect((await failureOf(service.call(id))).details).to.include({ reason: "oauth_expired" })
-    expect(await service.host.get(Store).open(Grants, service.host.organization.id).get(id)).to.not.equal(undefined)
+    expect(
+      await service.host.get(Store).open(collectionNamed(service.host, "integration_oauth_grants"), service.host.organization.id).get(id),
+    ).to.not.equal(undefined)
   })
 
   it("refuses other token types", async () => {

@@ -4,11 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
-import { Store, UnitsOfWork } from "#core"
-import { Connections } from "../../../../plugins/agents/integrations/connections.ts"
-import { type Grant, Grants } from "../../../../plugins/agents/integrations/oauth/collections.ts"
+import { type Sealed, Store, UnitsOfWork } from "#core"
 import { failureOf } from "../../../refusal.ts"
 import { until } from "../../../waiting.ts"
+import { collectionNamed } from "../../collection-named.ts"
 import { type Handler, json } from "./vendor-server.ts"
 import { startVendorService, type VendorService, vendorDocument } from "./vendor-service.ts"
 
@@ -30,8 +29,11 @@ describe("tokens of a refresh that is crossed", () => {
     service.vendor.asked.length = 0
   })
 
-  const grantOf = async (id: string): Promise<Grant> => {
-    const grant = await service.host.get(Store).open(Grants, service.host.organization.id).get(id)
+  const grantOf = async (id: string) => {
+    const grant = await service.host
+      .get(Store)
+      .open(collectionNamed<{ generation: number; tokens: Sealed }>(service.host, "integration_oauth_grants"), service.host.organization.id)
+      .get(id)
     if (!grant) throw new Error("There is no grant.")
     return grant
   }
@@ -94,8 +96,12 @@ describe("tokens of a refresh that is crossed", () => {
     await reached
     const refused_at = new Date(service.host.clock.now()).toISOString()
     await service.host.get(UnitsOfWork).run((work) => {
-      work.in(Grants, service.host.organization.id).update(id, { $set: { refused_at } })
-      work.in(Connections, service.host.organization.id).update(id, { $set: { status: "authorization_expired" } })
+      work
+        .in(collectionNamed<{ generation: number; tokens: Sealed }>(service.host, "integration_oauth_grants"), service.host.organization.id)
+        .update(id, { $set: { refused_at } })
+      work
+        .in(collectionNamed(service.host, "integrations"), service.host.organization.id)
+        .update(id, { $set: { status: "authorization_expired" } })
     })
     answer()
     expect((await call).status).to.equal(200)
@@ -111,7 +117,9 @@ describe("tokens of a refresh that is crossed", () => {
     await reached
     const expires_at = new Date(service.host.clock.now() + hourMs).toISOString()
     await service.host.get(UnitsOfWork).run((work) => {
-      work.in(Grants, service.host.organization.id).update(id, { $set: { generation: 2, expires_at } })
+      work
+        .in(collectionNamed<{ generation: number; tokens: Sealed }>(service.host, "integration_oauth_grants"), service.host.organization.id)
+        .update(id, { $set: { generation: 2, expires_at } })
     })
     answer()
     expect((await call).status).to.equal(200)
@@ -144,7 +152,10 @@ describe("tokens of a refresh that is crossed", () => {
     answer()
     await Promise.all([stopped, call])
     const again = await startVendorService((origin) => [vendorDocument("vendor", origin)], { dataDir })
-    const kept = await again.host.get(Store).open(Grants, again.host.organization.id).get(id)
+    const kept = await again.host
+      .get(Store)
+      .open(collectionNamed<{ generation: number; tokens: Sealed }>(again.host, "integration_oauth_grants"), again.host.organization.id)
+      .get(id)
     await again.stop()
     expect(kept?.generation).to.equal(2)
   })

@@ -6,10 +6,10 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Grants } from "../../../../plugins/agents/integrations/oauth/collections.ts"
 import { apiOf, freshFolder, startService } from "../../../crash/service-process.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../../mongodb-server.ts"
 import { patiently } from "../../../waiting.ts"
+import { collectionNamed } from "../../collection-named.ts"
 import { Browser } from "./browser.ts"
 import { startVendorServer, type VendorServer } from "./vendor-server.ts"
 import { returnUrl, settingsOf, vendorDocument } from "./vendor-service.ts"
@@ -71,7 +71,9 @@ async function killed(rotates: boolean, when: "before the answer" | "with the an
     vendor.on.clear()
     vendor.told = {}
     host = await testHost({ dataDir: data.path, env, capture: false })
-    const grants = host.get(Store).open(Grants, host.organization.id)
+    const grants = host
+      .get(Store)
+      .open(collectionNamed<{ generation: number; tokens: unknown }>(host, "integration_oauth_grants"), host.organization.id)
     const kept = await grants.get(id)
     expect(kept?.generation).to.be.oneOf(when === "before the answer" ? [1] : [1, 2])
     // The lease of the process that is dead is free.

@@ -4,8 +4,8 @@ import { expect } from "chai"
 import { Store } from "#core"
 import type { TestHost } from "#core/testing"
 import { Integrations } from "../../../../plugins/agents/integrations/index.ts"
-import { Grants } from "../../../../plugins/agents/integrations/oauth/collections.ts"
 import { onMongo } from "../../../pipeline/stores.ts"
+import { collectionNamed } from "../../collection-named.ts"
 import { type OAuthService, startOAuth } from "./service.ts"
 
 const hourMs = 3_600_000
@@ -38,7 +38,15 @@ for (const rotates of [false, true]) {
       for (const { clock } of hosts) clock.set(at)
     }
     const generationOf = async (id: string) =>
-      (await service.host.get(Store).open(Grants, service.host.organization.id).get(id))?.generation
+      (
+        await service.host
+          .get(Store)
+          .open(
+            collectionNamed<{ generation: number; tokens: unknown }>(service.host, "integration_oauth_grants"),
+            service.host.organization.id,
+          )
+          .get(id)
+      )?.generation
 
     it("is refreshed once where its time is over for 50 calls", async () => {
       const id = await service.connected("Over")
@@ -77,14 +85,26 @@ for (const rotates of [false, true]) {
       service.server.before = async () => undefined
       setOn(120_000)
       expect((await callOn(two, "stalled")).status).to.equal(200)
-      const written = await service.host.get(Store).open(Grants, service.host.organization.id).get(id)
+      const written = await service.host
+        .get(Store)
+        .open(
+          collectionNamed<{ generation: number; tokens: unknown }>(service.host, "integration_oauth_grants"),
+          service.host.organization.id,
+        )
+        .get(id)
       expect(written?.generation).to.equal(2)
       held.resolve()
       if (rotates) {
         // The server takes the second use of the old refresh token for theft, and ends the grant.
         expect((await late).status).to.equal(401)
       } else expect((await late).status).to.equal(200)
-      const after = await service.host.get(Store).open(Grants, service.host.organization.id).get(id)
+      const after = await service.host
+        .get(Store)
+        .open(
+          collectionNamed<{ generation: number; tokens: unknown }>(service.host, "integration_oauth_grants"),
+          service.host.organization.id,
+        )
+        .get(id)
       expect(after?.tokens).to.deep.equal(written?.tokens)
       expect(service.server.refreshes()).to.equal(2)
     })

@@ -2,9 +2,9 @@
 import { expect } from "chai"
 import { Store, timestamp, UnitsOfWork } from "#core"
 import { leases } from "../../../../core/cluster/collections.ts"
-import { Grants } from "../../../../plugins/agents/integrations/oauth/collections.ts"
 import { failureOf } from "../../../refusal.ts"
 import { until as waitUntil } from "../../../waiting.ts"
+import { collectionNamed } from "../../collection-named.ts"
 import { type OAuthService, startOAuth } from "./service.ts"
 
 const hourMs = 3_600_000
@@ -24,7 +24,14 @@ for (const rotates of [false, true]) {
       service.server.asked.length = 0
       service.server.calls.length = 0
     })
-    const grantOf = async (id: string) => await service.host.get(Store).open(Grants, service.host.organization.id).get(id)
+    const grantOf = async (id: string) =>
+      await service.host
+        .get(Store)
+        .open(
+          collectionNamed<{ generation: number; tokens: unknown }>(service.host, "integration_oauth_grants"),
+          service.host.organization.id,
+        )
+        .get(id)
 
     const healthOf = async (id: string) => (await service.host.api<{ health: object }>("GET", `/v1/integrations/${id}`)).body.health
 

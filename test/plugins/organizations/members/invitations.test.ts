@@ -7,10 +7,10 @@ import type { Role } from "#core/engine"
 import type { TestHost } from "#core/testing"
 import { UserSessions, Users } from "../../../../plugins/platform/identity/index.ts"
 import { ApiKeys, Organizations } from "../../../../plugins/platform/organizations/index.ts"
-import { MemberInvitationsCollection } from "../../../../plugins/platform/organizations/members/invitations/collections.ts"
 import { onStoresInTurn } from "../../../pipeline/stores.ts"
 import { patiently, until } from "../../../waiting.ts"
 import { pluginSettings } from "../../buckets/stores.ts"
+import { collectionNamed } from "../../collection-named.ts"
 
 interface Answer {
   readonly id: string
@@ -211,7 +211,7 @@ onStoresInTurn("invitations of members", ({ start }) => {
     for (const [n, { status }] of first.entries()) if (status === 409) first.push(await send(n))
     const granted = first.filter(({ status }) => status === 200)
     expect(granted.length, JSON.stringify(first.map(reasonOf))).to.equal(4)
-    expect(await limited.get(Store).open(MemberInvitationsCollection, id).count({})).to.equal(4)
+    expect(await limited.get(Store).open(collectionNamed(limited, "member_invitations"), id).count({})).to.equal(4)
     expect(reasonOf(await invite(owner, "l9@example.com", "guest", limited))).to.deep.equal([429, "too_many_invitations"])
     limited.clock.move(86_400_000)
     expect((await patiently(() => invite(owner, "l9@example.com", "guest", limited))).status).to.equal(200)

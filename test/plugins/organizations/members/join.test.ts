@@ -2,10 +2,10 @@
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { UserSessionsCollection } from "../../../../plugins/platform/identity/collections.ts"
 import { UserSessions, Users } from "../../../../plugins/platform/identity/index.ts"
 import { onBothStores } from "../../../pipeline/stores.ts"
 import { until } from "../../../waiting.ts"
+import { collectionNamed } from "../../collection-named.ts"
 
 interface Body {
   readonly details?: { readonly reason?: string }
@@ -84,7 +84,7 @@ onBothStores("joining by a link in a browser", ({ start }) => {
     expect(
       await host
         .get(Store)
-        .open(UserSessionsCollection)
+        .open(collectionNamed(host, "user_sessions"))
         .count({ user_id: user?.id ?? "" }),
     ).to.equal(1)
     expect(joined[0]?.whole)

@@ -2,16 +2,11 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import {
-  KeysCollection,
-  MembershipsCollection,
-  OrganizationSlugsCollection,
-  OrganizationsCollection,
-} from "../../../../plugins/platform/organizations/collections.ts"
 import { apiOf, freshFolder, startService } from "../../../crash/service-process.ts"
 import { lendDatabaseToFile } from "../../../mongodb-server.ts"
 import { onMongo } from "../../../pipeline/stores.ts"
 import { until } from "../../../waiting.ts"
+import { collectionNamed } from "../../collection-named.ts"
 
 onMongo("an archive on one of two nodes", () => {
   const nodes: TestHost[] = []
@@ -72,13 +67,15 @@ describe("a service killed during creations of organizations", () => {
       const host = await testHost({ dataDir: folder.path })
       try {
         const store = host.get(Store)
-        const found = await store.open(OrganizationsCollection).find({ slug: { $ne: host.organization.slug } })
+        const found = await store
+          .open(collectionNamed<{ slug: string }>(host, "organizations"))
+          .find({ slug: { $ne: host.organization.slug } })
         expect(found.length).to.be.at.least(answered)
-        const slugs = await store.open(OrganizationSlugsCollection).find({})
+        const slugs = await store.open(collectionNamed(host, "organization_slugs")).find({})
         expect(slugs.map(({ id }) => id)).to.have.members([host.organization.slug, ...found.map(({ slug }) => slug)])
         for (const { id, slug } of found) {
-          const owners = await store.open(MembershipsCollection, id).find({ role: "owner" })
-          expect([owners.length, (await store.open(KeysCollection, id).find({})).length], slug).to.deep.equal([1, 1])
+          const owners = await store.open(collectionNamed(host, "memberships"), id).find({ role: "owner" })
+          expect([owners.length, (await store.open(collectionNamed(host, "api_keys"), id).find({})).length], slug).to.deep.equal([1, 1])
         }
       } finally {
         await host.stop()
