@@ -3,6 +3,7 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"
+import { patiently } from "../../waiting.ts"
 
 interface Page {
   readonly rows: { id: string; values: Record<string, unknown> }[]
@@ -21,7 +22,8 @@ onBothStores("rows of a dataset", ({ start }) => {
     for (const name of ["Times", "Batch", "Wide", "Numbers"]) await host.api("POST", "/v1/datasets", { name })
   })
 
-  const insert = (slug: string, rows: object[]) => host.api<{ row_ids: string[] }>("POST", `/v1/datasets/${slug}/rows`, { rows })
+  const insert = (slug: string, rows: object[]) =>
+    patiently(() => host.api<{ row_ids: string[] }>("POST", `/v1/datasets/${slug}/rows`, { rows }))
   const list = <T = Page>(slug: string, filter: object, sort = "") =>
     host.api<T>("GET", `/v1/datasets/${slug}/rows?limit=200&sort=${sort}&filter=${encodeURIComponent(JSON.stringify(filter))}`)
 

@@ -35,7 +35,12 @@ onBothStores("a quota of stored files", ({ start }) => {
     return answer.status === 200 ? "stored" : String(body.details?.reason)
   }
   const uploadMany = async (made: Made, prefix: string) => {
-    const results = await Promise.all(Array.from({ length: uploads }, (_, n) => upload(made, `${prefix}-${n}@example.com`)))
+    const uploadOne = (_: unknown, n: number) =>
+      until("an answer other than 503", async () => {
+        const result = await upload(made, `${prefix}-${n}@example.com`)
+        return result !== "unavailable" && result
+      })
+    const results = await Promise.all(Array.from({ length: uploads }, uploadOne))
     return {
       stored: results.filter((result) => result === "stored").length,
       other: new Set(results.filter((result) => result !== "stored")),

@@ -57,7 +57,6 @@ onStores("deliveries of one message", "embedded", ({ start }) => {
       .find(domain === undefined ? {} : { domain }, { limit: 100 })
   const handled = () =>
     until("each mail being handled", async () => {
-      service.host.clock.move(500)
       const mails = await stored()
       return mails.every(({ handled_by }) => handled_by !== null) ? mails : undefined
     })

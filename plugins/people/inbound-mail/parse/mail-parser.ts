@@ -23,7 +23,7 @@ export interface ParsedMail {
 }
 
 const memory = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
-/** For taking a message apart; DNS has its own time-outs. */
+/** Milliseconds of the system clock: a thread works in real time. DNS has time-outs of its own. */
 const parseMs = 20_000
 const checkMs = 20_000
 
@@ -63,7 +63,6 @@ export class MailParser {
 class ParserThread {
   readonly #mta: string
   readonly #lookup: Lookup
-  readonly #clock: Clock
   readonly #threads: OnDemand<ConfinedThread>
   /** Of the message in hand. It stays valid if the check of the message fails. */
   #content: MailContent | undefined
@@ -75,7 +74,6 @@ class ParserThread {
   constructor(lookup: Lookup, clock: Clock, mta: string) {
     this.#mta = mta
     this.#lookup = lookup
-    this.#clock = clock
     this.#threads = new OnDemand(() => this.#start(), clock)
   }
 
@@ -108,7 +106,7 @@ class ParserThread {
   #ask<Answer>(request: object): Promise<Answer | undefined> {
     this.#content = undefined
     return this.#threads.use(async (thread) => {
-      this.#cancelDeadline = thread.deadline(parseMs, "deadline", this.#clock)
+      this.#cancelDeadline = thread.deadline(parseMs)
       try {
         return await thread.ask<Answer>(request)
       } catch (error) {
@@ -133,7 +131,7 @@ class ParserThread {
     else {
       this.#content = message.content
       this.#cancelDeadline()
-      this.#cancelDeadline = thread.deadline(checkMs, "deadline", this.#clock)
+      this.#cancelDeadline = thread.deadline(checkMs)
     }
   }
 
