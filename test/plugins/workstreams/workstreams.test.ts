@@ -12,6 +12,7 @@ import { type Assignment, type Decision, type Refusal, requireExact, type Whole,
 
 describe("workstreams", () => {
   let bench: WorkstreamBench
+  const parts = () => collectionNamed(bench.host, "workstream_parts")
   let serviceKey: string
   before(async () => {
     bench = await WorkstreamBench.open()
@@ -184,10 +185,7 @@ describe("workstreams", () => {
     const reported = (await decide(slug, "web", "report_achieved", { outcome_label: "12 leads" })).body
     expect(reported).to.include({ execution_status: "executed", outcome_status: "achieved", status: "authorized" })
     // Its id is another name of it, and what is kept is the slug.
-    const stored = await bench.host
-      .get(Store)
-      .open(collectionNamed(bench.host, "workstream_parts"), bench.host.organization.id)
-      .first({ kind: "decision", slug: "web" })
+    const stored = await bench.host.get(Store).open(parts(), bench.host.organization.id).first({ kind: "decision", slug: "web" })
     expect(await propose("radio", { supersedes_decision_slug: stored?.id })).to.include({ supersedes_decision_slug: "web" })
     expect((await decide(slug, "radio", "authorize")).body).to.include({ status: "authorized" })
     const nowhere = "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"
@@ -318,8 +316,7 @@ describe("workstreams", () => {
     expect(told.map(({ event }) => event)).to.include.members(["created", "moved", "assignment_added", "assignment_moved"])
     const { workstream } = await bench.ok("GET", `/${slug}`)
     await bench.host.get(UnitsOfWork).run((work) => {
-      for (let n = 0; n < 100; n++)
-        work.in(collectionNamed(bench.host, "workstream_parts"), bench.host.organization.id).insert(phase(workstream.id, n) as never)
+      for (let n = 0; n < 100; n++) work.in(parts(), bench.host.organization.id).insert(phase(workstream.id, n) as never)
     })
     const full = await bench.call("POST", `/${slug}/phases`, { phase: "more", title: "More" })
     expect(full.body.details.reason).to.equal("workstream_full")
