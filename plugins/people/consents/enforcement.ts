@@ -3,8 +3,7 @@ import type { Clock } from "#core"
 import type { AskVeto } from "../conversations/index.ts"
 import type { MailGuard } from "../email/index.ts"
 import { normalEmail } from "../leads/index.ts"
-import { suppression } from "./rules/others.ts"
-import { answersOf, type ConsentQuestion, type ConsentRule, type RuleAnswer } from "./rules/rules.ts"
+import { answersOf, type ConsentQuestion, type ConsentRule, type RuleAnswer, suppression } from "./rules.ts"
 
 /** The first that forbids. The suppression list is obeyed by a guard of its own, which also says for what reason. */
 async function forbidden(rules: readonly ConsentRule[], question: ConsentQuestion): Promise<RuleAnswer | undefined> {

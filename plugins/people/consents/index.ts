@@ -5,9 +5,9 @@ import { RowGuards } from "../../data/datasets/index.ts"
 import { DataGuards } from "../../platform/outgoing-http/index.ts"
 import { OutboundVetoes } from "../conversations/index.ts"
 import { MailGuards } from "../email/index.ts"
-import { Leads, LeadTimeline } from "../leads/index.ts"
+import { Leads, LeadTimeline, type LeadTimelineSource, type TimelineEntry } from "../leads/index.ts"
 import { Suppressions } from "../suppressions/index.ts"
-import { ConsentCollection, ConsentSettingsCollection, TombstoneCollection } from "./collections.ts"
+import { ConsentCollection, type ConsentEntry, ConsentSettingsCollection, TombstoneCollection } from "./collections.ts"
 import { mailGuard, messageVeto } from "./enforcement.ts"
 import { erasedDataGuard } from "./erased-data.ts"
 import { eraseTraces } from "./erasure.ts"
@@ -17,11 +17,9 @@ import { checkConsent } from "./operations/check.ts"
 import { erasePerson } from "./operations/erase.ts"
 import { exportConsents, getConsentSettings, listConsents, recordConsent, setConsentSettings } from "./operations/ledger.ts"
 import { reasons } from "./reasons.ts"
-import { suppressionRule } from "./rules/others.ts"
-import { type ConsentQuestion, ConsentRules } from "./rules/rules.ts"
-import { consentSource, suppressionSource } from "./timeline.ts"
+import { type ConsentQuestion, ConsentRules, suppressionRule } from "./rules.ts"
 
-export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer } from "./rules/rules.ts"
+export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer } from "./rules.ts"
 
 const erasedData = injected({ store: Store, keys: ConsentKeys, leads: Leads }, erasedDataGuard)
 
@@ -66,3 +64,36 @@ export default definePlugin({
     registrar.provide(Ledger)
   },
 })
+
+/** What the ledger and the suppression list tell of a lead. */
+function consentSource(store: Store, ledger: Ledger): LeadTimelineSource {
+  return async ({ organization, emails, phones, limit, after }) => {
+    const people = [
+      ...emails.map((value) => ({ kind: "email" as const, value })),
+      ...phones.map((value) => ({ kind: "phone" as const, value })),
+    ]
+    if (people.length === 0) return []
+    const digests = await Promise.all(people.map((person) => ledger.digestOf(organization, person)))
+    const options = { sort: { at: -1, id: -1 }, limit, ...(after ? { after } : {}) } as const
+    return (await store.open(ConsentCollection, organization).find({ digest: { $in: digests } }, options)).map(step)
+  }
+}
+
+function step({ id, at, kind, channel, purpose, source, wording, evidence, address }: ConsentEntry): TimelineEntry {
+  const on = channel === "all" ? "every channel" : channel
+  const summary = `${kind === "given" ? "Consented to" : "Withdrew consent to"} ${purpose} on ${on}.`
+  return { id, at, kind: `consent.${kind}`, summary, evidence: { address, source, wording, ...evidence } }
+}
+
+function suppressionSource(suppressions: Suppressions): LeadTimelineSource {
+  return async ({ organization, emails, after }) => {
+    // A few for each address.
+    const found = await suppressions.of(organization, emails)
+    const entries = found.map(({ id, created_at: at, reason, source, address, evidence }) => {
+      const summary = `${address} was put on the suppression list: ${reason}.`
+      return { id, at, kind: "suppression.added", summary, evidence: { address, reason, source, ...evidence } }
+    })
+    const [lastAt = "", lastId = ""] = after ?? []
+    return after ? entries.filter(({ at, id }) => at < lastAt || (at === lastAt && id < lastId)) : entries
+  }
+}

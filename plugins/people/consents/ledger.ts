@@ -13,7 +13,7 @@ import {
 } from "./collections.ts"
 import { ConsentKeys } from "./keys.ts"
 import { type Channel, type Person, unreadable } from "./person.ts"
-import type { ConsentQuestion, RuleAnswer } from "./rules/rules.ts"
+import type { ConsentQuestion, RuleAnswer } from "./rules.ts"
 
 export type LedgerDeps = Deps<typeof Ledger.inject>
 

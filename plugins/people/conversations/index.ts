@@ -1,25 +1,22 @@
 // Conversations by chat app and text message: what people write, what they refuse, and the one way by which they are written to.
-import { definePlugin, injected, Store } from "#core"
+import { defineJob, definePlugin, injected, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { CallGuards } from "../../agents/integrations/index.ts"
 import { Announcements, liveChannels } from "./announcements.ts"
-import { collections } from "./channels.ts"
-import { closeConversation } from "./digest/close.ts"
+import { collections, foldJob, settleJob } from "./channels.ts"
+import { closeConversation } from "./digest/digest.ts"
 import { EarlierAddressCollection, EarlierAddresses } from "./earlier-addresses.ts"
 import { EgressGate } from "./egress/gate.ts"
 import { lineGuard } from "./egress/line-guard.ts"
 import { Outbox } from "./egress/outbox.ts"
 import { Sender, sendMessage } from "./egress/sender.ts"
 import { Folds } from "./fold/fold.ts"
-import { foldConversation, settleMessage } from "./fold/jobs.ts"
 import { Settlements } from "./fold/settle.ts"
 import { ConversationHistory, conversationHistory } from "./history.ts"
 import { moveConversations } from "./inbound/move.ts"
-import { receivePiece } from "./inbound/piece.ts"
-import { Receiver } from "./inbound/receiver.ts"
+import { Receiver, receivePiece } from "./inbound/receiver.ts"
 import { ConversationLeads, createConversationLeads, LeadDirectories } from "./leads.ts"
 import { fetchMessageMedia } from "./media/job.ts"
-import { PhoneNumbers } from "./numbers/numbers.ts"
-import { PhoneNumberResource } from "./numbers/phone-number.ts"
+import { PhoneNumberResource, PhoneNumbers } from "./numbers/phone-number.ts"
 import { getChatAppConversation, getTextConversation, listChatAppConversations, listTextConversations } from "./operations/conversations.ts"
 import { deleteChatAppConversation, deleteTextConversation } from "./operations/deletion.ts"
 import { linkToOptOut, listOptOuts, recordOptOut } from "./operations/opt-outs.ts"
@@ -29,13 +26,11 @@ import { OptOuts } from "./opt-out/ledger.ts"
 import { OptOutLinks } from "./opt-out/link.ts"
 import { askToOptOut, optOutByLink } from "./opt-out/link-routes.ts"
 import { reasons } from "./reasons.ts"
-import { purgeMessages, removeOldMessages } from "./removal/jobs.ts"
-import { ConversationErasure, RemovalCollection, Removals } from "./removal/removals.ts"
+import { ConversationErasure, purgeMessages, RemovalCollection, Removals, removeOldMessages } from "./removal/removals.ts"
 import { ConversationSettings, ConversationSettingsToken } from "./settings.ts"
 import { ConversationStanding, conversationStanding, conversationStandingNeeds } from "./standing.ts"
 import { Summaries } from "./summaries.ts"
-import { TemplateCollection } from "./templates/collections.ts"
-import { syncTemplates } from "./templates/sync.ts"
+import { syncTemplates, TemplateCollection } from "./templates.ts"
 import { OutboundVetoes } from "./vetoes.ts"
 
 export type { Finding } from "./egress/gate.ts"
@@ -98,4 +93,24 @@ export default definePlugin({
     registrar.provide(Outbox)
     registrar.provide(Sender, { create: (deps) => new Sender({ ...deps, settings }) })
   },
+})
+
+const foldConversation = defineJob(foldJob, {
+  summary: "Brings a conversation up to date with its messages.",
+  inject: { folds: Folds, works: UnitsOfWork, leads: ConversationLeads, removals: Removals },
+  async run({ payload: { channel, conversation_id, ends, sent }, organization = "", deps: { folds, works, leads, removals } }) {
+    if (ends && sent !== undefined) await removals.removeLate(organization, channel, sent, ends)
+    await works.retryConflicts((work) => folds.stage(work, organization, channel, conversation_id, ends))
+    const author = await folds.author(organization, channel, conversation_id)
+    // A person who is erased meanwhile is not made a lead again.
+    const stage = (work: UnitOfWork) => folds.stageTold(work, organization, channel, conversation_id)
+    if (author) await leads.seen(organization, author, stage)
+  },
+})
+
+const settleMessage = defineJob(settleJob, {
+  summary: "Brings a sent message up to date with the reports about it.",
+  inject: { settlements: Settlements, works: UnitsOfWork },
+  run: ({ payload: { channel, ...of }, organization = "", deps }) =>
+    deps.works.retryConflicts((work) => deps.settlements.stage(work, organization, channel, of)),
 })

@@ -2,8 +2,7 @@
 import { AppError, type Deps, Store, token } from "#core"
 import { type Channel, collections } from "./channels.ts"
 import { type Asked, EgressGate, type Finding } from "./egress/gate.ts"
-import { PhoneNumbers } from "./numbers/numbers.ts"
-import { type PhoneNumber, PhoneNumberResource } from "./numbers/phone-number.ts"
+import { type PhoneNumber, PhoneNumberResource, PhoneNumbers } from "./numbers/phone-number.ts"
 import { writtenAs } from "./phone.ts"
 import type { OutboundMessage } from "./vetoes.ts"
 

@@ -1,6 +1,7 @@
 // What a transport is handed: a finished message, addresses taken apart. Both transports build the MIME text alike.
 import type { SendMailOptions } from "nodemailer"
 import { AppError } from "#core"
+import type { OutgoingCapture } from "#core/engine"
 import type { MailAddress } from "./addresses.ts"
 import type { Refusal } from "./guards.ts"
 import type { Sender } from "./senders.ts"
@@ -117,4 +118,31 @@ export function asNodemailer(mail: FinishedMail): SendMailOptions {
 
 function envelopeOf({ envelope_from, envelope_to, from, to, cc, bcc }: FinishedMail) {
   return { from: envelope_from ?? from.address, to: [...(envelope_to ?? [...to, ...cc, ...bcc].map(({ address }) => address))] }
+}
+
+/** The transport of a service that is tried out or tested: messages are handed over finished, and nothing is sent. */
+export function capturedTransport(capture: OutgoingCapture): Transport {
+  return {
+    async deliver({ from, to, cc, bcc, replyTo, subject, text, html, messageId, at }, signal) {
+      const mail = {
+        from: written(from),
+        to: to.map(written),
+        cc: cc.map(written),
+        bcc: bcc.map(written),
+        reply_to: replyTo.map(written),
+        subject,
+        text,
+        html,
+        message_id: messageId,
+        at,
+      }
+      await capture.mail(mail, signal)
+      return { accepted: [...to, ...cc, ...bcc].map(({ address }) => address), refusals: [] }
+    },
+    close: async () => {},
+  }
+}
+
+function written({ name, address }: MailAddress): string {
+  return name ? `${name} <${address}>` : address
 }

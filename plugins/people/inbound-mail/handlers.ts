@@ -55,3 +55,16 @@ export interface MailHandler {
 }
 
 export const MailHandlers = defineExtensionPoint<MailHandler>({ id: "inbound-mail.handlers" })
+
+interface MailAuthor {
+  readonly address: string
+  readonly name: string
+  /** When it was received, RFC 3339. */
+  readonly at: string
+}
+
+/** Runs in the job of a mail, which may run again. `stage` adds to what it commits, and refuses it where the mail was removed. */
+export type AuthorFollower = (organization: string, author: MailAuthor, stage: (work: UnitOfWork) => void) => Promise<void>
+
+/** Receivers of the authors of mail. Mail that its author's domain disowns, and mail of programs, has no author. */
+export const MailAuthors = defineExtensionPoint<AuthorFollower>({ id: "inbound-mail.authors" })

@@ -1,12 +1,11 @@
 // A received mail that no handler claims: a message of a conversation.
 import type { UnitOfWork } from "#core"
-import type { AuthorFollower } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"
 import type { StoredMessage } from "./conversations/collections.ts"
 import type { Conversations, NewMessage } from "./conversations/conversations.ts"
 import type { Feeding } from "./feeding/feed.ts"
 import type { Forwarding } from "./forwarding/forward.ts"
-import type { ReceivedMail } from "./handlers.ts"
+import type { AuthorFollower, ReceivedMail } from "./handlers.ts"
 import { originOf } from "./origin/mail-origin.ts"
 
 const nobody = { name: "", address: "unknown@unknown.invalid" }

@@ -1,15 +1,20 @@
 // Leads: one for each person, however they came, known by mail address and phone number; and all that happened with them.
-import { definePlugin, injected, Store } from "#core"
+import { Clock, defineJob, definePlugin, injected, JobQueue, Store } from "#core"
 import { type FollowedRow, RowFollowers } from "../../data/datasets/index.ts"
-import { ConversationHistory, LeadDirectories } from "../conversations/index.ts"
+import { ConversationHistory, LeadDirectories, type LeadDirectory, type LeadOfAddress } from "../conversations/index.ts"
 import { type AuthorFollower, MailAuthors, MailHistory } from "../inbound-mail/index.ts"
-import { ChangeCollection, IdentityCollection, LeadCollection, LeadRowCollection, LeadSettingsCollection } from "./collections.ts"
-import { leadDirectory } from "./directory.ts"
+import {
+  ChangeCollection,
+  IdentityCollection,
+  LeadCollection,
+  LeadRowCollection,
+  LeadSettingsCollection,
+  referenceOf,
+} from "./collections.ts"
 import { LeadErasure } from "./erasure.ts"
 import { CatchUp, FollowedCollection } from "./follow/catch-up.ts"
 import { Follower } from "./follow/follower.ts"
-import { HandoverCollection } from "./follow/handovers.ts"
-import { catchUp, followRows } from "./follow/jobs.ts"
+import { catchUpRef, followRef, HandoverCollection } from "./follow/handovers.ts"
 import { JournalRows } from "./follow/journal.ts"
 import { RowBuffer } from "./follow/row-buffer.ts"
 import { normalEmail } from "./identity.ts"
@@ -71,4 +76,47 @@ export default definePlugin({
     registrar.provide(RowBuffer, { start: (buffer) => buffer.start(), stop: (buffer) => buffer.stop() })
     registrar.provide(CatchUp)
   },
+})
+
+/** What conversations ask of leads: who a number is, and which numbers a lead has. */
+function leadDirectory(leads: Leads): LeadDirectory {
+  return {
+    async ofAddresses(organization, addresses) {
+      if (addresses.length === 0) return new Map()
+      const found = await leads.idsOf(
+        organization,
+        addresses.map((value) => ({ kind: "phone", value })),
+      )
+      const known = addresses.flatMap((address, index): [string, LeadOfAddress][] => {
+        const id = found[index]
+        return id === undefined ? [] : [[address, { canonical_lead_id: id, lead_reference: referenceOf(id) }]]
+      })
+      return new Map(known)
+    },
+    timeZoneOf: async (organization, address) =>
+      (await leads.ofIdentities(organization, [{ kind: "phone", value: address }]))[0]?.time_zone ?? "",
+    seen: (organization, { address, name, at }, stage) => leads.seen(organization, { phone: address, name, at, stage }),
+    addressesOf: async (organization, ref) => (await leads.find(organization, ref))?.phones ?? [],
+  }
+}
+
+/** A commit takes a moment after its rows were told of; one that was refused leaves none. */
+const againMs = 10_000
+
+/** The jobs that make leads of rows: of those that were just written, and, now and then, of those that nobody told of. */
+const followRows = defineJob(followRef, {
+  summary: "Makes leads of rows that name a person.",
+  slots: 2,
+  inject: { follower: Follower, queue: JobQueue, clock: Clock },
+  async run({ payload: { organization, rows, again }, deps: { follower, queue, clock }, work }) {
+    const missing = await follower.follow(organization, rows)
+    if (missing.length === 0 || again) return
+    queue.enqueue(work, followRef, { organization, rows: missing, again: true }, { organization, runAt: clock.now() + againMs })
+  },
+})
+
+const catchUp = defineJob(catchUpRef, {
+  summary: "Makes leads of rows that a process could not hand over before it ended.",
+  inject: { catchUp: CatchUp },
+  run: ({ deps, signal }) => deps.catchUp.run(signal),
 })

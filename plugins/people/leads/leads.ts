@@ -1,9 +1,16 @@
 // The leads of an organization: found by address and number, made when somebody is first seen.
 import { AppError, type Deps, isConflict, Store, type UnitOfWork, UnitsOfWork } from "#core"
-import { IdentityCollection, identityId, LeadCollection, LeadSettingsCollection, type StoredLead, settingsId } from "./collections.ts"
+import {
+  IdentityCollection,
+  identityId,
+  LeadCollection,
+  LeadSettingsCollection,
+  leadIdOf,
+  type StoredLead,
+  settingsId,
+} from "./collections.ts"
 import type { Identity } from "./identity.ts"
 import { LeadRecords, maxIdentities } from "./records.ts"
-import { leadIdOf } from "./reference.ts"
 
 /** Leads that one is made of, whose history its timeline shows. */
 const maxFamily = 200

@@ -1,19 +1,16 @@
 // Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
-import { Clock, definePlugin, injected, Live, Log, Scheduler, Store, Vault } from "#core"
+import { Clock, defineJob, definePlugin, injected, Live, Log, Scheduler, Store, Vault } from "#core"
 import { importedAtStart, Outgoing } from "#core/engine"
-import { SenderChoices } from "../email/index.ts"
-import { sendingDomainsChannel } from "./channel.ts"
-import { checkJob } from "./checks/job.ts"
+import { type ChooseSender, SenderChoices } from "../email/index.ts"
+import { MailRouteCollection, sealContext } from "./collections.ts"
 import { authoritativeLookup } from "./dns/authoritative.ts"
 import { askServer, configuredServers, createLookup, DnsLookup, emptyLookup } from "./dns/lookup.ts"
-import { MailRouteCollection } from "./mail-route.ts"
 import { createMailRoutes, MailRoutes } from "./mail-routes.ts"
 import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
 import { reasons } from "./reasons.ts"
-import { Registrations } from "./registrations.ts"
-import { chooseSender } from "./sender.ts"
-import { SendingDomainResource } from "./sending-domain.ts"
-import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
+import { Registrations, returnPathOf } from "./registrations.ts"
+import { checkRef, SendingDomainResource } from "./sending-domain.ts"
+import { SendingDomains, SendingDomainsToken, sendingDomainsChannel } from "./sending-domains.ts"
 import { pointsNowhere, Settings, unsetHosts } from "./settings.ts"
 
 export { type Answer as DnsAnswer, DnsLookup, type Lookup } from "./dns/lookup.ts"
@@ -57,3 +54,33 @@ export default definePlugin({
     })
   },
 })
+
+const checkJob = defineJob(checkRef, {
+  summary: "Checks the DNS records of a sending domain.",
+  inject: { domains: SendingDomainsToken },
+  async run({ payload: { organization, domain }, deps: { domains }, work }) {
+    const stored = await domains.find(organization, domain)
+    if (stored && stored.status !== "disabled") await domains.check(work, organization, stored, false)
+  },
+})
+
+// Who an organization's mail is from while it has an active domain: an address of the domain, signed with its key.
+
+/** Of several domains the one that is named, else the one that was registered first. None without evidence from DNS. */
+function chooseSender(store: Store, vault: Vault): ChooseSender {
+  return async (organization, named) => {
+    const active = { status: "active", evidence: { $ne: null }, ...(named === undefined ? {} : { domain: named }) }
+    const found = await store.open(SendingDomainResource.collection, organization).first(active, { sort: { created_at: 1 } })
+    if (!found) return undefined
+    const { id, domain, from_local_part, from_name, forward_to_email, receiving_enabled, selector, private_key, evidence } = found
+    // Where DNS leads replies here, they are forwarded from here.
+    const receives = receiving_enabled && evidence?.records.some(({ record, state }) => record === "mx" && state === "ok")
+    const replies = forward_to_email !== "" && !receives ? { reply_to: [{ name: "", address: forward_to_email }] } : {}
+    return {
+      from: { name: from_name, address: `${from_local_part}@${domain}` },
+      ...replies,
+      envelope_from: `bounces@${returnPathOf(domain)}`,
+      dkim: { domain, selector, privateKey: vault.open(private_key, sealContext(id)) },
+    }
+  }
+}

@@ -1,10 +1,9 @@
 // Finds the organization of a host that mail arrives for. Of several organizations with an active domain, it is the one that
 // registered the domain first.
 import { type Store, token } from "#core"
-import { domainId } from "./collections.ts"
+import { domainId, MailRouteCollection } from "./collections.ts"
 import { asciiOf } from "./domain-name.ts"
-import { MailRouteCollection } from "./mail-route.ts"
-import { returnPathOf } from "./records.ts"
+import { returnPathOf } from "./registrations.ts"
 import { SendingDomainResource } from "./sending-domain.ts"
 
 export interface MailRoute {

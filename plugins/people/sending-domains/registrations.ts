@@ -4,8 +4,7 @@ import { promisify } from "node:util"
 import { AppError, type Deps, Ids, Vault } from "#core"
 import { sealContext } from "./collections.ts"
 import { DnsLookup } from "./dns/lookup.ts"
-import { readDomain } from "./domain-name.ts"
-import { recordsOf } from "./records.ts"
+import { type DomainName, readDomain } from "./domain-name.ts"
 import type { Settings } from "./settings.ts"
 
 interface Services extends Deps<typeof Registrations.inject> {
@@ -57,4 +56,38 @@ export class Registrations {
 
 function exchangeOf(value: string): string {
   return value.slice(value.indexOf(" ") + 1)
+}
+
+type RecordKind = "dkim" | "spf" | "return_path" | "dmarc" | "mx"
+
+export interface ExpectedRecord {
+  kind: RecordKind
+  name: string
+  type: "CNAME" | "MX" | "TXT"
+  value: string
+}
+
+interface RecordsOf {
+  readonly domain: DomainName["name"]
+  readonly selector: string
+  /** base64 of the DER of the public key. */
+  readonly publicKey: string
+  /** Whether to offer the MX record. */
+  readonly receives: boolean
+}
+
+/** The records of a domain, those that sending needs first. */
+function recordsOf({ domain, selector, publicKey, receives }: RecordsOf, settings: Settings): ExpectedRecord[] {
+  return [
+    { kind: "dkim", name: `${selector}._domainkey.${domain}`, type: "TXT", value: `v=DKIM1; k=rsa; p=${publicKey}` },
+    { kind: "spf", name: domain, type: "TXT", value: `v=spf1 include:${settings.spf_host} ~all` },
+    { kind: "return_path", name: returnPathOf(domain), type: "CNAME", value: settings.return_path_host },
+    { kind: "dmarc", name: `_dmarc.${domain}`, type: "TXT", value: "v=DMARC1; p=none" },
+    ...(receives ? [{ kind: "mx", name: domain, type: "MX", value: `10 ${settings.receiving_host}` } as const] : []),
+  ]
+}
+
+/** The domain of the envelope's sender, which bounces go to. */
+export function returnPathOf(domain: string): string {
+  return `bounce.${domain}`
 }

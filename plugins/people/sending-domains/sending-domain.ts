@@ -1,14 +1,11 @@
 // A sending domain: its fields, and the operations that register, list, read, change and delete it.
 import { z } from "zod"
-import { AppError, defineResource, type ItemOf, namedKey, Scheduler, type Sealed } from "#core"
+import { AppError, defineResource, type ItemOf, jobRef, namedKey, Scheduler, type Sealed, type UnitOfWork } from "#core"
 import { isMailAddress } from "../email/index.ts"
 import type { RecordCheck } from "./checks/record-check.ts"
-import { endChecks, scheduleChecks } from "./checks/schedule.ts"
-import { domainId, sealContext, statuses } from "./collections.ts"
+import { domainId, sealContext, stageRoute, statuses } from "./collections.ts"
 import { nameOf } from "./domain-name.ts"
-import { stageRoute } from "./mail-route.ts"
-import type { ExpectedRecord } from "./records.ts"
-import { Registrations } from "./registrations.ts"
+import { type ExpectedRecord, Registrations } from "./registrations.ts"
 import { pointsNowhere } from "./settings.ts"
 
 /** Fields that people may change. */
@@ -178,4 +175,16 @@ function requireReceiving(registered: { domain: string; registered_receiving: bo
       `${domain} had mail records of a mailbox provider when it was registered; register a subdomain with receiving.`,
       { reason: "receiving_conflict" },
     )
+}
+
+/** Checks of every registered domain each hour, at a minute of its own. */
+export const checkRef = jobRef("sending_domains.check", z.object({ organization: z.string(), domain: z.string() }))
+
+export function scheduleChecks(scheduler: Scheduler, work: UnitOfWork, organization: string, { id, domain }: StoredDomain): void {
+  const minute = Number.parseInt(id.slice(0, 4), 16) % 60
+  scheduler.set(work, { id, job: checkRef, payload: { organization, domain }, organization, cron: `${minute} * * * *` })
+}
+
+export function endChecks(scheduler: Scheduler, work: UnitOfWork, { id }: StoredDomain): void {
+  scheduler.remove(work, checkRef, id)
 }

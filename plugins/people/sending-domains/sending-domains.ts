@@ -3,6 +3,7 @@ import {
   AppError,
   type Clock,
   changesOf,
+  defineChannel,
   type FieldsOf,
   type Live,
   type Scheduler,
@@ -12,16 +13,19 @@ import {
   type UnitOfWork,
   type Vault,
 } from "#core"
-import { sendingDomainsChannel } from "./channel.ts"
 import { checkRecords } from "./checks/check-records.ts"
 import { signSample } from "./checks/receiver.ts"
 import type { RecordCheck } from "./checks/record-check.ts"
-import { endChecks, scheduleChecks } from "./checks/schedule.ts"
 import { afterCheck } from "./checks/transition.ts"
-import { sealContext } from "./collections.ts"
+import { sealContext, stageRoute } from "./collections.ts"
 import type { Lookup } from "./dns/lookup.ts"
-import { stageRoute } from "./mail-route.ts"
-import { SendingDomainResource, type StoredDomain } from "./sending-domain.ts"
+import { endChecks, SendingDomainResource, type StoredDomain, scheduleChecks } from "./sending-domain.ts"
+
+export const sendingDomainsChannel = defineChannel({
+  name: "sending_domains",
+  scope: "sending_domains:read",
+  summary: "Sending domains whose status changes.",
+})
 
 export interface DomainServices {
   readonly store: Store

@@ -3,9 +3,8 @@ import type { Clock, Logger, PublicUrl, Store, UnitsOfWork } from "#core"
 import type { LeavingMail, MailGuard, Refusal } from "../email/index.ts"
 import { rememberSent } from "./bounces/sent-mail.ts"
 import type { MailKeys } from "./keys.ts"
-import { isDeadAddress } from "./status.ts"
+import { unsubscribePath, unsubscribeToken } from "./sealed-link.ts"
 import type { Suppressions } from "./suppressions.ts"
-import { unsubscribePath, unsubscribeToken } from "./unsubscribe-link.ts"
 
 export interface GuardServices {
   readonly store: Store
@@ -46,4 +45,14 @@ export function suppressionGuard(services: GuardServices): MailGuard {
 function bounced({ messageId }: LeavingMail, { address, status, text }: Refusal) {
   const evidence = { message_id: messageId, smtp_status: status, report: text }
   return { address, reason: "hard_bounce" as const, source: "smtp" as const, evidence }
+}
+
+// Enhanced status codes (RFC 3463): which of them say that an address is of no use.
+
+/** Permanent, and yet about the message or its sender rather than the address, or of a mailbox that may be emptied. */
+const aboutMessage = /^5\.(?:1\.[78]|2\.[23]|3\.4|4\.[67]|[567]\.\d+)$/
+
+/** Whether mail to the address fails, regardless of its content and sender. */
+export function isDeadAddress(status: string): boolean {
+  return status.startsWith("5.") && !aboutMessage.test(status)
 }

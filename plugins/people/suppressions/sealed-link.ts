@@ -1,6 +1,7 @@
 // Tokens of links in messages: what they tell is encrypted and authenticated, so that a token tells nothing, and nobody makes
 // one for somebody else.
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto"
+import { z } from "zod"
 import type { MailKeys } from "./keys.ts"
 
 const nonceBytes = 12
@@ -32,4 +33,32 @@ export async function openLink(keys: MailKeys, purpose: string, token: string): 
   } catch {
     return undefined
   }
+}
+
+interface Unsubscription {
+  readonly organization: string
+  readonly address: string
+  readonly category: "marketing"
+  /** Of the message that carries the link. */
+  readonly messageId: string
+}
+
+/** The link by which the recipient of a mail unsubscribes: organization, address, category and message. */
+export const unsubscribePath = "/v1/unsubscribe/{token}"
+
+const purpose = "unsubscribe"
+const Told = z.tuple([z.uuid(), z.string(), z.literal("marketing"), z.string()])
+
+/** The same for each try of a message. */
+export function unsubscribeToken(keys: MailKeys, { organization, address, category, messageId }: Unsubscription): Promise<string> {
+  const told = [organization, address, category, messageId] satisfies z.input<typeof Told>
+  return sealLink(keys, purpose, Buffer.from(JSON.stringify(told)))
+}
+
+/** Undefined for any token that this service did not make. */
+export async function readUnsubscribeToken(keys: MailKeys, token: string): Promise<Unsubscription | undefined> {
+  const plain = await openLink(keys, purpose, token)
+  if (!plain) return undefined
+  const [organization, address, category, messageId] = Told.parse(JSON.parse(plain.toString("utf8")))
+  return { organization, address, category, messageId }
 }

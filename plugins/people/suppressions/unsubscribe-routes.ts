@@ -2,10 +2,9 @@
 import { type Deps, defineRoute, type RouteRequest, UnitsOfWork } from "#core"
 import { Organizations } from "../../platform/organizations/index.ts"
 import { MailKeys } from "./keys.ts"
-import { unknownPage } from "./link-page.ts"
+import { askingPage, donePage, unknownPage } from "./link-page.ts"
+import { readUnsubscribeToken, unsubscribePath } from "./sealed-link.ts"
 import { Suppressions } from "./suppressions.ts"
-import { readUnsubscribeToken, unsubscribePath } from "./unsubscribe-link.ts"
-import { askingPage, donePage } from "./unsubscribe-page.ts"
 
 const inject = { keys: MailKeys, organizations: Organizations }
 const answers = {

@@ -2,8 +2,7 @@
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { personColumn } from "../../../plugins/data/datasets/index.ts"
-import { normalEmail } from "../../../plugins/people/leads/identity.ts"
-import { personIn } from "../../../plugins/people/leads/person-in-row.ts"
+import { normalEmail, personIn } from "../../../plugins/people/leads/identity.ts"
 import { patiently, until } from "../../waiting.ts"
 
 const columns = {

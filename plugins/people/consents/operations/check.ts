@@ -4,9 +4,8 @@ import { AnyJson, Clock, defineOperation, resultOf, Timestamp, timestamp } from 
 import { ConversationStanding, E164 } from "../../conversations/index.ts"
 import { Leads } from "../../leads/index.ts"
 import { type Channel, channels, kindOf, type Person, personFields, personOf, unreadable } from "../person.ts"
-import { answerOf } from "../rules/others.ts"
-import { answersOf, ConsentRules } from "../rules/rules.ts"
-import { Purpose } from "./resource.ts"
+import { answerOf, answersOf, ConsentRules } from "../rules.ts"
+import { Purpose } from "./ledger.ts"
 
 const maxAddresses = 20
 

@@ -16,8 +16,7 @@ import {
   UntrustedText,
   useAnswer,
 } from "#console"
-import { type ChannelWord, type Conversation, channels, isChannel } from "./conversation.ts"
-import { useNews } from "./news.ts"
+import { type ChannelWord, type Conversation, channels, isChannel, useNews } from "./conversation.ts"
 
 const resets = ["cursor"]
 

@@ -14,7 +14,7 @@ import {
   UntrustedText,
   useAnswer,
 } from "#console"
-import { useNews } from "./news.ts"
+import { useNews } from "./conversation.ts"
 
 type Message = Output<"email_conversations.get">["messages"][number]
 

@@ -16,9 +16,8 @@ import {
   UntrustedText,
   useAnswer,
 } from "#console"
-import { type ChannelWord, type Conversation, channels, isChannel, type Message } from "./conversation.ts"
+import { type ChannelWord, type Conversation, channels, isChannel, type Message, useNews } from "./conversation.ts"
 import { Messages } from "./message.tsx"
-import { useNews } from "./news.ts"
 import { Reply, StandingLine, useStanding } from "./reply.tsx"
 
 interface Read {

@@ -8,7 +8,7 @@ import type { Template } from "../messages.ts"
 import type { PhoneNumber } from "../numbers/phone-number.ts"
 import { OptOuts } from "../opt-out/ledger.ts"
 import type { ConversationSettings } from "../settings.ts"
-import { type StoredTemplate, TemplateCollection, templateId } from "../templates/collections.ts"
+import { type StoredTemplate, TemplateCollection, templateId } from "../templates.ts"
 import { type OutboundMessage, OutboundVetoes, vetoOf } from "../vetoes.ts"
 import { loudAt, zonesOf } from "./quiet-hours.ts"
 

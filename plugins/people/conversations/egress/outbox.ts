@@ -3,7 +3,7 @@ import { Clock, type Deps, JobQueue, Store, timestamp, type UnitOfWork } from "#
 import { type Channel, collections, conversationId, foldJob, sendJob } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
 import type { StoredMessage, Template } from "../messages.ts"
-import { PhoneNumbers } from "../numbers/numbers.ts"
+import { PhoneNumbers } from "../numbers/phone-number.ts"
 import { EgressGate } from "./gate.ts"
 
 export interface NewMessage {

@@ -18,15 +18,12 @@ import { Integrations } from "../../../agents/integrations/index.ts"
 import { Announcements } from "../announcements.ts"
 import { type Channel, collections, foldJob, sendJob, settleJob } from "../channels.ts"
 import type { StoredMessage } from "../messages.ts"
-import { PhoneNumbers } from "../numbers/numbers.ts"
-import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
-import { OptOuts } from "../opt-out/ledger.ts"
+import { PhoneNumbers } from "../numbers/phone-number.ts"
+import { isCarrierOptOut, OptOuts } from "../opt-out/ledger.ts"
 import type { DeliveryState } from "../receipts.ts"
 import type { ConversationSettings } from "../settings.ts"
 import { type Asked, EgressGate } from "./gate.ts"
-import { meta } from "./providers/meta.ts"
-import { type Outcome, outcomeOfError } from "./providers/outcome.ts"
-import { twilio } from "./providers/twilio.ts"
+import { meta, type Outcome, outcomeOfError, twilio } from "./providers.ts"
 
 const providers = { chat_app: meta, sms: twilio } as const
 const callMs = 30_000

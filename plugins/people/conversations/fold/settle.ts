@@ -4,8 +4,7 @@ import { type Changes, Clock, type Deps, JobQueue, type Json, Store, timestamp, 
 import { Announcements } from "../announcements.ts"
 import { type Channel, collections, foldJob } from "../channels.ts"
 import { type StoredMessage, sentTime } from "../messages.ts"
-import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
-import { OptOuts } from "../opt-out/ledger.ts"
+import { isCarrierOptOut, OptOuts } from "../opt-out/ledger.ts"
 import { joined } from "../receipts.ts"
 
 /** A message, by the provider's id or its own. */

@@ -1,10 +1,9 @@
 // One message of a webhook of Meta's Cloud API: of a person, or an echo of what the business wrote in its phone app.
-import type { Json } from "#core"
+import { type Json, timestamp } from "#core"
 import { type MessageKind, messageKinds } from "../messages.ts"
 import { isUserId, plus } from "../phone.ts"
 import type { DeliveryState } from "../receipts.ts"
-import { contentOf, type Fields, fieldsOf, listOf, nothing, placeOf, type ReceivedMessage, textOf } from "../received.ts"
-import { timeOf } from "./meta-time.ts"
+import { contentOf, type Fields, fieldsOf, listOf, nothing, numberOf, placeOf, type ReceivedMessage, textOf } from "../received.ts"
 
 const mediaKinds = ["image", "audio", "video", "document", "sticker"]
 const own: ReadonlySet<string> = new Set(["template", "other"])
@@ -132,4 +131,11 @@ function referralOf(value: Json | undefined): Partial<ReceivedMessage> {
     source_url: text("source_url"),
   }
   return { referral: { source_type, source_id, source_url, headline: text("headline"), body: text("body"), click_id: text("ctwa_clid") } }
+}
+
+/** Seconds since the epoch; never later than the delivery itself. */
+export function timeOf(value: Json | undefined, receivedAt: string): string {
+  const seconds = numberOf(value)
+  if (seconds === undefined || seconds <= 0) return receivedAt
+  return timestamp(Math.min(Math.floor(seconds * 1_000), Date.parse(receivedAt)))
 }

@@ -14,8 +14,7 @@ import {
   type ReceivedStatus,
   textOf,
 } from "../received.ts"
-import { addressOf, type MessageSource, messageOf, sourceOf } from "./meta-message.ts"
-import { timeOf } from "./meta-time.ts"
+import { addressOf, type MessageSource, messageOf, sourceOf, timeOf } from "./meta-message.ts"
 
 const states: ReadonlyMap<string, DeliveryState> = new Map([
   ...(["sent", "delivered", "read", "failed"] as const).map((state) => [state, state] as const),

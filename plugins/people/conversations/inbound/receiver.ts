@@ -1,9 +1,20 @@
 // Takes a delivery in: its messages, what they say about opting out, and reports about messages that were sent. Nothing is
 // written that a commit could refuse, and a delivery that is repeated changes nothing.
-import { AppError, Clock, type Deps, JobQueue, type Json, Store, timestamp, type UnitOfWork } from "#core"
+import {
+  AppError,
+  Clock,
+  type Deps,
+  defineJob,
+  JobQueue,
+  type Json,
+  Postponed,
+  RateLimiter,
+  Store,
+  timestamp,
+  type UnitOfWork,
+} from "#core"
 import { type Channel, collections, conversationId, foldJob, mediaJob, messageId, moveJob, pieceJob, settleJob } from "../channels.ts"
-import type { Change, KnownAddresses } from "../earlier-addresses.ts"
-import { EarlierAddresses } from "../earlier-addresses.ts"
+import { type Change, EarlierAddresses, type KnownAddresses } from "../earlier-addresses.ts"
 import { foldedFrom } from "../fold/fold.ts"
 import type { StoredMessage } from "../messages.ts"
 import { type PhoneNumber, PhoneNumberResource } from "../numbers/phone-number.ts"
@@ -12,6 +23,7 @@ import { OptOuts } from "../opt-out/ledger.ts"
 import { isUserId, personKey, writtenAs } from "../phone.ts"
 import { receiptId } from "../receipts.ts"
 import type { Delivery, ReceivedMessage, ReceivedStatus } from "../received.ts"
+import { ConversationSettingsToken } from "../settings.ts"
 import { readMeta } from "./meta.ts"
 import { countParts, maxParts, piecesOf } from "./pieces.ts"
 import { readTwilio } from "./twilio.ts"
@@ -242,3 +254,17 @@ function counted({ messages, statuses, ignored }: Delivery, entries: Entries): R
   const { opt_out: opt_outs, opt_in: opt_ins } = entries
   return { messages: messages.length, statuses: statuses.length, opt_outs, opt_ins, ignored, deferred: 0 }
 }
+
+const waitMs = 1_000
+
+/** Takes one piece of a large delivery in. The organization is charged before the piece is read. */
+export const receivePiece = defineJob(pieceJob, {
+  summary: "Takes a part of a large webhook into conversations.",
+  slots: 2,
+  inject: { receiver: Receiver, limiter: RateLimiter, settings: ConversationSettingsToken },
+  async run({ payload: { message_id, ...piece }, organization = "", deps: { receiver, limiter, settings }, work }) {
+    const bucket = { id: `conversations.receive_piece ${organization}`, limit: settings.pieces_per_minute }
+    if (!(await limiter.consume([bucket])).allowed) throw new Postponed(waitMs)
+    await receiver.stagePiece(work, organization, { ...piece, messageId: message_id })
+  },
+})

@@ -5,7 +5,7 @@ import { Buckets } from "../../../data/buckets/index.ts"
 import { Announcements } from "../announcements.ts"
 import { collections, mediaJob } from "../channels.ts"
 import type { Media } from "../messages.ts"
-import { PhoneNumbers } from "../numbers/numbers.ts"
+import { PhoneNumbers } from "../numbers/phone-number.ts"
 import { ConversationSettingsToken } from "../settings.ts"
 import { fetchMedia } from "./fetch.ts"
 

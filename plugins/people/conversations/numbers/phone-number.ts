@@ -1,6 +1,6 @@
 // The service's own phone numbers: their voice agents, and the connections by which messages leave.
 import { z } from "zod"
-import { AppError, defineResource, derivedUuid, type ItemOf, namedKey, SlugOrId } from "#core"
+import { AppError, type Deps, defineResource, derivedUuid, type ItemOf, namedKey, SlugOrId, Store } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
 import { E164 } from "../phone.ts"
 
@@ -39,7 +39,7 @@ const fields = {
     .describe("How text messages leave, by Twilio; null: not at all."),
 }
 
-export function numberId(organization: string, number: string): string {
+function numberId(organization: string, number: string): string {
   return derivedUuid("phone number", organization, number)
 }
 
@@ -102,3 +102,30 @@ function registeredAlready(number: string): Error {
 }
 
 export type PhoneNumber = ItemOf<typeof PhoneNumberResource>
+
+/** Finds phone numbers of an organization. */
+export class PhoneNumbers {
+  static readonly inject = { store: Store }
+  readonly #store: Store
+
+  constructor({ store }: Deps<typeof PhoneNumbers.inject>) {
+    this.#store = store
+  }
+
+  find(organization: string, number: string): Promise<PhoneNumber | undefined> {
+    return PhoneNumberResource.items.find(this.#store, organization, number)
+  }
+
+  /** As `find`; throws `not_found`. */
+  require(organization: string, number: string): Promise<PhoneNumber> {
+    return PhoneNumberResource.items.require(this.#store, organization, number)
+  }
+
+  /** The registered ones of these numbers, by number. */
+  async among(organization: string, numbers: readonly string[]): Promise<ReadonlyMap<string, PhoneNumber>> {
+    if (numbers.length === 0) return new Map()
+    const ids = [...new Set(numbers)].map((number) => numberId(organization, number))
+    const found = await this.#store.open(PhoneNumberResource.collection, organization).find({ id: { $in: ids } }, { limit: ids.length })
+    return new Map(found.map((one) => [one.number, one]))
+  }
+}

@@ -4,10 +4,29 @@ import { AnyJson, AppError, Clock, defineOperation, resultOf, Timestamp, timesta
 import { Integrations } from "../../../agents/integrations/index.ts"
 import { channels } from "../channels.ts"
 import { Outbox } from "../egress/outbox.ts"
-import { PhoneNumbers } from "../numbers/numbers.ts"
+import { PhoneNumbers } from "../numbers/phone-number.ts"
 import { OptOutLinks } from "../opt-out/link.ts"
 import { E164, isUserId, PersonAddress } from "../phone.ts"
-import { connectedNumber } from "./examples.ts"
+
+/** A number with connections for both channels. */
+export const connectedNumber = (number: string) => ({
+  connection: {
+    operation: "integrations.connect",
+    input: { app: "http", name: `Lines of ${number}`, share_with_org: true, credentials: { base_url: "https://messages.example.com" } },
+  },
+  number: {
+    operation: "phone_numbers.register",
+    input: {
+      number,
+      chat_app: {
+        integration: resultOf("connection.integration_id"),
+        phone_number_id: "106540352242922",
+        business_account_id: "102290129340398",
+      },
+      sms: { integration: resultOf("connection.integration_id"), account_sid: "AC00000000000000000000000000000000" },
+    },
+  },
+})
 
 const Template = z
   .strictObject({

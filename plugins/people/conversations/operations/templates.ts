@@ -1,11 +1,10 @@
 // The chat app's message templates: reading them from Meta, and what was read.
 import { z } from "zod"
 import { AppError, defineList, defineOperation, JobQueue, resultOf, Timestamp } from "#core"
-import { PhoneNumbers } from "../numbers/numbers.ts"
+import { PhoneNumbers } from "../numbers/phone-number.ts"
 import { E164 } from "../phone.ts"
-import { TemplateCollection } from "../templates/collections.ts"
-import { syncJob } from "../templates/sync.ts"
-import { connectedNumber } from "./examples.ts"
+import { syncJob, TemplateCollection } from "../templates.ts"
+import { connectedNumber } from "./send.ts"
 
 const path = "/v1/voice/phone-numbers/{number}/templates"
 

@@ -1,12 +1,28 @@
 // Removing what was said with a person: by operation, by age, or since the person was erased. The conversation goes at once;
 // a job removes its messages and files, and begins again where a node ended. What providers deliver again is removed again.
-import { Clock, type Deps, type Document, defineCollection, JobQueue, Store, timestamp, token, type UnitOfWork, UnitsOfWork } from "#core"
+
+import { z } from "zod"
+import {
+  Clock,
+  type Deps,
+  type Document,
+  defineCollection,
+  defineJob,
+  JobQueue,
+  Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  UnitsOfWork,
+} from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"
+import { Organizations } from "../../../platform/organizations/index.ts"
 import { Announcements } from "../announcements.ts"
-import { type Channel, channels, collections, purgeJob } from "../channels.ts"
+import { type Channel, channels, collections, foldJob, purgeJob } from "../channels.ts"
 import { EarlierAddresses } from "../earlier-addresses.ts"
 import { OptOuts } from "../opt-out/ledger.ts"
 import { writtenAs } from "../phone.ts"
+import { ConversationSettingsToken } from "../settings.ts"
 import { OutboundVetoes, vetoOf } from "../vetoes.ts"
 
 /** A conversation that was removed; `id` is its own. */
@@ -133,3 +149,27 @@ export class Removals {
 export type ConversationErasure = (organization: string, address: string, signal: AbortSignal) => Promise<void>
 
 export const ConversationErasure = token<ConversationErasure>("ConversationErasure")
+
+const dayMs = 86_400_000
+
+export const purgeMessages = defineJob(purgeJob, {
+  summary: "Removes messages of a conversation, with their files.",
+  inject: { removals: Removals, queue: JobQueue },
+  async run({ payload: { channel, conversation_id, until }, organization = "", deps: { removals, queue }, work, signal }) {
+    await removals.purge(organization, channel, conversation_id, until, signal)
+    queue.enqueue(work, foldJob, { channel, conversation_id }, { organization })
+  },
+})
+
+export const removeOldMessages = defineJob({
+  type: "conversations.retention",
+  summary: "Removes messages that are older than keep_days.",
+  payload: z.object({}),
+  timeoutMs: 3_600_000,
+  inject: { removals: Removals, organizations: Organizations, settings: ConversationSettingsToken, clock: Clock },
+  async run({ deps: { removals, organizations, settings, clock }, signal }) {
+    if (settings.keep_days === 0) return
+    const before = timestamp(clock.now() - settings.keep_days * dayMs)
+    for await (const { id } of organizations.all()) await removals.removeOld(id, before, signal)
+  },
+})

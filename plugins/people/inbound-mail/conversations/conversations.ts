@@ -1,8 +1,13 @@
 // Puts messages into conversations: by the messages that they answer, else by the address of the other side.
 import { domainToASCII } from "node:url"
-import { Clock, changesOf, type Deps, derivedUuid, Live, Store, timestamp, type UnitOfWork } from "#core"
-import { conversationsChannel } from "./channel.ts"
+import { Clock, changesOf, type Deps, defineChannel, derivedUuid, Live, Store, timestamp, type UnitOfWork } from "#core"
 import { ConversationCollection, conversationId, MessageCollection, type StoredConversation, type StoredMessage } from "./collections.ts"
+
+export const conversationsChannel = defineChannel({
+  name: "email_conversations",
+  scope: "email_conversations:read",
+  summary: "Messages that are received into conversations by mail: their ids.",
+})
 
 const maxPreview = 200
 

@@ -1,11 +1,12 @@
 // Files of received messages: the message as it came, and its attachments, which are taken out of it when they are read.
 // That is done one at a time, in a thread of its own, so that no download holds up what comes in.
-import { AppError, type Store, token } from "#core"
+
+import { createHmac } from "node:crypto"
+import { AppError, Clock, defineRoute, type Store, sameBytes, token, Vault } from "#core"
 import type { Buckets } from "../../../data/buckets/index.ts"
 import { InboundMailCollection, type StoredMail } from "../collections.ts"
 import { MessageCollection } from "../conversations/collections.ts"
 import type { MailParser } from "../parse/mail-parser.ts"
-import type { FileRef } from "./link.ts"
 
 export interface MailFile {
   readonly fileName: string
@@ -81,4 +82,73 @@ function gone(): AppError {
   return new AppError("not_found", "The file is not kept any more; messages are removed as they came after keep_raw_days.", {
     reason: "email_file_not_found",
   })
+}
+
+interface FileRef {
+  readonly organization: string
+  readonly mail: string
+  /** `message`, or the place of an attachment in the message. */
+  readonly part: string
+}
+
+/**
+ * Links to the files of a received message: whose message it is, which file, and until when, under a MAC by a key that only the service has.
+ */
+const filePath = "/v1/email-files/{organization}/{mail}/{part}"
+export const macPurpose = "files of received mail"
+
+/** Path and query; `expiresAt` in whole seconds since the epoch. */
+export function linkTo(macKey: Buffer, { organization, mail, part }: FileRef, expiresAt: number): string {
+  const signature = mac(macKey, { organization, mail, part }, String(expiresAt)).toString("base64url")
+  return `/v1/email-files/${organization}/${mail}/${part}?expires=${expiresAt}&signature=${signature}`
+}
+
+/** The signature is looked at first: a forged one learns nothing of times. */
+function checkLink(macKey: Buffer, file: FileRef, query: URLSearchParams, now: number): "valid" | "expired" | "forged" {
+  const expires = query.get("expires") ?? ""
+  const signature = query.get("signature") ?? ""
+  const given = Buffer.from(signature, "base64url")
+  // Re-encoding refuses other spellings of the same bytes.
+  if (given.toString("base64url") !== signature || !sameBytes(given, mac(macKey, file, expires))) return "forged"
+  return Number(expires) * 1_000 > now ? "valid" : "expired"
+}
+
+function mac(macKey: Buffer, { organization, mail, part }: FileRef, expires: string): Buffer {
+  return createHmac("sha256", macKey).update([organization, mail, part, expires].join("\n")).digest()
+}
+
+/** What a link to a file of a received message answers: a download, never something that a browser shows. */
+export const readFile = defineRoute({
+  name: "email_conversations.read_file",
+  summary: "Download a file of a received message by a signed link.",
+  method: "GET",
+  path: filePath,
+  inject: { files: MailFilesToken, vault: Vault, clock: Clock },
+  async handle({ request, deps }) {
+    const { organization = "", mail = "", part = "" } = request.params
+    const file = { organization, mail, part }
+    const verdict = checkLink(deps.vault.keyFor(macPurpose), file, request.query, deps.clock.now())
+    if (verdict === "forged")
+      throw new AppError("permission_denied", "The link's signature does not match.", { reason: "invalid_signature" })
+    if (verdict === "expired")
+      throw new AppError("permission_denied", "The link has expired; ask for a new one.", { reason: "link_expired" })
+    const { fileName, contentType, body } = await deps.files.read(file)
+    return {
+      headers: {
+        "Content-Type": contentType,
+        "Content-Length": String(body.length),
+        "Content-Disposition": attachmentNamed(fileName),
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Cache-Control": "private, no-store",
+        "Referrer-Policy": "no-referrer",
+      },
+      body,
+    }
+  },
+})
+
+/** RFC 6266: plain ASCII for old clients, the true name beside it. */
+function attachmentNamed(fileName: string): string {
+  const encoded = encodeURIComponent(fileName).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  return `attachment; filename="${fileName.replace(/[^\x20-\x7e]|["\\%]/g, "_")}"; filename*=UTF-8''${encoded}`
 }

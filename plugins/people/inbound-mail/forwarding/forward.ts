@@ -1,7 +1,7 @@
 // Hands a received mail on to the mailbox that its domain names. It leaves as a mail of the domain's own, signed as such,
 // so that SPF, DKIM and DMARC pass; the author is in Reply-To, and the message as it came is attached.
 import { z } from "zod"
-import { type Deps, derivedUuid, JobQueue, type Json, jobRef, RateLimiter, Store, type UnitOfWork } from "#core"
+import { AppError, type Deps, defineJob, derivedUuid, JobQueue, type Json, jobRef, RateLimiter, Store, type UnitOfWork } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"
 import { domainOf, isMailAddress, Mailer, ownHeader } from "../../email/index.ts"
 import { MailRoutes } from "../../sending-domains/index.ts"
@@ -14,7 +14,7 @@ import { headersOf } from "../parse/content.ts"
 
 const maxText = 20_000
 
-export const forwardRef = jobRef("inbound_mail.forward", z.object({ organization: z.string(), mail_id: z.string() }))
+const forwardRef = jobRef("inbound_mail.forward", z.object({ organization: z.string(), mail_id: z.string() }))
 
 interface ForwardingServices extends Deps<typeof Forwarding.inject> {
   /** Messages a minute for each organization. */
@@ -134,3 +134,18 @@ function headersFor({ from, message_id }: StoredMessage): Record<string, string>
     ...(message_id === "" ? {} : { References: printable(message_id) }),
   }
 }
+
+export const forwardJob = defineJob(forwardRef, {
+  // The key is the domain that the mail is forwarded to.
+  slots: 32,
+  limitsKeys: true,
+  summary: "Forwards a received mail to the mailbox of its domain.",
+  inject: { forwarding: Forwarding, store: Store },
+  run: ({ payload: { organization, mail_id }, deps, work, signal }) => deps.forwarding.send(work, organization, mail_id, signal),
+  async exhausted({ payload: { organization, mail_id }, deps, work }, error) {
+    const message = await deps.store.open(MessageCollection, organization).get(mail_id)
+    const forward = message?.inbound?.forward
+    const reason = (error instanceof AppError && error.details.reason) || "failed"
+    if (forward) deps.forwarding.note(work, organization, mail_id, { ...forward, state: "failed", reason })
+  },
+})

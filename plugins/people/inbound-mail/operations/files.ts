@@ -3,8 +3,7 @@ import { z } from "zod"
 import { AppError, Clock, defineOperation, PublicUrl, resultOf, Store, Timestamp, timestamp, Uuid, Vault } from "#core"
 import { InboundMailCollection } from "../collections.ts"
 import { MessageCollection } from "../conversations/collections.ts"
-import { MailFilesToken } from "../files/files.ts"
-import { linkTo, macPurpose } from "../files/link.ts"
+import { linkTo, MailFilesToken, macPurpose } from "../files/files.ts"
 import { written } from "./conversations.ts"
 
 const linkS = 900

@@ -9,8 +9,7 @@ import type { MailEnvelope, MailHandler } from "../handlers.ts"
 import { processRef, purgeRef } from "../jobs.ts"
 import { contentDigest, hasBareNewline, headerSectionOf, receivedCount, signaturesDigest } from "../parse/header-section.ts"
 import type { Settings } from "../settings.ts"
-import type { SmtpLimits } from "./limits.ts"
-import { SmtpRefusal } from "./reply.ts"
+import { type SmtpLimits, SmtpRefusal } from "./limits.ts"
 
 const maxHeaderBytes = 256 * 1_024
 /** Received headers of a message; RFC 5321 section 6.3 ends loops by their count. */

@@ -5,13 +5,10 @@ import { createSecureContext } from "node:tls"
 import { Counter } from "prom-client"
 import type { SMTPServer, SMTPServerSession } from "smtp-server"
 import type { Clock, Logger } from "#core"
-import type { Metrics } from "#core/engine"
-import { runOutsideRequests } from "#core/engine"
+import { type Metrics, runOutsideRequests } from "#core/engine"
 import type { Settings } from "../settings.ts"
 import type { Acceptance } from "./acceptance.ts"
-import type { SmtpLimits } from "./limits.ts"
-import { readQuotedLocalParts } from "./quoted-local-parts.ts"
-import { refusalFor, SmtpRefusal } from "./reply.ts"
+import { refusalFor, type SmtpLimits, SmtpRefusal } from "./limits.ts"
 
 interface ServerServices {
   readonly settings: Settings
@@ -178,5 +175,36 @@ function envelopeOf({ envelope, remoteAddress, hostNameAppearsAs, secure }: SMTP
     remote_address: remoteAddress,
     helo: hostNameAppearsAs.slice(0, 255),
     tls: secure,
+  }
+}
+
+interface Connection {
+  readonly id: string
+  _parseAddressCommand(name: string, command: Buffer | string): { address: string } | false
+}
+
+const quoted = /^([^<]*<(?:@[^<>:]*:)?)"((?:[^"\\\p{Cc}]|\\[^\p{Cc}])*)"(@[^<>]*>.*)$/su
+const dotAtom = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/
+const standIn = "quoted"
+const maxLocalPart = 64
+
+/**
+ * Addresses with a quoted local part (RFC 5321 section 4.1.2), which smtp-server does not read. An atom stands in for the
+ * quoted text while smtp-server reads the command.
+ */
+function readQuotedLocalParts(server: SMTPServer, sessionId: string): void {
+  const connections = server.connections as unknown as ReadonlySet<Connection>
+  const connection = [...connections].find(({ id }) => id === sessionId)
+  if (!connection) return
+  const parse = connection._parseAddressCommand.bind(connection)
+  connection._parseAddressCommand = (name, command) => {
+    const [, before = "", local, after = ""] = quoted.exec(command.toString()) ?? []
+    if (local === undefined || local.length > maxLocalPart) return parse(name, command)
+    const parsed = parse(name, `${before}${standIn}${after}`)
+    if (!parsed) return parsed
+    // Quotes without need change nothing: "ada"@example.com is ada@example.com.
+    const plain = local.replace(/\\(.)/gsu, "$1")
+    const spelled = dotAtom.test(plain) ? plain : `"${plain.replace(/["\\]/g, "\\$&")}"`
+    return { ...parsed, address: `${spelled}${parsed.address.slice(standIn.length)}` }
   }
 }

@@ -3,7 +3,7 @@
 import { Clock, ClockCorrections, type Deps, type Document, defineCollection, Store, timestamp, UnitsOfWork } from "#core"
 import { type Dataset, Datasets, DatasetsCollection, executionOf } from "../../../data/datasets/index.ts"
 import { Organizations } from "../../../platform/organizations/index.ts"
-import { mayNamePerson } from "../person-in-row.ts"
+import { mayNamePerson } from "../identity.ts"
 import { Follower } from "./follower.ts"
 import { JournalRows } from "./journal.ts"
 import { RowBuffer } from "./row-buffer.ts"

@@ -3,8 +3,8 @@
 import { type Deps, Store, type UnitOfWork } from "#core"
 import { Datasets } from "../../../data/datasets/index.ts"
 import { type LeadRow, LeadRowCollection } from "../collections.ts"
+import { type PersonInRow, personIn } from "../identity.ts"
 import { Leads } from "../leads.ts"
-import { type PersonInRow, personIn } from "../person-in-row.ts"
 import { allOf, type Fresh, type Origin, originsOf, recordIdOf, type SeenRow } from "./origins.ts"
 
 /** One person, by the same address and number, in some of the rows. */

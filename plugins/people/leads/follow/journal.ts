@@ -5,7 +5,7 @@ import { Clock, ClockCorrections, type Deps, Log, Store, timestamp, UnitsOfWork 
 import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, Metrics } from "#core/engine"
 import { DatasetsCollection } from "../../../data/datasets/index.ts"
 import { Organizations } from "../../../platform/organizations/index.ts"
-import { mayNamePerson } from "../person-in-row.ts"
+import { mayNamePerson } from "../identity.ts"
 import { Follower } from "./follower.ts"
 import { HandoverCollection, silentMs } from "./handovers.ts"
 

@@ -5,7 +5,7 @@
 import { Clock, type Deps, Ids, JobQueue, Log, Store, throwUncaught, timestamp, type UnitOfWork, UnitsOfWork } from "#core"
 import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../../data/datasets/index.ts"
-import { mayNamePerson } from "../person-in-row.ts"
+import { mayNamePerson } from "../identity.ts"
 import { Follower } from "./follower.ts"
 import { beatMs, catchUpRef, followRef, HandoverCollection, type RowRef } from "./handovers.ts"
 import { JournalRows } from "./journal.ts"

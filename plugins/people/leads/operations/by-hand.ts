@@ -8,8 +8,7 @@ import { mergeInto, splitOff } from "../merge-split.ts"
 import { normalPhone } from "../phone-number.ts"
 import { LeadRecords } from "../records.ts"
 import { Region } from "../settings.ts"
-import { made } from "./leads.ts"
-import { Lead, LeadRef, shown } from "./resource.ts"
+import { Lead, LeadRef, made, shown } from "./leads.ts"
 
 const writing = { scope: "leads:write", role: "member" } as const
 const Note = z.string().trim().max(2_000).default("").describe("Why; kept in the history.")

@@ -1,7 +1,14 @@
 // What this area itself tells of a lead: rows that were written about it, and what was done to it by hand.
 import type { Store } from "#core"
-import { ChangeCollection, identityIds, type LeadChange, LeadCollection, type LeadRow, LeadRowCollection } from "../collections.ts"
-import { referenceOf } from "../reference.ts"
+import {
+  ChangeCollection,
+  identityIds,
+  type LeadChange,
+  LeadCollection,
+  type LeadRow,
+  LeadRowCollection,
+  referenceOf,
+} from "../collections.ts"
 import { type LeadTimelineSource, newestFirst, type TimelineEntry, type TimelineQuery } from "./sources.ts"
 
 /** As every source asks its store. */

@@ -1,5 +1,6 @@
 // The timeline of a lead, an extension point. Each source returns its entries of a lead.
-import { type Document, defineExtensionPoint, type Json } from "#core"
+import { type Collection, type Document, defineExtensionPoint, type Json } from "#core"
+import type { StoredLead } from "../collections.ts"
 
 /** One step; `id` is the document's that tells of it. */
 export interface TimelineEntry extends Document {
@@ -32,7 +33,7 @@ export type LeadTimelineSource = (query: TimelineQuery) => Promise<readonly Time
 export const LeadTimeline = defineExtensionPoint<LeadTimelineSource>({ id: "leads.timeline" })
 
 /** Returns the entries of all sources, newest first. */
-export async function timelineEntries(sources: readonly LeadTimelineSource[], query: TimelineQuery): Promise<readonly TimelineEntry[]> {
+async function timelineEntries(sources: readonly LeadTimelineSource[], query: TimelineQuery): Promise<readonly TimelineEntry[]> {
   const all = (await Promise.all(sources.map((source) => source(query)))).flat()
   return all.sort(newestFirst).slice(0, query.limit)
 }
@@ -41,4 +42,29 @@ export function newestFirst(one: Pick<TimelineEntry, "at" | "id">, other: Pick<T
   if (one.at !== other.at) return one.at < other.at ? 1 : -1
   if (one.id === other.id) return 0
   return one.id < other.id ? 1 : -1
+}
+
+/** A timeline as a collection that a Pager reads: its cursors are then like those of every list. */
+export function timelineOf(
+  timeline: readonly LeadTimelineSource[],
+  organization: string,
+  lead: StoredLead,
+  leadIds: readonly string[],
+): Collection<TimelineEntry> {
+  const { emails, phones } = lead
+  return {
+    async find(_filter, { limit = 50, after } = {}) {
+      const [at, id] = after ?? []
+      const from = typeof at === "string" && typeof id === "string" ? { after: [at, id] as const } : {}
+      return [...(await timelineEntries(timeline, { organization, leadIds, emails, phones, limit, ...from }))]
+    },
+    get: unsupported,
+    first: unsupported,
+    count: unsupported,
+    stream: unsupported,
+  }
+}
+
+function unsupported(): never {
+  throw new Error("A timeline is read page by page alone.")
 }

@@ -1,10 +1,9 @@
 // Holds the records of a domain against DNS, and recognises what commonly goes wrong with each.
 import type { Answer, Lookup } from "../dns/lookup.ts"
-import type { ExpectedRecord } from "../records.ts"
+import type { ExpectedRecord } from "../registrations.ts"
 import { dkimFault } from "./dkim.ts"
-import { dmarcFault } from "./dmarc.ts"
 import { mxFault, returnPathFault } from "./hosts.ts"
-import type { SignedSample } from "./receiver.ts"
+import { dmarcVerdict, type SignedSample } from "./receiver.ts"
 import { checkOf, type Fault, type RecordCheck } from "./record-check.ts"
 import { spfFault } from "./spf.ts"
 import { spfRecords } from "./spf-terms.ts"
@@ -71,4 +70,35 @@ async function doubledName(lookup: Lookup, apex: string, expected: ExpectedRecor
     problem: "name_doubled",
     fix: `The record stands at ${doubled}: the DNS host adds ${apex} itself. Enter the name as ${expected.name.slice(0, -apex.length - 1) || "@"}`,
   }
+}
+
+// The DMARC policy of a domain (RFC 9989): its own, or that of a domain above it.
+
+/** Judges the TXT records at the domain's `_dmarc`. Returns an Error if DNS does not answer. */
+async function dmarcFault(lookup: Lookup, expected: ExpectedRecord, values: readonly string[]): Promise<Fault | Error | undefined> {
+  const own = values.filter((value) => /^["\s]*v\s*=\s*DMARC1(?![a-z0-9])/i.test(value))
+  const domain = expected.name.slice("_dmarc.".length)
+  const passes = async (record: string) => {
+    const only: Lookup = async (name, type) =>
+      name === expected.name && type === "TXT" ? { known: true, values: [record], authoritative: true, ttl: null } : lookup(name, type)
+    return (await dmarcVerdict(only, domain)).result === "pass"
+  }
+  /** The first of the records without marks of DNS hosts that receivers accept. */
+  const mended = async () => {
+    for (const record of own.map((one) => one.replace(/["\\]/g, "").trim())) if (await passes(record)) return record
+    return expected.value
+  }
+  if (own.length > 1)
+    return {
+      problem: "several",
+      fix: `${expected.name} may have one DMARC record; remove all but one, and let it be ${await mended()}`,
+    }
+  const verdict = await dmarcVerdict(lookup, domain)
+  if (verdict.result === "pass") return undefined
+  if (verdict.result === "unknown") return new Error(verdict.why)
+  const [record] = own
+  if (record === undefined) return { problem: "missing", fix: `Create the TXT record ${expected.name} with the value ${expected.value}` }
+  if (record.includes('"')) return { problem: "quoted", fix: `Take the quotes out of the value: ${await mended()}` }
+  if (record.includes("\\")) return { problem: "escaped", fix: `Take the backslashes out of the value: ${await mended()}` }
+  return { problem: "different", fix: `Replace the value by ${await mended()}` }
 }

@@ -1,6 +1,6 @@
 // The DKIM key of a domain (RFC 6376): a receiver verifies a message that is signed as the domain's mail is.
 import type { Lookup } from "../dns/lookup.ts"
-import type { ExpectedRecord } from "../records.ts"
+import type { ExpectedRecord } from "../registrations.ts"
 import { dkimVerdict, type SignedSample } from "./receiver.ts"
 import type { Fault } from "./record-check.ts"
 

@@ -1,6 +1,6 @@
 // Records that name a host of the service: the return path and the mail server.
 import type { Lookup } from "../dns/lookup.ts"
-import type { ExpectedRecord } from "../records.ts"
+import type { ExpectedRecord } from "../registrations.ts"
 import { exchangeOf } from "./receiver.ts"
 import type { Fault } from "./record-check.ts"
 

@@ -1,7 +1,7 @@
 // What one record was expected to be, what DNS has, and how to mend it.
 import { z } from "zod"
 import type { Answer } from "../dns/lookup.ts"
-import type { ExpectedRecord } from "../records.ts"
+import type { ExpectedRecord } from "../registrations.ts"
 
 const problems = [
   "missing",

@@ -1,6 +1,5 @@
 // How the sending domains stand, those in trouble with what is wrong.
-import { Answered, Nothing, UntrustedText, useAnswer } from "#console"
-import { Status } from "./domain.tsx"
+import { Answered, Badge, Nothing, type Tone, UntrustedText, useAnswer } from "#console"
 
 const maxShown = 5
 
@@ -34,4 +33,11 @@ export default function DomainsCard() {
       }
     </Answered>
   )
+}
+
+const tones: Readonly<Record<string, Tone>> = { active: "good", failed: "bad", pending: "warning" }
+
+/** A sending domain as the screens show it. */
+export function Status({ status }: { readonly status: string }) {
+  return <Badge tone={tones[status] ?? "plain"}>{status}</Badge>
 }

@@ -17,7 +17,7 @@ import {
   useAnswer,
   visible,
 } from "#console"
-import { Status } from "./domain.tsx"
+import { Status } from "./card.tsx"
 
 interface Check {
   readonly record: string

@@ -4,14 +4,18 @@ import type { Clock, Logger, Store, UnitOfWork } from "#core"
 import { normalAddress } from "../../email/index.ts"
 import type { MailHandler, ReceivedMail } from "../../inbound-mail/index.ts"
 import type { SuppressionReason, SuppressionSource } from "../collections.ts"
-import type { Settings } from "../settings.ts"
-import { isDeadAddress } from "../status.ts"
+import { isDeadAddress } from "../guard.ts"
 import type { Suppressions } from "../suppressions.ts"
-import { deliveryStatusType, type ReportedRecipient, readDeliveryReport } from "./delivery-report.ts"
-import { feedbackType, readFeedbackReport } from "./feedback-report.ts"
+import {
+  deliveryStatusType,
+  feedbackType,
+  type ReportedRecipient,
+  readDeliveryReport,
+  readFeedbackReport,
+  readTextReport,
+} from "./reports.ts"
 import { findSent, type SentMail, tokenOf } from "./sent-mail.ts"
-import { countSoftBounce } from "./soft-bounces.ts"
-import { readTextReport } from "./text-report.ts"
+import { countSoftBounce, type Settings } from "./soft-bounces.ts"
 
 export interface BounceServices {
   readonly store: Store

@@ -1,6 +1,19 @@
 // Bounces that may pass, such as a full mailbox: counted once a message, and a hard bounce once they go on for days.
+
+import { z } from "zod"
 import { type Document, defineCollection, type Store, timestamp, type UnitOfWork } from "#core"
-import type { Settings } from "../settings.ts"
+
+/** What an operator sets: how long temporary failures are put up with. */
+export const Settings = z.strictObject({
+  soft_bounces: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(5)
+    .describe("Messages to an address that bounce within 30 days, after which it is taken for dead."),
+  soft_bounce_days: z.int().min(1).max(30).default(3).describe("Days on which they must have bounced."),
+})
+export type Settings = z.output<typeof Settings>
 
 interface SoftBounces extends Document {
   messages: { message_id: string; at: string }[]

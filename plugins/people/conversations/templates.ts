@@ -1,11 +1,10 @@
 // Reads the templates of a business account from Meta, as a job. What Meta no longer has goes.
 import { z } from "zod"
-import { Clock, defineJob, jobRef, Store, timestamp } from "#core"
-import { Integrations } from "../../../agents/integrations/index.ts"
-import { outcomeOf } from "../../../platform/outgoing-http/index.ts"
-import { PhoneNumbers } from "../numbers/numbers.ts"
-import { fieldsOf, listOf, textOf } from "../received.ts"
-import { type StoredTemplate, TemplateCollection, templateId } from "./collections.ts"
+import { Clock, type Document, defineCollection, defineJob, derivedUuid, jobRef, Store, timestamp } from "#core"
+import { Integrations } from "../../agents/integrations/index.ts"
+import { outcomeOf } from "../../platform/outgoing-http/index.ts"
+import { PhoneNumbers } from "./numbers/phone-number.ts"
+import { fieldsOf, listOf, textOf } from "./received.ts"
 
 /** Of 100 templates each. */
 const maxPages = 60
@@ -46,4 +45,29 @@ export const syncTemplates = defineJob(syncJob, {
     for (const { id, organization_id: _, ...set } of new Map(found.map((one) => [one.id, one])).values())
       templates.update(id, { $set: { ...set } }, { upsert: true })
   },
+})
+
+export interface StoredTemplate extends Document {
+  business_account_id: string
+  name: string
+  language: string
+  /** Meta's word, such as APPROVED, PENDING, REJECTED or PAUSED. */
+  status: string
+  category: string
+  checked_at: string
+}
+
+type Named = Pick<StoredTemplate, "business_account_id" | "name" | "language">
+
+/** Message templates of a WhatsApp business account, with the status that Meta last told. */
+export function templateId(organization: string, { business_account_id, name, language }: Named): string {
+  return derivedUuid("message template", organization, business_account_id, name, language)
+}
+
+export const TemplateCollection = defineCollection<StoredTemplate>()({
+  name: "message_templates",
+  scope: "organization",
+  audit: "size",
+  times: ["checked_at"],
+  indexes: [{ fields: ["business_account_id", "name", "language"] }],
 })
