@@ -1,12 +1,26 @@
 // An experiment: its fields, and the operations that create, list, read and change it.
 import { z } from "zod"
-import { AppError, defineResource, type ItemOf, Name, resultOf, Scheduler, SlugOrId, slugFrom, Timestamp, Uuid } from "#core"
+import {
+  AppError,
+  type Clock,
+  defineResource,
+  type ItemOf,
+  Name,
+  resultOf,
+  Scheduler,
+  SlugOrId,
+  type Store,
+  slugFrom,
+  stageRevision,
+  Timestamp,
+  token,
+  type UnitOfWork,
+  Uuid,
+} from "#core"
 import { problemOfName } from "../../data/datasets/index.ts"
 import { Pages } from "../pages/index.ts"
-import { statuses } from "./collections.ts"
+import { type ExperimentStatus, keepSchedules, statuses } from "./collections.ts"
 import { Plan, planOf } from "./live/plan.ts"
-import { keepSchedules } from "./live/schedules.ts"
-import { requireStatus } from "./requirements.ts"
 
 export const VariantKey = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "lower-case letters, digits, - and _, such as control")
 
@@ -193,4 +207,45 @@ export function requireFloor(allocation: { readonly floor: number } | null, vari
     reason: "floor_too_high",
     fields: [{ path: "allocation.floor", message }],
   })
+}
+
+type ExperimentChange = Partial<Omit<StoredExperiment, "id" | "slug" | "organization_id" | "revision" | "created_at" | "updated_at">>
+
+export interface Experiments {
+  /** By slug or UUID. Throws `not_found`. */
+  require(organization: string, slugOrId: string): Promise<StoredExperiment>
+  /** Stages a change made for the experiment as read; one made meanwhile has the commit `aborted`. */
+  update(work: UnitOfWork, organization: string, experiment: StoredExperiment, change: ExperimentChange): StoredExperiment
+}
+
+/** Finds and changes experiments of an organization. */
+export const Experiments = token<Experiments>("Experiments")
+
+export function createExperiments({ store, clock }: { store: Store; clock: Clock }): Experiments {
+  return {
+    require: (organization, slugOrId) => ExperimentResource.items.require(store, organization, slugOrId),
+    update(work, organization, experiment, change) {
+      return stageRevision(work.in(ExperimentResource.collection, organization), experiment, change, clock.now())
+    },
+  }
+}
+
+/** Throws `failed_precondition` unless the experiment has one of the statuses. */
+export function requireStatus(
+  { slug, status }: { readonly slug: string; readonly status: ExperimentStatus },
+  allowed: readonly ExperimentStatus[],
+  what: string,
+): void {
+  if (allowed.includes(status)) return
+  throw new AppError("failed_precondition", `${what} needs the status ${allowed.join(" or ")}; the experiment "${slug}" is ${status}.`, {
+    reason: "wrong_status",
+    status,
+  })
+}
+
+/** Throws `invalid_argument` naming the field for a key that the experiment lacks. */
+export function requireVariant({ slug, variants }: StoredExperiment, key: string, path = "variant_key"): void {
+  if (variants.some((variant) => variant.key === key)) return
+  const message = `the experiment "${slug}" has no variant "${key}"; it has ${variants.map((variant) => variant.key).join(", ") || "none"}`
+  throw new AppError("invalid_argument", `${path}: ${message}.`, { reason: "variant_unknown", fields: [{ path, message }] })
 }

@@ -1,9 +1,7 @@
 // Experiments on page variants: evidence of several kinds on one ledger.
-import { Clock, definePlugin, Store } from "#core"
+import { Clock, definePlugin, type PluginCommand, Store } from "#core"
 import { ObservationCollection } from "./collections.ts"
-import { experimentCommands } from "./commands/commands.ts"
-import { ExperimentResource } from "./experiment.ts"
-import { createExperiments, Experiments } from "./experiments.ts"
+import { createExperiments, ExperimentResource, Experiments } from "./experiment.ts"
 import { createJudges, Judges } from "./judges/judges.ts"
 import { createLedger, experimentsChannel, Ledger, ledgerNeeds } from "./ledger.ts"
 import { createLiveEvidenceReader, LiveEvidenceReader, liveEvidenceReaderNeeds } from "./live/reader.ts"
@@ -16,16 +14,37 @@ import { correctObservation, listObservations, recordFeedback } from "./operatio
 import { startPanel } from "./operations/panel.ts"
 import { exportReport, getReport } from "./operations/report.ts"
 import { runTournament } from "./operations/tournament.ts"
-import { PanelToken, panelCell, panelEnd } from "./panel/jobs.ts"
-import { Panel } from "./panel/panel.ts"
+import { ExperimentConfig, ExperimentSettings, Panel, PanelToken, panelCell, panelEnd } from "./panel/panel.ts"
 import { Personas } from "./personas.ts"
 import { reasons } from "./reasons.ts"
 import { createReports, Reports, reportsNeeds } from "./report/reports.ts"
 import { RunCollection } from "./runs.ts"
-import { ExperimentConfig, ExperimentSettings } from "./settings.ts"
-import { playTournament, TournamentToken } from "./tournament/jobs.ts"
-import { Tournament } from "./tournament/tournament.ts"
+import { playTournament, Tournament, TournamentToken } from "./tournament/tournament.ts"
 import { VariantViews } from "./variant-views.ts"
+
+/** `millrace experiments …`, beside the commands made of operations. What they run is loaded when one is called. */
+const experimentCommands: readonly PluginCommand[] = [
+  {
+    name: "fit",
+    group: { name: "experiments", summary: "Experiments on page variants." },
+    summary: "Rank keys by comparisons of two each; needs no service.",
+    options: [
+      {
+        flags: "--file <file>",
+        summary: 'a JSON array of { "a", "b", "winner": "a" | "b" | "tie", "count"? }, or CSV with these columns; - reads standard input',
+        mandatory: true,
+      },
+      {
+        flags: "--model <model>",
+        summary: "bradley-terry counts a tie as half a win of each; davidson has a parameter for ties",
+        choices: ["bradley-terry", "davidson"],
+        default: "bradley-terry",
+      },
+      { flags: "--json", summary: "print the result as JSON" },
+    ],
+    run: async (options) => (await import("./commands/fit.ts")).fitFile(options),
+  },
+]
 
 export default definePlugin({
   id: "experiments",

@@ -9,7 +9,6 @@ import { type Batch, readBatch, timeOf } from "./batch.ts"
 import { isBot, userAgentOf } from "./bots.ts"
 import { BatchesCollection, EndedSessionsCollection, type RowContext, SessionsCollection } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
-import { KeyedTurns } from "./keyed-turns.ts"
 import type { EventLimits } from "./limits.ts"
 import { baseOf, campaignIn, envelopeOf, pageUrl, rowOf } from "./rows.ts"
 import { hear, idleMs, lastBase } from "./session.ts"
@@ -192,5 +191,24 @@ function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, variant: st
     is_test,
     received_at: arrival.receivedAt,
     sent_at: batch.sentAt ?? null,
+  }
+}
+
+/**
+ * Takes turns by key: what is asked for under one key runs in the order of asking, one at a time. Holds only keys that
+ * something is in progress for.
+ */
+class KeyedTurns {
+  readonly #last = new Map<string, Promise<void>>()
+
+  take<T>(key: string, run: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve()
+    const turn = before.then(run)
+    const end = () => {
+      if (this.#last.get(key) === settled) this.#last.delete(key)
+    }
+    const settled = turn.then(end, end)
+    this.#last.set(key, settled)
+    return turn
   }
 }

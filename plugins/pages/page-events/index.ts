@@ -13,12 +13,11 @@ import { BatchesCollection, EndedSessionsCollection, LeadsCollection, SessionsCo
 import { pageEventsDataset, pageEventsScope } from "./columns.ts"
 import { createEventTargets, EventTargets } from "./event-targets.ts"
 import { connectLeads } from "./leads.ts"
-import { EventLimits } from "./limits.ts"
+import { EventLimits, PageEventSettings } from "./limits.ts"
 import { onPublish } from "./pipeline.ts"
 import { reasons } from "./reasons.ts"
 import { replayer } from "./replay.ts"
 import { createSessions, endSession, Sessions } from "./sessions.ts"
-import { PageEventSettings } from "./settings.ts"
 
 const Dataset = token<ReservedDataset>("page-events dataset")
 const Names = token<AuthoredNames>("names in pages")

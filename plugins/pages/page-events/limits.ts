@@ -1,8 +1,20 @@
 // How many requests one address, and all of them together, may send to an organization's pages: a visitor who holds the
 // mouse down, or a script, must not crowd out the others. A refused request is refused whole, so that it can be sent again.
+
+import { z } from "zod"
 import { AppError, type RateLimiter } from "#core"
 import { networkOf, rateLimitWindowSeconds } from "#core/engine"
-import type { PageEventSettings } from "./settings.ts"
+
+/** What an operator can set about page events. */
+export const PageEventSettings = z.strictObject({
+  address_per_minute: z
+    .int()
+    .min(1)
+    .default(1_200)
+    .describe("Requests with events allowed per client IP and organization per minute; a beacon sends at most one per second."),
+  organization_per_minute: z.int().min(1).default(120_000).describe("Requests with events allowed per organization per minute."),
+})
+export type PageEventSettings = z.output<typeof PageEventSettings>
 
 export class EventLimits {
   readonly #rateLimiter: RateLimiter

@@ -6,6 +6,7 @@ import {
   type Changes,
   type Clock,
   changesOf,
+  defineJob,
   type FieldsOf,
   type Ids,
   type JobQueue,
@@ -20,8 +21,7 @@ import type { Organizations } from "../../platform/organizations/index.ts"
 import { expireRef, renderRef, ScreenshotCollection, type StoredScreenshot } from "./collection.ts"
 import type { Instruction, Viewport } from "./instructions.ts"
 import type { RenderOrder } from "./render/order.ts"
-import { type Renderer, RenderFailure } from "./render/renderer.ts"
-import type { ScreenshotSettings } from "./settings.ts"
+import { type Renderer, RenderFailure, type ScreenshotSettings } from "./render/renderer.ts"
 import { checkTarget, pageAt, type TargetDeps, type TargetInput } from "./target.ts"
 import { WaitingLine } from "./waiting-line.ts"
 
@@ -175,3 +175,20 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
     },
   }
 }
+
+/**
+ * Rendering and expiring, as durable jobs. A page that cannot be pictured ends its job well: only what is our own
+ * trouble (the bucket is down, say) is retried.
+ */
+export const renderScreenshot = defineJob(renderRef, {
+  summary: "Render a page and keep its image.",
+  inject: { screenshots: Screenshots },
+  run: ({ payload, deps, organization = "", work, signal }) => deps.screenshots.render(work, organization, payload.id, signal),
+  exhausted: ({ payload, deps, organization = "", work }, error) => deps.screenshots.giveUp(work, organization, payload.id, error),
+})
+
+export const expireScreenshot = defineJob(expireRef, {
+  summary: "Remove the image of an expired screenshot.",
+  inject: { screenshots: Screenshots },
+  run: ({ payload, deps, organization = "", work }) => deps.screenshots.expire(work, organization, payload.id),
+})

@@ -2,8 +2,7 @@
 // "" means no signal. Results are remembered, since few agents make most of the traffic.
 import { noUserAgent, type UserAgentClass } from "#core/engine"
 import { deviceOf } from "./device.ts"
-import { inAppOf } from "./in-app.ts"
-import { anyOf, firstOf, type Rule } from "./rule.ts"
+import { anyOf, firstOf, inAppOf, type Rule } from "./in-app.ts"
 
 const maxRemembered = 4_096
 const remembered = new Map<string, UserAgentClass>()

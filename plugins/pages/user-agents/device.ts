@@ -1,6 +1,6 @@
 // The kind of device a User-Agent says it is: `mobile`, `tablet`, `desktop`, or "" for televisions, consoles, watches and
 // what gives no sign.
-import { anyOf } from "./rule.ts"
+import { anyOf } from "./in-app.ts"
 
 /** Laptops that run Android, as Chromebooks do for its apps. */
 const laptops =

@@ -1,6 +1,5 @@
 // Which app's webview a User-Agent is of, by the app's own mark. "" is a browser of its own; or a webview that does not
 // say whose, so they have no name.
-import { firstOf, type Rule } from "./rule.ts"
 
 /** Apps sign their webviews; order matters where an app embeds another's marks (Instagram, Messenger and Threads carry Facebook's). */
 const apps: readonly Rule[] = [
@@ -89,4 +88,20 @@ const fetcher = /(?<!cu)bot(?:\b|\/)|crawler|spider|externalhit/i
 
 export function inAppOf(agent: string): string {
   return fetcher.test(agent) ? "" : firstOf(apps, agent)
+}
+
+export type Rule = readonly [name: string, pattern: RegExp]
+
+/** Small ordered tables of patterns: the first that matches decides. */
+export function firstOf(rules: readonly Rule[], text: string): string {
+  return rules.find(([, pattern]) => pattern.test(text))?.[0] ?? ""
+}
+
+/** Finds any of the names, which stand one after another with spaces between (`_` for a space within one); not inside a longer word. */
+export function anyOf(names: string, flags = "i"): RegExp {
+  const each = names
+    .trim()
+    .split(/\s+/)
+    .map((name) => name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replaceAll("_", "[ _]?"))
+  return new RegExp(`(?<![A-Za-z])(?:${each.join("|")})`, flags)
 }

@@ -1,9 +1,8 @@
 // Cards of judges against a known truth: judges of known bias, simulated, must be found out, and their intervals must hold it.
 import { expect } from "chai"
 import type { StoredObservation } from "../../../plugins/pages/experiments/collections.ts"
-import { calibrationOf, type Prediction } from "../../../plugins/pages/experiments/judges/calibration.ts"
+import { calibrationOf, kendall, type Prediction } from "../../../plugins/pages/experiments/judges/calibration.ts"
 import { healthOf, type JudgeHealth } from "../../../plugins/pages/experiments/judges/health.ts"
-import { kendall } from "../../../plugins/pages/experiments/statistics/kendall.ts"
 import { type Share, shareOf } from "../../../plugins/pages/experiments/statistics/shares.ts"
 import { randomFrom } from "../../random.ts"
 

@@ -2,11 +2,10 @@
 // wrong. The tests draw a few, the benchmark a thousand.
 import { allocate } from "../../../plugins/pages/experiments/live/allocation.ts"
 import { type Cell, cellsByDay, Pair } from "../../../plugins/pages/experiments/live/counts.ts"
+import type { WeightSegment } from "../../../plugins/pages/experiments/live/page-weights.ts"
 import { checkRatio } from "../../../plugins/pages/experiments/live/sample-ratio-check.ts"
-import type { WeightSegment } from "../../../plugins/pages/experiments/live/weight-segments.ts"
 import { contrastEvidence, weightedRates } from "../../../plugins/pages/experiments/statistics/contrast.ts"
-import { normalQuantile } from "../../../plugins/pages/experiments/statistics/distributions.ts"
-import { fixedHorizonVisitors } from "../../../plugins/pages/experiments/statistics/fixed-horizon.ts"
+import { fixedHorizonVisitors, normalQuantile } from "../../../plugins/pages/experiments/statistics/distributions.ts"
 import { type Bin, quantileInterval } from "../../../plugins/pages/experiments/statistics/quantile.ts"
 import { rateInterval } from "../../../plugins/pages/experiments/statistics/rate.ts"
 import { randomFrom } from "../../random.ts"

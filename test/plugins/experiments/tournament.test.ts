@@ -4,7 +4,7 @@ import { expect } from "chai"
 import { Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { RunCollection } from "../../../plugins/pages/experiments/runs.ts"
-import { TournamentToken } from "../../../plugins/pages/experiments/tournament/jobs.ts"
+import { TournamentToken } from "../../../plugins/pages/experiments/tournament/tournament.ts"
 import { until } from "../../waiting.ts"
 import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { Answered, Badge, formatNumber, Nothing, type Output, UntrustedText, useAnswer } from "#console"
 import { words } from "../report/sentences.ts"
-import { verdictTones } from "./report.ts"
+import { verdictTones } from "./report.tsx"
 
 type Experiment = Output<"experiments.list">["experiments"][number]
 

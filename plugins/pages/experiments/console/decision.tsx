@@ -1,7 +1,7 @@
 // Ending an experiment with a decision: for a variant or none, with the reason that stays on the ledger.
 import { useSignal } from "@preact/signals"
 import { confirmed, inBackground, Problem, useSubmit } from "#console"
-import type { Experiment } from "./report.ts"
+import type { Experiment } from "./report.tsx"
 
 interface DecisionArgs {
   readonly experiment: Experiment

@@ -3,10 +3,8 @@ import { Nothing, Time, UntrustedText } from "#console"
 import { panelColumns, panelRows, personaColumns, strengthRows, tournamentColumns } from "../report/columns.ts"
 import { strengthText } from "../report/numbers.ts"
 import { answersText, outcomeText, panelText, roundsText } from "../report/sentences.ts"
-import { EvidenceTable } from "./evidence-table.tsx"
 import { Intervals } from "./intervals.tsx"
-import type { Panel, Tournament } from "./report.ts"
-import { Said } from "./said.tsx"
+import { EvidenceTable, type Panel, Said, type Tournament } from "./report.tsx"
 
 export function PanelSection({ panel }: { readonly panel: Panel | null }) {
   if (panel === null) return <Nothing>No panel has ended.</Nothing>

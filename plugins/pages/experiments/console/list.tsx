@@ -14,7 +14,7 @@ import {
   UntrustedText,
   useAnswer,
 } from "#console"
-import { statusTones } from "./report.ts"
+import { statusTones } from "./report.tsx"
 
 export default function Experiments() {
   const { status = "", cursor = "" } = query()

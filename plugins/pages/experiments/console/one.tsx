@@ -18,10 +18,8 @@ import {
 import { summaryColumns } from "../report/columns.ts"
 import { words } from "../report/sentences.ts"
 import { Decision } from "./decision.tsx"
-import { EvidenceTable } from "./evidence-table.tsx"
 import { PanelSection, TournamentSection } from "./judged.tsx"
-import { type Experiment, type Report, statusTones } from "./report.ts"
-import { Said } from "./said.tsx"
+import { EvidenceTable, type Experiment, type Report, Said, statusTones } from "./report.tsx"
 import { Visitors } from "./visitors.tsx"
 
 const everyMs = 60_000

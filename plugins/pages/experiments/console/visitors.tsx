@@ -15,9 +15,8 @@ import {
 import { guardrailColumns, rateColumns, rateRows } from "../report/columns.ts"
 import { intervalText, orDash, percentText } from "../report/numbers.ts"
 import { pValueText, sourceText, words } from "../report/sentences.ts"
-import { EvidenceTable } from "./evidence-table.tsx"
 import { Intervals } from "./intervals.tsx"
-import { type Experiment, type LiveSection, verdictTones } from "./report.ts"
+import { EvidenceTable, type Experiment, type LiveSection, verdictTones } from "./report.tsx"
 
 type Seen = LiveSection["variants"][number]
 type Difference = NonNullable<Output<"experiments.live">["variants"][number]["to_control"]>

@@ -1,6 +1,5 @@
 // How well cheap evidence foretells what visitors do: over experiments that were decided, whether a judge's favourite was the
 // variant that converted best, and how its ranking agrees with that of the conversion rates. Pure.
-import { kendall, type Pair } from "../statistics/kendall.ts"
 import { type Share, shareOf } from "../statistics/shares.ts"
 
 /** What visitors did in one experiment. */
@@ -69,4 +68,26 @@ function pairsOf(scores: ReadonlyMap<string, number>, rates: ReadonlyMap<string,
 /** From 0..1 to -1..1. */
 function fromShare({ value, low, high, ...rest }: Share): Share {
   return { value: value === null ? null : value * 2 - 1, low: low * 2 - 1, high: high * 2 - 1, ...rest }
+}
+
+// How two orders of the same things agree: 1 the same, 0 unrelated, -1 reversed.
+
+/** Values of one thing in the two orders. */
+type Pair = readonly [one: number, other: number]
+
+/** Tau-b (Kendall 1945); undefined where one side has no order at all. */
+export function kendall(pairs: readonly Pair[]): number | undefined {
+  let [agreeing, opposed, tiedInOne, tiedInOther, all] = [0, 0, 0, 0, 0]
+  for (const [place, [a, x]] of pairs.entries()) {
+    for (const [b, y] of pairs.slice(place + 1)) {
+      all++
+      const direction = Math.sign(a - b) * Math.sign(x - y)
+      if (direction > 0) agreeing++
+      if (direction < 0) opposed++
+      if (a === b) tiedInOne++
+      if (x === y) tiedInOther++
+    }
+  }
+  const scale = Math.sqrt((all - tiedInOne) * (all - tiedInOther))
+  return scale > 0 ? (agreeing - opposed) / scale : undefined
 }

@@ -2,10 +2,10 @@
 import { type Store, token } from "#core"
 import { ObservationCollection, type StoredObservation } from "../collections.ts"
 import { ExperimentResource } from "../experiment.ts"
-import { counted, isCorrection } from "../ledger-reading.ts"
-import { type Calibration, calibrationOf, type Prediction } from "./calibration.ts"
+import { type CountedObservation, counted, isCorrection, newest } from "../ledger.ts"
+import { conversionJudge } from "../live/record.ts"
+import { type Calibration, calibrationOf, type LiveOutcome, type Prediction } from "./calibration.ts"
 import { healthOf, type JudgeHealth } from "./health.ts"
-import { outcomeOf } from "./outcome.ts"
 import { predictionsOf } from "./predictions.ts"
 
 export interface JudgeCard {
@@ -83,4 +83,23 @@ function kindOf(judge: string): JudgeCard["kind"] | undefined {
   if (judge.startsWith("persona:")) return "persona"
   if (!judge.startsWith("model:")) return undefined
   return judge.endsWith("@panel") ? "panel" : "model"
+}
+
+// What visitors did, as the ledger of a decided experiment has it: the live evidence that was recorded with the decision. Pure.
+
+/** Undefined where no visitors of two variants were counted. */
+function outcomeOf(observations: readonly CountedObservation[]): LiveOutcome | undefined {
+  const live = observations.filter(({ judge_slug }) => judge_slug === conversionJudge)
+  const ofVariants = live.filter(({ kind }) => kind === "live")
+  const occasion = newest(ofVariants)?.details["occasion"]
+  const rates = new Map(
+    ofVariants.flatMap(({ variant_key, value, details }) =>
+      value === null || details["occasion"] !== occasion ? [] : [[variant_key, value] as const],
+    ),
+  )
+  if (rates.size < 2) return undefined
+  const check = newest(live.filter(({ kind }) => kind === "decision_check"))
+  const verdict = check?.details["verdict"] as { readonly outcome: string; readonly leader_key: string } | undefined
+  const isProven = verdict !== undefined && (verdict.outcome === "better" || verdict.outcome === "control")
+  return { rates, winner: isProven ? verdict.leader_key : undefined }
 }

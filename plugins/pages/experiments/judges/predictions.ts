@@ -1,5 +1,5 @@
 // What each judge, persona and panel said of an experiment, as scores of its variants. Pure.
-import { type CountedObservation, newest } from "../ledger-reading.ts"
+import { type CountedObservation, newest } from "../ledger.ts"
 import { isPanelCheck } from "../panel/ranking.ts"
 import type { Comparison } from "../statistics/ranking/comparisons.ts"
 import { fitStrengths } from "../statistics/ranking/fit.ts"

@@ -4,7 +4,7 @@
 import type { AllocationRule } from "../collections.ts"
 import { type BetaDistribution, chancesOfBest } from "../statistics/best.ts"
 import type { LiveCounts } from "./counts.ts"
-import type { WeightSegment } from "./weight-segments.ts"
+import type { WeightSegment } from "./page-weights.ts"
 
 /** What a tournament is worth, in conversions of each variant. */
 const priorConversions = 5

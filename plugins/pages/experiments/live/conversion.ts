@@ -4,8 +4,8 @@ import { differenceInterval, factorToDecision, ratioInterval, weightedRates } fr
 import { rateInterval } from "../statistics/rate.ts"
 import { type Cell, cellsByDay, Pair } from "./counts.ts"
 import { finite } from "./guardrails.ts"
+import type { WeightSegment } from "./page-weights.ts"
 import type { LiveEvidence } from "./resource.ts"
-import type { WeightSegment } from "./weight-segments.ts"
 
 type Point = LiveEvidence["series"][number]
 type Seen = Pick<Point["variants"][number], "variant_key" | "visitors" | "conversions" | "rate" | "rate_low" | "rate_high">

@@ -1,6 +1,6 @@
 // What was counted of an experiment's visitors, and how two of its variants are set against each other. Pure.
 import type { ContrastGroup } from "../statistics/contrast.ts"
-import type { WeightSegment } from "./weight-segments.ts"
+import type { WeightSegment } from "./page-weights.ts"
 
 /** Visitors of a variant whose first view was on this day, in this time of constant weights; places count from 0. */
 export interface Cell {

@@ -14,17 +14,15 @@ import {
   type UnitOfWork,
 } from "#core"
 import type { Pages } from "../../pages/index.ts"
-import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
-import type { Experiments } from "../experiments.ts"
+import { keepSchedules, ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
+import { type Experiments, requireStatus, requireVariant } from "../experiment.ts"
 import { judgeOf, type Ledger, shownObservation } from "../ledger.ts"
-import { requireStatus, requireVariant } from "../requirements.ts"
 import { isBehind } from "./evidence.ts"
 import { allTo, changeWeights } from "./page-weights.ts"
 import { stoppingReport } from "./plan.ts"
 import type { LiveEvidenceReader } from "./reader.ts"
 import { conversionJudge, recordLive } from "./record.ts"
 import type { LiveEvidence } from "./resource.ts"
-import { keepSchedules } from "./schedules.ts"
 
 export interface DecideDeps {
   readonly store: Store

@@ -6,8 +6,8 @@ import { type QuantileEstimate, quantileInterval } from "../statistics/quantile.
 import { rateInterval } from "../statistics/rate.ts"
 import { vitalMetrics } from "./counting-query.ts"
 import { type Cell, type CountedEvent, cellsByDay, Pair, type VitalBin } from "./counts.ts"
+import type { WeightSegment } from "./page-weights.ts"
 import type { LiveEvidence } from "./resource.ts"
-import type { WeightSegment } from "./weight-segments.ts"
 
 type Guarded = LiveEvidence["guardrails"][number]["variants"][number]
 

@@ -2,7 +2,7 @@
 // test of a fixed size. Pure.
 import { z } from "zod"
 import type { StoredExperiment } from "../collections.ts"
-import { fixedHorizonVisitors } from "../statistics/fixed-horizon.ts"
+import { fixedHorizonVisitors } from "../statistics/distributions.ts"
 import { type CountedVisitors, dayMs, sumOf } from "./counts.ts"
 import type { StoppingReport } from "./resource.ts"
 

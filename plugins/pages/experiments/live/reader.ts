@@ -9,10 +9,10 @@ import { binEdges, type CountingQuery, countsSql, strataSql } from "./counting-q
 import { type Cell, type CountedVisitors, dayMs, type LiveCounts, type Period, type VitalBin } from "./counts.ts"
 import { type DatasetConversions, datasetConversions, noConversions } from "./dataset-conversions.ts"
 import { liveEvidence, type WindowKind, windowDays } from "./evidence.ts"
+import { type WeightSegment, weightSegments } from "./page-weights.ts"
 import { planOf } from "./plan.ts"
 import { ratioCauses, type Stratum } from "./ratio-causes.ts"
 import type { LiveEvidence } from "./resource.ts"
-import { type WeightSegment, weightSegments } from "./weight-segments.ts"
 
 export const liveEvidenceReaderNeeds = { pages: Pages, analytics: PageAnalytics, datasets: Datasets }
 

@@ -2,7 +2,7 @@
 
 import { ratioEvidence } from "../statistics/sample-ratio.ts"
 import { type Cell, cellsByDay } from "./counts.ts"
-import type { WeightSegment } from "./weight-segments.ts"
+import type { WeightSegment } from "./page-weights.ts"
 
 export interface RatioDay {
   readonly day: number

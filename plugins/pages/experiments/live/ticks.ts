@@ -4,8 +4,8 @@
 import { z } from "zod"
 import { Clock, type Deps, defineJob, Postponed, Store, timestamp, type UnitOfWork } from "#core"
 import { Pages } from "../../pages/index.ts"
-import type { AllocationRule, StoredExperiment } from "../collections.ts"
-import { Experiments } from "../experiments.ts"
+import { type AllocationRule, allocateJob, recordJob, type StoredExperiment } from "../collections.ts"
+import { Experiments } from "../experiment.ts"
 import { Ledger } from "../ledger.ts"
 import { RunCollection } from "../runs.ts"
 import { allocate } from "./allocation.ts"
@@ -13,7 +13,6 @@ import { isBehind } from "./evidence.ts"
 import { changeWeights, sharedWeights } from "./page-weights.ts"
 import { LiveEvidenceReader } from "./reader.ts"
 import { recordLive } from "./record.ts"
-import { allocateJob, recordJob } from "./schedules.ts"
 
 const waitMs = 60_000
 

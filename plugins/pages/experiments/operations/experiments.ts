@@ -2,10 +2,8 @@
 import { z } from "zod"
 import { AppError, Clock, defineOperation, resultOf, Scheduler, timestamp } from "#core"
 import { Pages } from "../../pages/index.ts"
-import { bySlug, ExperimentResource, onThatPage, pageOfTwo, requireFloor } from "../experiment.ts"
-import { Experiments } from "../experiments.ts"
-import { keepSchedules } from "../live/schedules.ts"
-import { requireStatus } from "../requirements.ts"
+import { keepSchedules } from "../collections.ts"
+import { bySlug, ExperimentResource, Experiments, onThatPage, pageOfTwo, requireFloor, requireStatus } from "../experiment.ts"
 
 const madeExperiment = { given: { experiment: "experiments.create" }, input: { slug: resultOf("experiment.slug") } }
 

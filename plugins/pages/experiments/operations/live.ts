@@ -1,8 +1,7 @@
 // What an experiment's real visitors did.
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
-import { bySlug, onThatPage, pageOfTwo } from "../experiment.ts"
-import { Experiments } from "../experiments.ts"
+import { bySlug, Experiments, onThatPage, pageOfTwo } from "../experiment.ts"
 import { LiveEvidenceReader } from "../live/reader.ts"
 import { LiveEvidence } from "../live/resource.ts"
 

@@ -1,13 +1,29 @@
 // Reading the ledger, correcting it by a further entry, and what people say of a variant.
 import { z } from "zod"
-import { AppError, type Caller, defineList, defineOperation, resultOf, Store, Uuid } from "#core"
+import { AnyJson, AppError, type Caller, defineList, defineOperation, resultOf, Store, Timestamp, Uuid } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"
 import { ObservationCollection, observationKinds } from "../collections.ts"
-import { bySlug, VariantKey } from "../experiment.ts"
-import { Experiments } from "../experiments.ts"
+import { bySlug, Experiments, requireVariant, VariantKey } from "../experiment.ts"
 import { judgeOf, Ledger, shownObservation } from "../ledger.ts"
-import { requireVariant } from "../requirements.ts"
-import { ObservationResource } from "../resource.ts"
+
+/** An observation of an experiment as callers see it. */
+const ObservationResource = z
+  .object({
+    id: Uuid,
+    kind: z.enum(observationKinds),
+    experiment_slug: z.string(),
+    variant_key: z.string().describe("Empty where it is of no variant alone."),
+    other_variant_key: z.string().describe("Of a comparison: the other variant."),
+    judge_slug: z
+      .string()
+      .describe("`human:<user_id>`, `agent:<credential_id>`, `model:<model>@<prompt version>`, `persona:<slug>` or `live:<metric>`."),
+    value: z.number().nullable(),
+    reason: z.string(),
+    details: z.record(z.string(), AnyJson),
+    run_id: z.string().nullable().describe("The panel or tournament that it is of."),
+    created_at: Timestamp,
+  })
+  .meta({ id: "Observation" })
 
 const Reason = z.string().min(1).max(10_000)
 

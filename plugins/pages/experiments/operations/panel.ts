@@ -2,13 +2,10 @@
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type JobQueue, type Json, resultOf, type Store, type UnitOfWork, Uuid } from "#core"
 import type { ExperimentVariant, StoredExperiment } from "../collections.ts"
-import { bySlug, onThatPage, pageOfTwo, VariantKey } from "../experiment.ts"
-import { PanelToken, panelCell, panelEnd } from "../panel/jobs.ts"
-import { cellsOf, type Panel } from "../panel/panel.ts"
+import { bySlug, onThatPage, pageOfTwo, requireStatus, requireVariant, VariantKey } from "../experiment.ts"
+import { cellsOf, ExperimentConfig, type ExperimentSettings, type Panel, PanelToken, panelCell, panelEnd } from "../panel/panel.ts"
 import { Personas } from "../personas.ts"
-import { requireStatus, requireVariant } from "../requirements.ts"
 import { awaitedRun, beginOrJoin, type PersonaSnapshot, type StoredRun } from "../runs.ts"
-import { ExperimentConfig, type ExperimentSettings } from "../settings.ts"
 import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
 const maxPersonas = 100

@@ -2,7 +2,7 @@
 import { type Caller, Clock, JobQueue, Store, timestamp, type UnitOfWork, UnitsOfWork } from "#core"
 import { Models } from "../../../agents/models/index.ts"
 import type { ExperimentVariant, StoredExperiment } from "../collections.ts"
-import { Experiments } from "../experiments.ts"
+import { Experiments } from "../experiment.ts"
 import { RunCollection, type StoredRun } from "../runs.ts"
 import { VariantViews } from "../variant-views.ts"
 

@@ -1,11 +1,10 @@
 // A tournament between variants: the call is answered with its end, and a repeat of the call joins it.
 import { z } from "zod"
 import { AppError, defineOperation, resultOf, Uuid } from "#core"
-import { bySlug, onThatPage, pageOfTwo, VariantKey } from "../experiment.ts"
-import { requireStatus } from "../requirements.ts"
+import { bySlug, onThatPage, pageOfTwo, requireStatus, VariantKey } from "../experiment.ts"
 import { awaitedRun, beginOrJoin, type StoredRun } from "../runs.ts"
-import { playTournament } from "../tournament/jobs.ts"
 import { criteriaOf, judgeSlugOf, kinds } from "../tournament/prompts.ts"
+import { playTournament } from "../tournament/tournament.ts"
 import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
 const maxPairs = 250

@@ -1,17 +1,33 @@
 // A panel: personas read variants, each as often as there are draws. Every cell of the table is a job and an observation, so
 // that a crash leaves only the missing ones to be done; when all are there, one decision check sums them up.
-import { Clock, type Deps, derivedUuid, type Json, Postponed, Store, type UnitOfWork } from "#core"
+
+import { z } from "zod"
+import { AppError, Clock, type Deps, defineJob, derivedUuid, type Json, Postponed, Store, token, type UnitOfWork } from "#core"
 import { type Answered, Models, type Question } from "../../../agents/models/index.ts"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
-import { Experiments } from "../experiments.ts"
-import { told } from "../failures.ts"
-import { Ledger } from "../ledger.ts"
-import { counted, isCorrection } from "../ledger-reading.ts"
+import { Experiments } from "../experiment.ts"
+import { counted, isCorrection, Ledger, told } from "../ledger.ts"
 import { finished, type PersonaSnapshot, RunCollection, requireRun, type StoredRun } from "../runs.ts"
 import { shownOf, type VariantView, VariantViews } from "../variant-views.ts"
 import { anchorSets, expected, points, rated } from "./anchors.ts"
 import { ownWords, Rating, shownPage, withRating } from "./prompts.ts"
 import { cellOf, panelRanking, panelSlugOf } from "./ranking.ts"
+
+/** What an operator can set about experiments. */
+export const ExperimentSettings = z.strictObject({
+  sync_deadline_ms: z.int().min(0).max(110_000).default(20_000).describe("How long the call that starts a panel waits for its end."),
+  panel_slots: z.int().min(1).max(256).default(8).describe("Cells of panels at once on this node."),
+  tournament_slots: z.int().min(1).max(64).default(4).describe("Tournaments at once on this node."),
+  render_pages: z
+    .boolean()
+    .default(true)
+    .describe("Whether models are shown pages as Chromium renders them; false: their text is read from the HTML, scripts not run."),
+  max_panel_cells: z.int().min(1).max(100_000).default(2_000).describe("Personas x variants x draws of one panel."),
+})
+
+export type ExperimentSettings = z.output<typeof ExperimentSettings>
+
+export const ExperimentConfig = token<ExperimentSettings>("experiment settings")
 
 export interface CellRef {
   readonly run_id: string
@@ -147,4 +163,40 @@ function madeOf({ madeBy, costMillicents, kept }: Omit<Answered<unknown>, "value
 
 export function cellsOf({ personas = [], variants, draws = 1 }: StoredRun): number {
   return personas.length * variants.length * draws
+}
+
+/** The jobs of a panel: one a cell, and one that waits for all of them. */
+export const PanelToken = token<Panel>("Panel")
+
+const retry = { max_attempts: 3, initial_delay_ms: 1_000, factor: 4, max_delay_ms: 60_000 }
+
+export const panelCell = defineJob({
+  type: "experiments.panel_cell",
+  summary: "Have a persona read a variant.",
+  payload: z.strictObject({ run_id: z.string(), persona: z.string(), variant: z.string(), draw: z.int() }),
+  retry,
+  timeoutMs: 180_000,
+  inject: { panel: PanelToken },
+  async run({ payload, deps, organization = "", work, signal }) {
+    try {
+      await deps.panel.cell(work, organization, payload, signal)
+    } catch (error) {
+      if (!isFinal(error)) throw error
+      await deps.panel.failed(work, organization, payload, error)
+    }
+  },
+  exhausted: ({ payload, deps, organization = "", work }, error) => deps.panel.failed(work, organization, payload, error),
+})
+
+export const panelEnd = defineJob({
+  type: "experiments.panel_end",
+  summary: "Sum a panel up when all of its cells are there.",
+  payload: z.strictObject({ run_id: z.string() }),
+  inject: { panel: PanelToken },
+  run: ({ payload, deps, organization = "", work }) => deps.panel.finish(work, organization, payload.run_id),
+})
+
+/** Failures that a retry does not mend. A malformed answer is retried: the next one may be well formed. */
+function isFinal(error: unknown): boolean {
+  return error instanceof AppError && error.details["retryable"] === false && error.details.reason !== "model_malformed"
 }

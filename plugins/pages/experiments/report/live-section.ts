@@ -1,6 +1,6 @@
 // What visitors did, for the report: counted now, or as the ledger has it. Pure.
 import type { ExperimentVariant } from "../collections.ts"
-import { type CountedObservation, newest } from "../ledger-reading.ts"
+import { type CountedObservation, newest } from "../ledger.ts"
 import { conversionJudge } from "../live/record.ts"
 import type { LiveEvidence } from "../live/resource.ts"
 import type { LiveSection } from "./resource.ts"

@@ -19,7 +19,6 @@ import { intervalText, percentText, percentTick, plural, scoreText, strengthText
 import type { LiveSection, Report } from "./resource.ts"
 import { answersText, outcomeText, panelText, pValueText, roundsText, sourceText, words } from "./sentences.ts"
 import { style } from "./style.ts"
-import { table } from "./table.ts"
 
 const policy = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'`
 
@@ -189,3 +188,23 @@ function feedbackPart(feedback: Report["feedback"]): Html {
 function quoted(variant: string, said: string, by = ""): Html {
   return html`<blockquote><p class="quiet"><bdi>${variant}</bdi>${by === "" ? "" : ` · ${by}`}</p><p dir="auto">${said}</p></blockquote>`
 }
+
+/** Tables of the report: the first column names the row. */
+function table<T>(caption: string, columns: readonly Column<T>[], rows: readonly T[]): Html {
+  const heads = columns.map(({ title, isNumber }) => html`<th scope="col"${isNumber ? numeric : plain}><bdi>${title}</bdi></th>`)
+  const body = rows.map((row) => {
+    const cells = columns.map(({ text, isNumber, isTime }, place) =>
+      place === 0
+        ? html`<th scope="row"${isTime ? time : plain}><bdi>${text(row)}</bdi></th>`
+        : html`<td${isNumber ? numeric : plain}><bdi>${text(row)}</bdi></td>`,
+    )
+    return html`<tr>${cells}</tr>`
+  })
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption>
+<thead><tr>${heads}</tr></thead>
+<tbody>${body}</tbody></table></div>`
+}
+
+const numeric = html` class="n"`
+const time = html` class="time"`
+const plain = html``

@@ -2,11 +2,10 @@
 // observations, so that the same ledger gives the same report. Pure.
 import type { StoredExperiment, StoredObservation } from "../collections.ts"
 import { ExperimentResource } from "../experiment.ts"
-import { counted } from "../ledger-reading.ts"
+import { counted } from "../ledger.ts"
+import { panelSection, tournamentSection } from "./judged-sections.ts"
 import { recordedSection } from "./live-section.ts"
-import { panelSection } from "./panel-section.ts"
 import type { LiveSection, Report } from "./resource.ts"
-import { tournamentSection } from "./tournament-section.ts"
 
 /** `observations`: the whole ledger of the experiment. `seen`: visitors counted now, in place of those that the ledger has. */
 export function reportOf(experiment: StoredExperiment, observations: readonly StoredObservation[], seen?: LiveSection): Report {

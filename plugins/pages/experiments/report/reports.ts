@@ -1,7 +1,7 @@
 // Reads what a report is made of: the experiment's ledger and, while it runs, its visitors.
 import { AppError, type Deps, Store, token } from "#core"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
-import { Experiments } from "../experiments.ts"
+import { Experiments } from "../experiment.ts"
 import { LiveEvidenceReader } from "../live/reader.ts"
 import { countedSection } from "./live-section.ts"
 import { reportOf } from "./report.ts"

@@ -1,11 +1,12 @@
 // A tournament: pairs of variants are judged in both seats, the most telling pair first, until the leader is clear or nothing
 // more may be asked. It runs as one job that reads what it did before from the ledger, so a crash repeats no kept verdict.
-import { Clock, type Deps, derivedUuid, type Json, Live, Store, type UnitOfWork, UnitsOfWork } from "#core"
+
+import { z } from "zod"
+import { Clock, type Deps, defineJob, derivedUuid, type Json, Live, Store, token, type UnitOfWork, UnitsOfWork } from "#core"
 import { Models } from "../../../agents/models/index.ts"
 import { ObservationCollection, type StoredExperiment } from "../collections.ts"
-import { Experiments } from "../experiments.ts"
-import { told } from "../failures.ts"
-import { experimentsChannel, Ledger } from "../ledger.ts"
+import { Experiments } from "../experiment.ts"
+import { experimentsChannel, Ledger, told } from "../ledger.ts"
 import { finished, RunCollection, requireRun, type StoredRun } from "../runs.ts"
 import type { Comparison } from "../statistics/ranking/comparisons.ts"
 import { type FittedStrengths, fitStrengths } from "../statistics/ranking/fit.ts"
@@ -255,3 +256,19 @@ function failuresAtEnd(rounds: readonly Round[]): string {
   if (last.length < maxFailures || last.some(({ value }) => value !== null)) return ""
   return last.at(-1)?.seats.find(({ winner }) => winner === "")?.reasoning ?? ""
 }
+
+/** The job of a tournament: one for the whole of it, which a retry continues. */
+export const TournamentToken = token<Tournament>("Tournament")
+
+export const playTournament = defineJob({
+  type: "experiments.tournament",
+  summary: "Judge variants in pairs until the leader is clear.",
+  payload: z.strictObject({ run_id: z.string(), equal_margin: z.number(), alpha: z.number() }),
+  // 500 comparisons of a slow model, eight at once.
+  timeoutMs: 3_600_000,
+  inject: { tournament: TournamentToken },
+  run: ({ payload: { run_id, equal_margin, alpha }, deps, organization = "", work, signal }) =>
+    deps.tournament.play(work, organization, run_id, { alpha, equalMargin: equal_margin }, signal),
+  exhausted: ({ payload: { run_id, equal_margin, alpha }, deps, organization = "", work }, error) =>
+    deps.tournament.failed(work, organization, run_id, { alpha, equalMargin: equal_margin }, error),
+})

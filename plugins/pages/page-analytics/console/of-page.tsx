@@ -1,7 +1,7 @@
 // What visitors of one page did, on the page's own screen: figures, and the pictures that analytics has of it.
 import { useSignal } from "@preact/signals"
 import { Answered, Figure, FilterBar, formatDuration, formatShare, hrefOf, type PartProps, type Tone, useAnswer } from "#console"
-import { AsOf, Card, days, daysAsked } from "./picture-card.tsx"
+import { AsOf, Card, days, daysAsked } from "./pictures.tsx"
 import { figuresOf, questionsOf } from "./questions.ts"
 
 /** At most the first is good, more than the second is poor. */

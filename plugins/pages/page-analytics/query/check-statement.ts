@@ -2,8 +2,7 @@
 // node must be of a known kind, every table and function on its list. Names of WITH are known where SQL makes them
 // visible and nowhere else, so that none opens a table of the catalog behind it. Pure.
 import { tableNames } from "../views.ts"
-import { allowedFunctions, allowedTableFunctions } from "./functions.ts"
-import { changingCall } from "./repeatable.ts"
+import { allowedFunctions, allowedTableFunctions, changingCall } from "./functions.ts"
 
 export interface ReadStatement {
   /** In lower case. */

@@ -6,8 +6,8 @@ import { literal } from "../event-columns.ts"
 import { eventsView, views } from "../views.ts"
 import { readTree } from "./check-statement.ts"
 import { lockDown, startSettings } from "./engine-limits.ts"
+import { clockDates, clockTimes, namesClock, notRepeatable } from "./functions.ts"
 import { type QueryAnswer, type QueryTable, type QueryTask, ready } from "./protocol.ts"
-import { clockDates, clockTimes, namesClock, notRepeatable } from "./repeatable.ts"
 import { jsonOf, typeName } from "./result-json.ts"
 
 const [threads = "1", memoryMb = "512"] = process.argv.slice(2)

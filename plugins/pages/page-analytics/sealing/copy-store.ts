@@ -13,7 +13,7 @@ import {
 import { schemaVersion } from "../event-columns.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
 import { breakReplaced, sweepKept, sweepReplaced } from "./replaced.ts"
-import type { WrittenSegment } from "./segment-tasks.ts"
+import type { WrittenSegment } from "./segment-engine.ts"
 
 export interface CopyStoreDeps {
   readonly store: Store

@@ -5,7 +5,7 @@ import { rm, stat } from "node:fs/promises"
 import { flushCompileCache } from "node:module"
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"
 import { blankWhenAbsent, literal, quoted, segmentColumns } from "../event-columns.ts"
-import type { SegmentReply, SegmentRequest, SegmentResults, SegmentTask, WrittenSegment } from "./segment-tasks.ts"
+import type { SegmentReply, SegmentRequest, SegmentResults, SegmentTask, WrittenSegment } from "./segment-engine.ts"
 
 const parquet = "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 122880)"
 const names = segmentColumns.map(({ name }) => quoted(name)).join(", ")

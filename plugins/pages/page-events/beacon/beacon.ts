@@ -1,7 +1,6 @@
 // The beacon: tells the service what a visitor does on a page, in batches, and never anything that is typed. Small, since
 // every visit loads it; nothing in it may throw into the page.
 import type { Browser, Element, FetchAnswer, Given, PageEvent, Target, Vital } from "./browser.ts"
-import { attribute, isOwn, named } from "./elements.ts"
 
 /** Where the measuring of web vitals is loaded from; put in when the beacon is built. */
 declare const vitalsPath: string
@@ -251,3 +250,18 @@ safe(() => {
   on(d, "prerenderingchange", start)
   start()
 })()
+
+// What elements of a page say of themselves. Only attributes are asked: a form's properties (id, name, action, method) are
+// hidden by fields of these names.
+
+/** What its author calls an element; never what it says. */
+const named = (element: Element) =>
+  attribute(element, "data-cta") || attribute(element, "id") || attribute(element, "name") || element.tagName.toLowerCase()
+
+const attribute = (element: Element, name: string) => element.getAttribute(name) ?? ""
+
+/** Whether a form is the page's, by the rule of what serves it: it goes to the page's own address, asks for nothing, and is not to be left alone. */
+const isOwn = (form: Element, page: string) => {
+  const { origin, pathname } = new URL(attribute(form, "action"), page)
+  return origin + pathname === page && form.getAttribute("data-mr-ignore") === null && !/^(get|dialog)$/i.test(attribute(form, "method"))
+}

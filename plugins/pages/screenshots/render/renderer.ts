@@ -3,15 +3,39 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { z } from "zod"
 import type { Clock, Logger } from "#core"
 import { ConfinedChild, PeerLost } from "#core/engine"
 import type { OutgoingSockets } from "../../../platform/outgoing-http/index.ts"
 import { startFilteringProxy } from "../proxy/filtering-proxy.ts"
 import { type OwnPages, targetOfUrl } from "../proxy/targets.ts"
-import type { ScreenshotSettings } from "../settings.ts"
 import { type Chromium, chromiumOf } from "./chromium.ts"
 import type { RenderAnswer, RenderOrder, RenderTask, Seen } from "./order.ts"
-import { sizeOfPng } from "./png.ts"
+
+/** What an operator can set about rendering. */
+export const ScreenshotSettings = z.strictObject({
+  concurrency: z
+    .int()
+    .min(1)
+    .max(32)
+    .default(3)
+    .describe(
+      "Maximum concurrent browsers on this node; a quarter, and at least one of several, is reserved for organizations without one.",
+    ),
+  max_waiting: z.int().min(1).max(10_000).default(50).describe("Maximum unfinished screenshots of one organization."),
+  deadline_ms: z.int().min(1_000).max(300_000).default(45_000).describe("Timeout of a render; its processes are then killed."),
+  memory_mb: z.int().min(128).max(16_384).default(1_024).describe("Memory limit of a render; beyond it its processes are killed (Linux)."),
+  max_traffic_bytes: z.int().min(1_024).default(104_857_600).describe("Maximum traffic of one page."),
+  keep_hours: z.number().min(0.01).max(168).default(24).describe("Lifetime of an image and of its link."),
+  executable: z.string().min(1).optional().describe("Path of Chromium; absent: the one that ships with the service."),
+  browser_folder: z.string().min(1).optional().describe("Folder where the shipped Chromium is unpacked; absent: <data_dir>/chromium."),
+  sandbox: z
+    .enum(["auto", "on", "off"])
+    .default("auto")
+    .describe("Chromium's own sandbox. `auto`: on if the system allows it, which it never does for root."),
+})
+
+export type ScreenshotSettings = z.output<typeof ScreenshotSettings>
 
 export interface Image {
   readonly bytes: Buffer
@@ -154,4 +178,14 @@ export function createRenderer(args: RendererArgs): Renderer {
 function environment(folder: string, { fonts }: Chromium): Record<string, string> {
   const found = fonts === undefined ? {} : { FONTCONFIG_FILE: fonts }
   return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: folder, TMPDIR: folder, LANG: "C.UTF-8", ...found }
+}
+
+const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+
+/** Throws for bytes that are not a PNG. */
+function sizeOfPng(bytes: Buffer): { width: number; height: number } {
+  if (bytes.length < 33 || !bytes.subarray(0, 8).equals(signature) || bytes.toString("latin1", 12, 16) !== "IHDR") {
+    throw new Error("The browser's image is not a PNG.")
+  }
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
