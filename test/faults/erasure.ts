@@ -114,7 +114,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "An erasure forgets the files of forms",
-    file: "plugins/capture/event-files/erasure.ts",
+    file: "plugins/capture/event-files/index.ts",
     find: "buckets.open(organization).remove(key)",
     replace: "undefined",
     test: "test/plugins/event-files/event-files.test.ts",

@@ -4,10 +4,8 @@ import { AppError, type Clock, derivedUuid, type JobQueue, type Store, type Unit
 import type { FileKeeper, FileReference, FilesOfEvent, ReceivedFile } from "#core/engine"
 import type { Buckets } from "../../data/buckets/index.ts"
 import { EventFilesCollection } from "./collections.ts"
-import { releaseReserved } from "./release.ts"
-import { removeRef } from "./remove-job.ts"
-import type { EventFileSettings } from "./settings.ts"
-import { reserveBytes } from "./usage.ts"
+import { releaseReserved, removeRef } from "./removal.ts"
+import { type EventFileSettings, reserveBytes } from "./usage.ts"
 
 export interface KeeperServices {
   readonly store: Store

@@ -1,7 +1,19 @@
 // Counts the bytes of stored files, for the quotas of pipelines and organizations.
+
+import { z } from "zod"
 import { AppError, type Store, type UnitOfWork } from "#core"
 import { EventFilesCollection, FileUsageCollection, type StoredEventFiles } from "./collections.ts"
-import type { EventFileSettings } from "./settings.ts"
+
+const bytes = (value: number, what: string) => z.int().min(1).default(value).describe(what)
+
+/** Limits of the files of forms. */
+export const EventFileSettings = z.strictObject({
+  max_file_bytes: bytes(10_485_760, "Maximum bytes of one file of a form."),
+  max_event_bytes: bytes(10_485_760, "Maximum bytes of all files of one event."),
+  max_pipeline_bytes: bytes(1_073_741_824, "Maximum bytes of all stored files of one pipeline."),
+  max_organization_bytes: bytes(5_368_709_120, "Maximum bytes of all stored files of one organization."),
+})
+export type EventFileSettings = z.output<typeof EventFileSettings>
 
 interface Usage {
   readonly organization: string

@@ -9,8 +9,7 @@ import { type Finding, notUtf8, PipelineDocument, parseText, schemaProblems, utf
 import type { EventPipelines, Organization, PipelineRecord, Saved } from "../pipelines/index.ts"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"
-import { markOf, standingOf, takenSecret } from "./apply/named-secret.ts"
-import { wanted } from "./apply/waiting.ts"
+import { markOf, standingOf, takenSecret, wanted } from "./apply/named-secret.ts"
 import { filesOfKind } from "./pipeline-folder.ts"
 
 export interface ReadFile extends ReadDocument {

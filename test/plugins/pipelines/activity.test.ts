@@ -4,8 +4,16 @@ import { expect } from "chai"
 import fc from "fast-check"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
-import { minutesPerBlock, readBlock, readSums, writeBlock } from "../../../plugins/capture/pipeline-insights/activity/block.ts"
-import { addMinute, bucketOf, emptyMinute, latencyAt } from "../../../plugins/capture/pipeline-insights/activity/counts.ts"
+import {
+  addMinute,
+  bucketOf,
+  emptyMinute,
+  latencyAt,
+  minutesPerBlock,
+  readBlock,
+  readSums,
+  writeBlock,
+} from "../../../plugins/capture/pipeline-insights/activity/counts.ts"
 import { Pipelines } from "../../../plugins/capture/pipelines/collections.ts"
 import { Bench, post } from "../../pipeline/bench.ts"
 import { onBothStores } from "../../pipeline/stores.ts"

@@ -5,8 +5,7 @@ import { useEffect } from "preact/hooks"
 import { Answered, Copy, Facts, go, hrefOf, mayCall, OperationButton, type ScreenProps, Time, useAnswer, visible } from "#console"
 import { Copies } from "./copies.tsx"
 import { hrefOfEvent, Status } from "./event.tsx"
-import type { Execution } from "./execution.ts"
-import { CameIn, Linked, Logged, Replied, Rows, Transformed, Verified } from "./parts.tsx"
+import { CameIn, type Execution, Linked, Logged, Replied, Rows, Transformed, Verified } from "./parts.tsx"
 import { Steps, Times } from "./steps.tsx"
 
 const everyMs = 5_000

@@ -1,8 +1,14 @@
 // The parts of an event's page: what came in, how it was verified, what the transform made of it, the reply, and what is linked.
-import { Badge, Facts, hrefOf, laidOut, mayCall, parseEvent, Table, useAnswer, visible } from "#console"
+import { Badge, Facts, hrefOf, laidOut, mayCall, type Output, parseEvent, Table, useAnswer, visible } from "#console"
 import { EventTable } from "./event.tsx"
-import type { Execution, Payload } from "./execution.ts"
 import { Marked, Stranger } from "./texts.tsx"
+
+/** The complete record of an event, as the API answers it. */
+export type Step = Execution["steps"][string]
+
+export type Execution = Output<"events.get">
+
+type Payload = Output<"event_pipelines.get_payload">
 
 export function CameIn({ payload, execution }: { readonly payload: Payload | undefined; readonly execution: Execution }) {
   const text = payload?.body ?? execution.payload_preview

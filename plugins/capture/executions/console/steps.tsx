@@ -1,7 +1,7 @@
 // The stages and steps of an event, their times on one axis, and each step with what it was told, what it answered and how often
 // it was tried.
 import { Ago, Badge, Facts, formatDuration, laidOut, query, SameAs, setQuery, type Tone, useAnswer, visible } from "#console"
-import type { Execution, Step } from "./execution.ts"
+import type { Execution, Step } from "./parts.tsx"
 import { Stranger } from "./texts.tsx"
 
 const stages: readonly (readonly [string, string])[] = [

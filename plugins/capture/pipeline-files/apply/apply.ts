@@ -4,9 +4,8 @@ import { isDeepStrictEqual } from "node:util"
 import { AppError, type UnitOfWork } from "#core"
 import { StagedWork } from "#core/engine"
 import { type AppliedFile, type EventPipelines, type Organization, type PipelineRecord, Pipelines } from "../../pipelines/index.ts"
-import { markOf, takenSecret } from "./named-secret.ts"
+import { markOf, takenSecret, unsetWarnings, wanted } from "./named-secret.ts"
 import type { Planned } from "./plan.ts"
-import { unsetWarnings, wanted } from "./waiting.ts"
 
 /** Who applies. */
 export interface Applier {

@@ -1,10 +1,9 @@
 // The secret that a document takes from a variable, beside the one that its pipeline has. As with every field, the document
 // is what is to be, unless the server's was changed since: a secret that was rotated there is never gone over unasked.
-import { redacted } from "#core/engine"
+import { type PipelineDocument, redacted } from "#core/engine"
 import type { AppliedFile, PipelineRecord, SecretKeeper } from "../../pipelines/index.ts"
-import type { FieldChange } from "./compare.ts"
 import type { ReadDocument } from "./given.ts"
-import { hasNoSecret, waits } from "./waiting.ts"
+import type { FieldChange } from "./plan.ts"
 
 /**
  * `other`: the variable holds another than it did when the document was applied last. `rotated`: the pipeline has another
@@ -41,4 +40,28 @@ export function markOf(given: ReadDocument, stored: PipelineRecord, standing: St
 
 function lastingSecret({ secrets }: PipelineRecord): PipelineRecord["secrets"][number] | undefined {
   return secrets.find(({ ends_at }) => ends_at === null)
+}
+
+// A document whose secret is to come from a variable that is not set: its pipeline waits, proposed, with a generated secret
+// that nobody has seen, and takes the secret as soon as the variable is set. As files are at start.
+
+/** A variable that is gone takes nothing away from a pipeline that has its secret. */
+function waits({ unset }: ReadDocument, stored: PipelineRecord | undefined): boolean {
+  return unset !== undefined && (stored === undefined || hasNoSecret(stored))
+}
+
+/** A generated one does not count; that of a pipeline made on the server is somebody's. */
+function hasNoSecret({ file, secrets }: PipelineRecord): boolean {
+  return file?.unset === true || secrets.length === 0
+}
+
+/** The document given, in the state that it gets while its secret's variable is not set. */
+export function wanted(given: ReadDocument, stored: PipelineRecord | undefined): PipelineDocument {
+  return waits(given, stored) ? { ...given.document, state: "proposed" } : given.document
+}
+
+export function unsetWarnings(given: ReadDocument, stored: PipelineRecord | undefined): string[] {
+  if (given.unset === undefined) return []
+  const then = waits(given, stored) ? "the pipeline stays proposed. Set it and apply again" : "the pipeline keeps its secret"
+  return [`unset-variable: ${given.path} takes its secret from ${given.unset}, which is not set: ${then}.`]
 }

@@ -1,13 +1,40 @@
 // What applying a set of documents would do: made, changed field by field, disabled, left as it is; what was changed on
 // the server since the last apply; and what is refused.
+
+import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
-import { AppError, type Caller, defineExtensionPoint, type Store } from "#core"
+import { AnyJson, AppError, type Caller, defineExtensionPoint, type Store } from "#core"
 import type { PipelineDocument, PipelineEngine } from "#core/engine"
 import { type PipelineRecord, Pipelines, Revisions, refuseFixed, type SecretKeeper } from "../../pipelines/index.ts"
-import { FieldChange, fieldChanges } from "./compare.ts"
 import { type GivenDocument, type ReadDocument, readGiven } from "./given.ts"
-import { type Standing, secretChange, standingOf } from "./named-secret.ts"
-import { unsetWarnings, wanted } from "./waiting.ts"
+import { type Standing, secretChange, standingOf, unsetWarnings, wanted } from "./named-secret.ts"
+
+const appliedFields = [
+  "name",
+  "state",
+  "request_schema",
+  "transform_js",
+  "pipeline",
+  "handlers",
+  "dedupe",
+  "purpose",
+  "owner_artifact_id",
+] as const satisfies readonly (keyof PipelineDocument)[]
+
+/** Two documents field by field: what an apply would change, and what was changed on the server since the last one. */
+export const FieldChange = z.object({ field: z.string(), before: AnyJson, after: AnyJson })
+export type FieldChange = z.infer<typeof FieldChange>
+
+function fieldChanges(before: PipelineDocument, after: PipelineDocument): FieldChange[] {
+  return appliedFields
+    .filter((field) => !isDeepStrictEqual(plain(before[field]), plain(after[field])))
+    .map((field) => ({ field, before: plain(before[field]), after: plain(after[field]) }))
+}
+
+/** As in JSON: an undefined field is absent. */
+function plain(value: unknown): z.core.util.JSONType {
+  return JSON.parse(JSON.stringify(value ?? null)) as z.core.util.JSONType
+}
 
 export const PlannedChange = z.object({
   slug: z.string(),

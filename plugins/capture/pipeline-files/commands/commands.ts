@@ -22,7 +22,7 @@ export const pipelineCommands: readonly PluginCommand[] = [
       { flags: "--format <format>", summary: "how to report", choices: ["text", "json", "sarif", "github"], default: "text" },
       { flags: "--output <file>", summary: "write the report there instead of printing it" },
     ],
-    run: async (options, context) => (await import("./validate-command.ts")).validate(options, context),
+    run: async (options, context) => (await import("./validate.ts")).validate(options, context),
   },
   {
     name: "test",

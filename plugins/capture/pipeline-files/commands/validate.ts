@@ -1,8 +1,11 @@
 // `millrace pipelines validate`: compiles files without a service and tells everything that is wrong with them.
-import { allDone } from "#core"
-import type { LocalCompiler } from "#core/commands"
-import { codeFrame, type FileAmongOthers, type Finding, parseText } from "#core/engine"
-import { readText, shownPath } from "./files.ts"
+
+import { writeFileSync } from "node:fs"
+import { allDone, CommandProblem } from "#core"
+import { type LocalCompiler, openCompiler, print, type Terminal } from "#core/commands"
+import { type CommandContext, codeFrame, type FileAmongOthers, type Finding, parseText } from "#core/engine"
+import { findFiles, readText, shownPath, tellPassedOver } from "./files.ts"
+import { type FindingFormat, formatFindings } from "./finding-formats.ts"
 
 export interface PlacedFinding extends Finding {
   readonly line: number
@@ -55,4 +58,33 @@ async function compileFile(file: string, compiler: LocalCompiler): Promise<Check
 export function placedIn(text: string, finding: Finding): PlacedFinding {
   const { line = 1, column = 1 } = finding
   return { ...finding, line, column, frame: codeFrame(text, { line, column }) }
+}
+
+/** `millrace pipelines validate`: which files, and where the report goes. */
+export async function validate(
+  options: { format: FindingFormat; output?: string },
+  { args: given, config, root, terminal, end }: CommandContext,
+): Promise<undefined> {
+  const settings = config()
+  const wanted = { given, configured: settings.pipelines.paths, kind: "pipeline" } as const
+  tellPassedOver(wanted, terminal)
+  const files = findFiles(wanted)
+  if (files.length === 0) throw new CommandProblem(`No pipeline files are in ${wanted.configured.join(", ")}.`, 2)
+  const compiler = await openCompiler({ config: settings, root, env: terminal.env })
+  try {
+    const checked = await validateFiles(files, compiler)
+    report(formatFindings(checked, options.format), options.output, terminal)
+    end(checked.every((file) => file.ok) ? 0 : 1)
+  } finally {
+    await compiler.stop()
+  }
+}
+
+function report(text: string, file: string | undefined, terminal: Terminal): void {
+  try {
+    if (file === undefined) print(terminal, text)
+    else writeFileSync(file, `${text}\n`)
+  } catch (error) {
+    throw new CommandProblem(`The report cannot be written to ${file}: ${(error as Error).message}`, 2)
+  }
 }

@@ -1,11 +1,22 @@
 // Counts the events of this node in memory, and writes the counts every few seconds: an event pays for a few additions. A crash
 // loses the counts of these seconds.
-import { Clock, type Deps, Log, Store, timestamp, UnitsOfWork } from "#core"
+import { Clock, type Deps, defineCollection, Log, Store, timestamp, UnitsOfWork } from "#core"
 import { type SettledEvent, SettledEvents } from "#core/engine"
-import { mayPassLater, mergeDocument } from "../merged-document.ts"
-import { blockOf, minutesPerBlock, readBlock, writeBlock } from "./block.ts"
-import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
-import { addMinute, bucketOf, type Counts, emptyMinute, none, outcomes, sumOf } from "./counts.ts"
+import { type CountedDocument, mayPassLater, mergeDocument } from "../merged-document.ts"
+import {
+  addMinute,
+  blockOf,
+  bucketOf,
+  type Counts,
+  emptyMinute,
+  type MinuteCounts,
+  minutesPerBlock,
+  none,
+  outcomes,
+  readBlock,
+  sumOf,
+  writeBlock,
+} from "./counts.ts"
 
 const writtenEveryMs = 5_000
 const keptMinutes = 24 * 60
@@ -116,4 +127,30 @@ function merged(stored: BlockRecord | undefined, { minute, counts, latencies, pi
     pipelines: { ...others, ...Object.fromEntries(own) },
     expires_at: timestamp((blockOf(minute) + 1) * minutesPerBlock * 60_000 + keptMinutes * 60_000),
   }
+}
+
+export interface BlockRecord extends CountedDocument {
+  /** By minute since the epoch. */
+  minutes: Record<string, MinuteCounts>
+  /** By pipeline id, as `block.ts` writes them. */
+  pipelines: Record<string, string>
+  expires_at: string
+}
+
+/**
+ * How many events an organization had in each minute, how long they took, and of which pipelines they were: counts alone, kept for
+ * a day, ten minutes in a document.
+ */
+export const EventMinutes = defineCollection<BlockRecord>()({
+  name: "event_minutes",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+  audit: "none",
+  statistics: true,
+})
+
+export function blockId(organization: string, block: number): string {
+  return `${organization}:${String(block).padStart(7, "0")}`
 }

@@ -1,9 +1,7 @@
 // What came in lately, over all nodes, as operations ask for it.
 import { Clock, type Deps, Store, token } from "#core"
-import { blockOf, minutesPerBlock, readBlock, readSums } from "./block.ts"
-import { type BlockRecord, blockId, EventMinutes } from "./collection.ts"
-import { ActivityCounter } from "./counter.ts"
-import { addMinute, type Counts, emptyMinute, none, sumOf } from "./counts.ts"
+import { ActivityCounter, type BlockRecord, blockId, EventMinutes } from "./counter.ts"
+import { addMinute, blockOf, type Counts, emptyMinute, minutesPerBlock, none, readBlock, readSums, sumOf } from "./counts.ts"
 
 export interface Counted {
   /** The minute that it is, since the epoch; the last of those that are counted. */

@@ -3,10 +3,9 @@ import { createHash } from "node:crypto"
 import type { Json } from "#core"
 import { canonicalJson, type PipelineDocument } from "#core/engine"
 import type { MergedFields } from "../merged-document.ts"
-import type { DriftRecord } from "./collection.ts"
 import { settledBaseline } from "./findings.ts"
 import { mergeSketches } from "./merge.ts"
-import { emptySketch, type Sketch } from "./sketch.ts"
+import { type DriftRecord, emptySketch, type Sketch } from "./sketch.ts"
 
 /** What one node saw under one document. */
 export interface Seen {

@@ -2,7 +2,7 @@
 // one value more. Computed from sketches alone.
 import { createHash } from "node:crypto"
 import type { Json } from "#core"
-import { earlier, later } from "../times.ts"
+import { earlier, later } from "../merged-document.ts"
 import { mergeSketches } from "./merge.ts"
 import type { HashOf } from "./observe.ts"
 import { type Operation, patchOf } from "./patch.ts"

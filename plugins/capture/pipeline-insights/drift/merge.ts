@@ -1,5 +1,5 @@
 // Sketches of one pipeline made one: of several nodes, or of a time before with the time after.
-import { earlier, later } from "../times.ts"
+import { earlier, later } from "../merged-document.ts"
 import { limits, makeRoom, type PathSketch, type Sketch, type Tally } from "./sketch.ts"
 
 /** The second counts as what came after the first. Neither is changed. */

@@ -3,12 +3,11 @@ import { type Deps, type Json, Store, token, Vault } from "#core"
 import type { PipelineDocument } from "#core/engine"
 import type { PlanNote } from "../../pipeline-files/index.ts"
 import type { PipelineRecord } from "../../pipelines/index.ts"
-import { type DriftRecord, SchemaSketches } from "./collection.ts"
 import { comparedWith, comparisonDigest } from "./comparison.ts"
 import { type Drift, driftOf } from "./findings.ts"
 import { type Operation, patched, patchOf } from "./patch.ts"
 import { SchemaPlaces } from "./schema-places.ts"
-import type { Sketch } from "./sketch.ts"
+import { type DriftRecord, SchemaSketches, type Sketch } from "./sketch.ts"
 import { Sketcher } from "./sketcher.ts"
 
 export interface DriftReport {

@@ -1,5 +1,31 @@
 // What is known of the shape of a pipeline's events: names, types and counts, within bounds, and no value. Of values
 // that may be an enumeration, a keyed hash of 16 bits is kept, which tells that one is new and never which.
+import { defineCollection } from "#core"
+import type { CountedDocument } from "../merged-document.ts"
+
+// The sketch of each pipeline's events, before and since its present document.
+
+export interface DriftRecord extends CountedDocument {
+  /** Of what the comparison is about: a document that says otherwise begins another. */
+  digest: string
+  revision: number
+  /** The master key whose hashes of values these are; under another they say nothing. */
+  key_id: string
+  baseline: Sketch | null
+  current: Sketch
+  /** Ids of the differences that were told live. */
+  told: string[]
+}
+
+/** `id` is the pipeline's. */
+export const SchemaSketches = defineCollection<DriftRecord>()({
+  name: "event_schema_sketches",
+  scope: "organization",
+  times: [],
+  indexes: [],
+  audit: "none",
+  statistics: true,
+})
 
 export const jsonTypes = ["object", "array", "string", "integer", "number", "boolean", "null"] as const
 export type JsonType = (typeof jsonTypes)[number]

@@ -3,13 +3,12 @@
 import { Clock, type Deps, defineChannel, type Json, Live, Log, parsedJson, Store, type UnitOfWork, UnitsOfWork, Vault } from "#core"
 import { type SettledEvent, SettledEvents, type StoredPipeline } from "#core/engine"
 import { mayPassLater, mergeDocument } from "../merged-document.ts"
-import { type DriftRecord, SchemaSketches } from "./collection.ts"
 import { comparisonDigest, mergeSeen } from "./comparison.ts"
 import { type Drift, driftOf } from "./findings.ts"
 import { mergeSketches } from "./merge.ts"
 import { type HashOf, hasher, observe } from "./observe.ts"
 import { Sampler } from "./sampler.ts"
-import { emptySketch, type Sketch } from "./sketch.ts"
+import { type DriftRecord, emptySketch, SchemaSketches, type Sketch } from "./sketch.ts"
 
 export const schemaDriftChannel = defineChannel({
   name: "schema_drift",

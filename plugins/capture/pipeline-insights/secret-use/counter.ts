@@ -5,8 +5,7 @@ import { Clock, type Deps, Log, Store, timestamp, UnitsOfWork } from "#core"
 import { networkOf, type SettledEvent, SettledEvents } from "#core/engine"
 import { ClientAddresses, type SecretUseSource, type ShownAddresses } from "../../pipelines/index.ts"
 import { mayPassLater, mergeDocument } from "../merged-document.ts"
-import { type SecretUse, SecretUses } from "./collection.ts"
-import { eventsOfLastHour, maxAddresses, mergeUses } from "./merge.ts"
+import { eventsOfLastHour, maxAddresses, mergeUses, type SecretUse, SecretUses } from "./merge.ts"
 
 /** Also what another node's counts lag behind by. */
 const writtenEveryMs = 5_000

@@ -5,7 +5,7 @@ import { CommandProblem } from "#core"
 import { EventDocument, type SentEvent } from "#core/commands"
 import { parseText } from "#core/engine"
 import { readBytes, readText, shownPath } from "../files.ts"
-import { requestOf } from "../test/event-request.ts"
+import { requestOf } from "../test/fixtures.ts"
 
 export interface Taken {
   readonly sent: SentEvent

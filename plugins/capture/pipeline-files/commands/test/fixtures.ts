@@ -1,7 +1,10 @@
 // What the world answers in a test: other systems by the beginning of their URL, integrations by the path below their
 // base, and a mail server that may refuse at first.
+
+import { join } from "node:path"
 import { AppError } from "#core"
-import type { CannedAnswer, CapturedOutgoing, Fixture, TestDocument } from "#core/commands"
+import type { CannedAnswer, CapturedOutgoing, EventDocument, Fixture, SentEvent, TestDocument } from "#core/commands"
+import { readBytes } from "../files.ts"
 
 export function setFixtures(outgoing: CapturedOutgoing, test: Pick<TestDocument, "http" | "integrations" | "mail">): void {
   outgoing.clear()
@@ -37,4 +40,22 @@ function answerOf({ status, headers, json, body, fails }: CannedAnswer) {
   if (fails !== undefined) throw new AppError("unavailable", `The call could not be made: ${fails}`, { reason: "connection_failed" })
   if (json === undefined) return { status, headers, body: body ?? "" }
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(json) }
+}
+
+/** `folder` is what `body_file` is relative to. Throws CommandProblem when that cannot be read. */
+export function requestOf(event: EventDocument, folder: string): SentEvent {
+  const { body, type } = bodyOf(event, folder)
+  const headers: Record<string, string> = type === undefined ? {} : { "content-type": type }
+  for (const [name, value] of Object.entries(event.headers)) headers[name.toLowerCase()] = value
+  const { signed } = event
+  const given = signed === true ? {} : signed
+  const signWith = given === false ? undefined : { secret: given.secret ?? "", at: given.at }
+  return { method: "POST", headers, query: event.query, body, signWith }
+}
+
+function bodyOf({ body, form, body_file }: EventDocument, folder: string): { body: Buffer; type: string | undefined } {
+  if (form) return { body: Buffer.from(new URLSearchParams(form).toString()), type: "application/x-www-form-urlencoded" }
+  if (body_file !== undefined) return { body: readBytes(join(folder, body_file)), type: "application/json" }
+  if (typeof body === "string") return { body: Buffer.from(body), type: "application/json" }
+  return { body: Buffer.from(JSON.stringify(body ?? {})), type: "application/json" }
 }

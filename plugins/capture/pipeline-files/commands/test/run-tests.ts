@@ -12,9 +12,8 @@ import {
 import { type JournalEntry, PipelineDocument } from "#core/engine"
 import { UnmetReads } from "../unmet-reads.ts"
 import type { CheckedFile } from "../validate.ts"
-import { requestOf } from "./event-request.ts"
 import { unmet } from "./expectations.ts"
-import { setFixtures } from "./fixtures.ts"
+import { requestOf, setFixtures } from "./fixtures.ts"
 import { type ReadTests, readTestFile } from "./read-test-file.ts"
 
 export interface TestResult {
