@@ -57,7 +57,7 @@ export const wallFaults: readonly Fault[] = [
   },
   {
     rule: "A pipeline writes rows into a dataset of another organization",
-    file: "plugins/data/datasets/dataset-reference.ts",
+    file: "plugins/data/datasets/dataset.ts",
     find: "dot !== -1 && text.slice(0, dot) !== organizationSlug",
     replace: "false",
     test: "test/plugins/datasets/row-writer.test.ts",

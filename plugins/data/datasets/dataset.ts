@@ -1,9 +1,36 @@
 // A dataset: its fields, and the operations that create, read and change it.
 import { z } from "zod"
-import { CacheInvalidation, defineResource, derivedUuid, type ItemOf, Name, slugFrom } from "#core"
+import { AppError, CacheInvalidation, defineResource, derivedUuid, type ItemOf, isUuid, Name, slugFrom, token } from "#core"
 import { datasetsTopic, keyOf, withFirstColumns } from "./collections.ts"
 import { columnsOf, columnTypes } from "./column-types.ts"
-import { ReservationsToken } from "./reservations.ts"
+
+/** Slugs that one plugin keeps for itself. */
+export class Reservations {
+  readonly #uses = new Map<string, string>()
+
+  reserve(slug: string, use: string): void {
+    this.#uses.set(slug, use)
+  }
+
+  /** The error of a reserved slug. */
+  refusal(slug: string): Error | undefined {
+    const use = this.#uses.get(slug)
+    if (use === undefined) return undefined
+    const message = `"${slug}" is reserved for ${use}; choose another dataset.`
+    const fields = [{ path: "dataset_slug", message }]
+    return new AppError("failed_precondition", message, { reason: "dataset_reserved", fields, retryable: false })
+  }
+
+  /** Throws `failed_precondition` for a reserved slug. */
+  refuseArchiving(slug: string): void {
+    const use = this.#uses.get(slug)
+    if (use === undefined) return
+    const message = `"${slug}" is reserved for ${use}, so it cannot be archived.`
+    throw new AppError("failed_precondition", `status: ${message}`, { reason: "dataset_reserved", fields: [{ path: "status", message }] })
+  }
+}
+
+export const ReservationsToken = token<Reservations>("DatasetReservations")
 
 interface Hidden {
   /** True if rows may lack a key. Absent in datasets of earlier versions: their rows may lack a key too. */
@@ -81,3 +108,34 @@ export const DatasetResource = defineResource<Hidden>()({
 export const DatasetsCollection = DatasetResource.collection
 
 export type Dataset = ItemOf<typeof DatasetResource>
+
+const slug = "[a-z0-9]+(?:-[a-z0-9]+)*"
+const reference = new RegExp(`^(?:${slug}\\.)?${slug}$`)
+
+/** How a dataset is named where rows are written: by slug, or `<org-slug>.<dataset-slug>`; never by UUID. */
+export const DatasetReference = z
+  .string()
+  .min(1)
+  .max(201)
+  .regex(reference, "a slug such as leads, or <organization>.<dataset>")
+  .refine((text) => !isUuid(text), "a slug, never a UUID; GET /v1/datasets lists slugs")
+  .describe("Dataset to write to; created on save if it does not exist.")
+
+/** The slug inside the caller's own organization. Throws `invalid_argument` for another organization's, and for a UUID. */
+export function resolveReference(text: string, organizationSlug: string): string {
+  const dot = text.indexOf(".")
+  const own = dot === -1 ? text : text.slice(dot + 1)
+  if (dot !== -1 && text.slice(0, dot) !== organizationSlug) {
+    throw refusal(text, `names another organization; rows are written to datasets of "${organizationSlug}" only`)
+  }
+  if (isUuid(own)) throw refusal(text, "is a UUID; datasets are named by slug")
+  return own
+}
+
+function refusal(text: string, why: string): AppError {
+  return new AppError("invalid_argument", `dataset_slug: "${text}" ${why}.`, {
+    reason: "invalid_fields",
+    fields: [{ path: "dataset_slug", message: why }],
+    retryable: false,
+  })
+}

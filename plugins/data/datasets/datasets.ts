@@ -13,13 +13,10 @@ import {
   type UnitOfWork,
 } from "#core"
 import { type Row, RowsCollection } from "./collections.ts"
-import { type Dataset, DatasetResource, DatasetsCollection, datasetId, newFields } from "./dataset.ts"
-import { resolveReference } from "./dataset-reference.ts"
+import { type Dataset, DatasetResource, DatasetsCollection, datasetId, newFields, type Reservations, resolveReference } from "./dataset.ts"
 import { KnownDatasets } from "./known-datasets.ts"
-import type { Reservations } from "./reservations.ts"
-import type { RowFollower } from "./row-followers.ts"
 import { keyedRowId } from "./row-identity.ts"
-import { RowNews } from "./row-news.ts"
+import { type RowFollower, RowNews } from "./row-news.ts"
 import { type RowQuery, RowScans } from "./row-scans.ts"
 import { type RowToWrite, type RowWatcher, RowWriter } from "./row-writer.ts"
 

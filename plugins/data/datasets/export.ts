@@ -2,7 +2,7 @@
 import type { Json } from "#core"
 import { withBlanks } from "./blank-columns.ts"
 import type { Row } from "./collections.ts"
-import { nameOfColumn, ownFields } from "./own-fields.ts"
+import { nameOfColumn, ownFields } from "./row-query.ts"
 
 const chunkLength = 64 * 1_024
 

@@ -1,26 +1,23 @@
 // Datasets: tables of rows that pipelines and callers write, and that people query and export.
 import { z } from "zod"
-import { CacheInvalidation, Clock, definePlugin, Live, Store } from "#core"
+import { CacheInvalidation, Clock, definePlugin, type Json, Live, Store } from "#core"
+import type { RehearsalContext } from "#core/engine"
 import { RowsCollection } from "./collections.ts"
-import { DatasetResource } from "./dataset.ts"
+import { DatasetResource, Reservations, ReservationsToken } from "./dataset.ts"
 import { createDatasets, Datasets, RowGuards } from "./datasets.ts"
 import { listDatasets } from "./operations/datasets.ts"
 import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
 import { reasons } from "./reasons.ts"
-import { rehearsedRows } from "./rehearsal.ts"
-import { Reservations, ReservationsToken } from "./reservations.ts"
-import { RowFollowers } from "./row-followers.ts"
-import { rowsChannel } from "./row-news.ts"
+import { RowFollowers, rowsChannel } from "./row-news.ts"
 import { splitLeads } from "./split-leads.ts"
 
 export type { Row } from "./collections.ts"
 export { asColumns, columnOf, type RenamedField } from "./column-names.ts"
-export { type Dataset, DatasetsCollection } from "./dataset.ts"
-export { DatasetReference } from "./dataset-reference.ts"
+export { type Dataset, DatasetReference, DatasetsCollection } from "./dataset.ts"
 export { Datasets, type ReservedDataset, type RowGuard, RowGuards } from "./datasets.ts"
 export { personColumn } from "./person-columns.ts"
-export { type FollowedRow, RowFollowers } from "./row-followers.ts"
 export { executionOf, unkeyedRowId } from "./row-identity.ts"
+export { type FollowedRow, RowFollowers } from "./row-news.ts"
 export { problemOfName } from "./row-values.ts"
 export type { RowWatcher } from "./row-writer.ts"
 export { bareDataset, type LeadCapture, leadCapture, splitLeadsWarning } from "./split-leads.ts"
@@ -58,3 +55,15 @@ export default definePlugin({
     })
   },
 })
+
+/** The rows that a rehearsal of pipelines left behind. */
+async function rehearsedRows({ call }: RehearsalContext, slug: string): Promise<{ id: string; values: Record<string, Json> }[]> {
+  const rows: { id: string; values: Record<string, Json> }[] = []
+  let cursor = ""
+  do {
+    const page = await call(listRows, { slug, limit: 200, cursor })
+    rows.push(...page.rows)
+    cursor = page.next_cursor
+  } while (cursor !== "")
+  return rows
+}

@@ -3,9 +3,8 @@
 import type { Filter, Json } from "#core"
 import type { Sort } from "#core/engine"
 import type { Dataset } from "./dataset.ts"
-import { nameOfColumn } from "./own-fields.ts"
 import { rowIdOf } from "./row-identity.ts"
-import { columnOf } from "./row-query.ts"
+import { columnOf, nameOfColumn } from "./row-query.ts"
 
 export interface ServedQuery {
   /** What an index narrows the rows by; every row that the filter lets through is among them. */

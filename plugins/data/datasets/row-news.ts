@@ -1,6 +1,7 @@
 // The live channels `datasets:<slug>`: rows as they are written and deleted. Nothing is made for a table that nobody
 // looks at, and nothing is kept: a client that lost its connection is told so, and reads the rows again.
-import { defineChannel, type Json, type Live, type UnitOfWork } from "#core"
+import { defineChannel, defineExtensionPoint, type Json, type Live, type UnitOfWork } from "#core"
+import type { RowOrigin } from "./row-identity.ts"
 
 export const rowsChannel = defineChannel({
   name: "datasets:*",
@@ -29,3 +30,21 @@ export class RowNews {
     if (this.#live.hasSubscribers(organization, message)) work.afterCommit(() => this.#live.emit(organization, message))
   }
 }
+
+export interface FollowedRow {
+  readonly organization: string
+  /** Slug. */
+  readonly dataset: string
+  readonly row_id: string
+  /** As given; not to be changed. */
+  readonly values: Readonly<Record<string, Json>>
+  readonly origin: RowOrigin
+  /** Keeps the row. */
+  readonly work: UnitOfWork
+}
+
+/** Runs where a row is staged, with every event: must be fast, and neither wait nor throw. Its commit may still be refused. */
+export type RowFollower = (row: FollowedRow) => void
+
+/** Receivers of rows as they are written, of any dataset without a reservation. */
+export const RowFollowers = defineExtensionPoint<RowFollower>({ id: "datasets.row-followers" })

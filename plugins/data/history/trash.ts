@@ -14,7 +14,7 @@ import {
   Uuid,
 } from "#core"
 import { authorise, Declarations, Resources, Services, type StoredTrash, TrashCollection } from "#core/engine"
-import { Actor, ResourceName, readableNames, readableResource } from "./resources.ts"
+import { Actor, ResourceName, readableNames, readableResource } from "./versions.ts"
 
 const path = "/v1/trash"
 const tokens = { store: Store, clock: Clock, declarations: Declarations }

@@ -1,8 +1,29 @@
 // Versions of an item: the author and the earlier values of each change. Each version can be restored.
 import { z } from "zod"
-import { AnyJson, AppError, defineList, defineOperation, resultOf, Store, Timestamp, Uuid } from "#core"
-import { authorise, Declarations, Services, VersionCollection } from "#core/engine"
-import { Actor, ResourceName, readableNames, readableResource } from "./resources.ts"
+import { AnyJson, AppError, type Caller, defineList, defineOperation, resultOf, Store, Timestamp, Uuid } from "#core"
+import { authorise, Declarations, type DeclaredResource, isAuthorised, Resources, Services, VersionCollection } from "#core/engine"
+
+/** Resources with a readable past. */
+export const Actor = z.object({
+  credential_id: z.string().describe("Key or token of the call."),
+  user_id: Uuid.nullable().describe("User of the key; null for a service principal."),
+})
+
+export const ResourceName = z.string().min(1).max(100).describe("Name of the resource in the singular, such as `persona`.")
+
+/** Names of the readable resources, or of one wanted resource. */
+export function readableNames(declarations: Declarations, caller: Caller, wanted?: string): string[] {
+  const all = declarations
+    .items(Resources)
+    .filter(({ identity, get }) => isAuthorised(get.access, caller) && (wanted ?? identity.name) === identity.name)
+  return all.map(({ identity }) => identity.name)
+}
+
+/** The resource of a stored record. Returns undefined if the caller may not read it. */
+export function readableResource(declarations: Declarations, caller: Caller, name = ""): DeclaredResource | undefined {
+  const resource = declarations.get(Resources, name)
+  return resource && isAuthorised(resource.get.access, caller) ? resource : undefined
+}
 
 const path = "/v1/versions"
 const changed = {
