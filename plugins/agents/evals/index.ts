@@ -1,24 +1,38 @@
 // Evals: what an agent answers to known cases, judged by a model, and whether it got worse.
-import { Clock, definePlugin, injected, Live, Store, UnitsOfWork } from "#core"
+import { Clock, definePlugin, injected, Live, type PluginCommand, Store, UnitsOfWork } from "#core"
+import { serviceOptions } from "#core/engine"
 import { Pages } from "../../pages/pages/index.ts"
 import { Organizations, type TimeZoneHook, TimeZoneHooks } from "../../platform/organizations/index.ts"
 import { Models } from "../models/index.ts"
 import { AskAgents } from "../threads/index.ts"
-import { Canary } from "./canary/canary.ts"
+import { Canary, checkWidget, watchWidget } from "./canary/canary.ts"
 import { CanaryCollection } from "./canary/collection.ts"
-import { checkWidget, watchWidget } from "./canary/jobs.ts"
-import { evalsChannel } from "./channel.ts"
-import { evalCommands } from "./commands/commands.ts"
-import { NightlyRuns } from "./nightly-runs.ts"
 import { configureWidgetCanary, getWidgetCanary } from "./operations/canary.ts"
 import { captureCase } from "./operations/capture.ts"
 import { acceptRun, getRun, listAnswers, listRuns, startRun } from "./operations/runs.ts"
 import { reasons } from "./reasons.ts"
-import { AnswerCollection, RunCaseCollection, RunCollection } from "./runs/collections.ts"
+import { AnswerCollection, evalsChannel, RunCaseCollection, RunCollection } from "./runs/collections.ts"
 import { nightlyRun, playRun, RunsToken } from "./runs/jobs.ts"
 import { Runs } from "./runs/run.ts"
 import { EvalConfig, EvalSettings } from "./settings.ts"
-import { EvalCases, EvalSuites, suitesAtNight } from "./suites.ts"
+import { EvalCases, EvalSuites, NightlyRuns, suitesAtNight } from "./suites.ts"
+
+/** `millrace evals …`, beside the commands made of operations. What they run is loaded when one is called. */
+const evalCommands: readonly PluginCommand[] = [
+  {
+    name: "run",
+    group: { name: "evals", summary: "Eval suites: agents asked known cases, and judged." },
+    summary: "Run an eval suite to its end. Exit code 0 when it passed, 1 when it failed, 2 when it has no verdict.",
+    arguments: [{ name: "<suite>", summary: "slug or UUID of the suite" }],
+    options: [
+      { flags: "--repeats <number>", summary: "how often each case is asked; the service's setting unless given" },
+      { flags: "--junit <file>", summary: "write the verdicts as JUnit XML as well" },
+      { flags: "--json", summary: "print the run as JSON" },
+      ...serviceOptions,
+    ],
+    run: async (options, context) => (await import("./commands/run.ts")).runSuite(options, context),
+  },
+]
 
 export default definePlugin({
   id: "evals",

@@ -1,10 +1,46 @@
 // Eval suites of an organization. A case has an input for the agent, and the marks of a right answer.
 import { z } from "zod"
-import { AppError, defineResource, type ItemOf, Name, resultOf, Scheduler, type Store, slugFrom, Uuid } from "#core"
+import {
+  AppError,
+  type Deps,
+  defineResource,
+  type ItemOf,
+  Name,
+  resultOf,
+  Scheduler,
+  type Store,
+  slugFrom,
+  type UnitOfWork,
+  Uuid,
+} from "#core"
+import { nearest } from "#core/engine"
+import { Organizations } from "../../platform/organizations/index.ts"
 import { Models } from "../models/index.ts"
-import { requireFitting } from "./fitting.ts"
-import { NightlyRuns } from "./nightly-runs.ts"
+import { Agents, type StoredAgent } from "../threads/index.ts"
+import { judgeOf } from "./judging/judge.ts"
 import { nightlyRef } from "./runs/collections.ts"
+import type { EvalSettings } from "./settings.ts"
+
+interface NightlyDeps extends Deps<typeof NightlyRuns.inject> {
+  readonly settings: EvalSettings
+}
+
+/** The nightly runs of suites, in the time zone of their organization. */
+export class NightlyRuns {
+  static readonly inject = { scheduler: Scheduler, organizations: Organizations }
+  readonly #deps: NightlyDeps
+
+  constructor(deps: NightlyDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages the nightly run. `given` is the next time zone of the organization. */
+  async schedule(work: UnitOfWork, organization: string, { id }: { readonly id: string }, given?: string): Promise<void> {
+    const { scheduler, organizations, settings } = this.#deps
+    const timezone = given ?? (await organizations.byId(organization))?.time_zone ?? "UTC"
+    scheduler.set(work, { id, job: nightlyRef, payload: { suite_id: id }, organization, cron: settings.nightly_cron, timezone })
+  }
+}
 
 /** Most cases of a suite. */
 const maxCases = 500
@@ -146,4 +182,35 @@ export type StoredCase = ItemOf<typeof EvalCases>
 /** The cases of a suite, by slug. */
 export function casesOf(store: Store, organization: string, suite: string): Promise<StoredCase[]> {
   return store.open(EvalCases.collection, organization).find({ suite_id: suite }, { sort: { slug: 1 }, limit: maxCases })
+}
+
+interface FittingDeps {
+  readonly store: Store
+  readonly models: Models
+}
+
+/** Returns the agent of a suite. Throws `failed_precondition` if the suite names no agent, or an unknown one. */
+export async function agentOfSuite(
+  store: Store,
+  organization: string,
+  { slug, agent_key }: { readonly slug: string; readonly agent_key: string },
+): Promise<StoredAgent> {
+  const found = agent_key === "" ? undefined : await Agents.items.find(store, organization, agent_key)
+  if (found) return found
+  const keys = (await store.open(Agents.collection, organization).find({}, { limit: 200 })).map(({ key }) => key)
+  const near = nearest(agent_key, keys)
+  const which = agent_key === "" ? "names no agent" : `names the agent "${agent_key}", which the organization does not have`
+  const hint = near === undefined ? "POST /v1/agents makes one" : `did you mean "${near}"?`
+  const fields = [{ path: "agent_key", message: `"${agent_key}" is not an agent of the organization` }]
+  throw new AppError("failed_precondition", `The suite "${slug}" ${which}; ${hint}.`, { reason: "suite_without_agent", fields })
+}
+
+/** Checks what a save gives. An empty field waits for a later save. Throws `not_found` for an unknown agent, `failed_precondition` for an unknown judge. */
+async function requireFitting(
+  { store, models }: FittingDeps,
+  organization: string,
+  { agent_key = "", judge_model = "" }: { readonly agent_key?: string; readonly judge_model?: string },
+): Promise<void> {
+  if (agent_key !== "") await Agents.items.require(store, organization, agent_key)
+  if (judge_model !== "") judgeOf(models, judge_model)
 }

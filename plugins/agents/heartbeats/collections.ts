@@ -2,6 +2,25 @@
 import { z } from "zod"
 import { type Document, defineCollection, type Json, jobRef, type LogLine } from "#core"
 
+/** What came of a run. */
+export type RunOutcome = RunEnd & { readonly logs?: readonly LogLine[] }
+
+type RunEnd =
+  | {
+      readonly ok: true
+      readonly result: Json
+      readonly execution_id?: string
+      readonly cost_millicents?: number
+    }
+  | {
+      readonly ok: false
+      /** A stable word. */
+      readonly reason: string
+      readonly message: string
+      readonly execution_id?: string
+      readonly cost_millicents?: number
+    }
+
 export const heartbeatKinds = ["script", "instructions"] as const
 
 export const heartbeatStates = ["active", "paused"] as const

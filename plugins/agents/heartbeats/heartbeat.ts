@@ -12,19 +12,37 @@ import {
   resultOf,
   Scripts,
   Slug,
+  token,
   type UnitOfWork,
 } from "#core"
 import { OperationTools, PipelineSource } from "#core/engine"
 import { Datasets } from "../../data/datasets/index.ts"
 import { ApiKeys, type Author } from "../../platform/organizations/index.ts"
 import { Models } from "../models/index.ts"
-import { beatAt } from "./beats.ts"
 import { heartbeatKinds, heartbeatRoles, heartbeatStates, runStates } from "./collections.ts"
 import { requireFitting, requireRoom } from "./fitting.ts"
 import { changesActing, madeBy } from "./makers.ts"
-import { nextRun } from "./next-run.ts"
-import { HeartbeatLimit } from "./settings.ts"
+import { beatAt, nextRun } from "./next-run.ts"
 import { isTimeZone } from "./zoned-time.ts"
+
+/** What an operator sets of heartbeats. */
+export const HeartbeatSettings = z.strictObject({
+  runs_days: z.int().min(1).max(3_650).default(30).describe("Days that the record of a run is kept."),
+  max_per_organization: z.int().min(1).max(10_000).default(1_000).describe("Heartbeats that an organization may have."),
+  slots: z.int().min(1).max(256).default(8).describe("Runs at once on a node; organizations take turns."),
+  max_calls_per_turn: z
+    .int()
+    .min(1)
+    .max(50)
+    .default(20)
+    .describe("Calls of tools in one turn of a model. Further calls of the turn are refused."),
+  run_timeout_ms: z.int().min(10_000).max(3_600_000).default(600_000).describe("Time limit of one run."),
+})
+
+export type HeartbeatSettings = z.output<typeof HeartbeatSettings>
+
+/** Heartbeats that an organization may have. */
+export const HeartbeatLimit = token<number>("heartbeat limit")
 
 const WindowTime = z
   .string()

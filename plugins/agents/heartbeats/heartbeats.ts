@@ -1,12 +1,25 @@
 // Pauses and resumes heartbeats, and starts their runs by a chain of beats.
 // An active heartbeat has one beat, a job due at its next run; whichever node commits it makes the run and the next beat.
-import { AppError, type Changes, Clock, type Deps, Ids, JobQueue, maxSkewMs, Store, stageRevision, timestamp, type UnitOfWork } from "#core"
-import { beatAt } from "./beats.ts"
+import {
+  AppError,
+  type Changes,
+  Clock,
+  type ClockCorrection,
+  type Deps,
+  Ids,
+  JobQueue,
+  maxSkewMs,
+  Store,
+  stageRevision,
+  timestamp,
+  type UnitOfWork,
+  type UnitsOfWork,
+} from "#core"
+import type { DepartureHook, Organizations } from "../../platform/organizations/index.ts"
 import { RunCollection, runRef, type StoredRun } from "./collections.ts"
-import { HeartbeatResource, type StoredHeartbeat } from "./heartbeat.ts"
+import { HeartbeatResource, type HeartbeatSettings, type StoredHeartbeat } from "./heartbeat.ts"
 import type { Maker } from "./makers.ts"
-import { earlierRun, firstActive, nextRun, nextRunAfter } from "./next-run.ts"
-import type { HeartbeatSettings } from "./settings.ts"
+import { beatAt, earlierRun, firstActive, nextRun, nextRunAfter } from "./next-run.ts"
 
 export interface HeartbeatsDeps extends Deps<typeof Heartbeats.inject> {
   readonly settings: HeartbeatSettings
@@ -121,4 +134,43 @@ function wallOf({ next_wall }: StoredHeartbeat): number | undefined {
 
 function begins({ id, due_at }: StoredRun): Changes {
   return { current_run_id: id, latest_run_id: id, latest_status: "queued", latest_reason: "", latest_run_at: due_at }
+}
+
+// Heartbeats after the clock was ahead: each runs again on its own grid.
+
+interface CorrectionsDeps {
+  readonly store: Store
+  readonly works: UnitsOfWork
+  readonly organizations: Organizations
+  readonly heartbeats: Heartbeats
+}
+
+/** Returns how many heartbeats run sooner now. */
+export async function correctHeartbeats(deps: CorrectionsDeps, { now }: ClockCorrection): Promise<number> {
+  const { store, works, organizations, heartbeats } = deps
+  let count = 0
+  for await (const { id: organization } of organizations.all()) {
+    for await (const { id } of store.open(HeartbeatResource.collection, organization).stream({ state: "active" })) {
+      const isCorrected = await works.retryConflicts(async (work) => {
+        const heartbeat = await heartbeats.find(organization, id)
+        return heartbeat !== undefined && heartbeats.correct(work, organization, heartbeat, now)
+      })
+      if (isCorrected) count++
+    }
+  }
+  return count
+}
+
+const reason = "Its maker left the organization. Another member resumes it, and answers for it from then on."
+
+/**
+ * A person who leaves the organization takes the rights of their heartbeats along: the heartbeats pause, and another member
+ * resumes them.
+ */
+export function pauseHeartbeatsOf({ store, heartbeats }: { readonly store: Store; readonly heartbeats: Heartbeats }): DepartureHook {
+  return async (work, { organization, user }) => {
+    const active = await store.open(HeartbeatResource.collection, organization).find({ state: "active", "made_by.user_id": user })
+    for (const heartbeat of active) heartbeats.pause(work, organization, heartbeat, reason)
+    return active.map(({ id, name }) => ({ kind: "heartbeat", id, name, operation: "heartbeats.resume" }))
+  }
 }

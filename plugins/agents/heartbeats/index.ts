@@ -1,21 +1,16 @@
 // Heartbeats: work that an organization has done again and again, within hours of its own, by a script or by a model.
-import { Clock, ClockCorrections, definePlugin, Ids, injected, Live, Scripts, Store, UnitsOfWork } from "#core"
+import { Clock, ClockCorrections, defineJob, definePlugin, Ids, injected, Live, Scripts, Store, UnitsOfWork } from "#core"
 import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
 import { Datasets } from "../../data/datasets/index.ts"
 import { ApiKeys, Departures, Organizations, Principals } from "../../platform/organizations/index.ts"
 import { Models } from "../models/index.ts"
-import { heartbeatsChannel } from "./channel.ts"
-import { RunCollection } from "./collections.ts"
-import { correctHeartbeats } from "./corrections.ts"
-import { pauseHeartbeatsOf } from "./departure.ts"
-import { HeartbeatResource } from "./heartbeat.ts"
-import { Heartbeats } from "./heartbeats.ts"
-import { beat, runHeartbeat } from "./jobs.ts"
+import { beatRef, RunCollection, runRef } from "./collections.ts"
+import { HeartbeatLimit, HeartbeatResource, HeartbeatSettings } from "./heartbeat.ts"
+import { correctHeartbeats, Heartbeats, pauseHeartbeatsOf } from "./heartbeats.ts"
 import { heartbeatPrincipals } from "./makers.ts"
 import { getHeartbeatRun, listHeartbeatRuns, pauseHeartbeat, resumeHeartbeat, runHeartbeatNow } from "./operations/running.ts"
 import { reasons } from "./reasons.ts"
-import { Runs, RunsToken } from "./runs/runs.ts"
-import { HeartbeatLimit, HeartbeatSettings } from "./settings.ts"
+import { heartbeatsChannel, Runs, RunsToken } from "./runs/runs.ts"
 
 export default definePlugin({
   id: "heartbeats",
@@ -67,4 +62,18 @@ export default definePlugin({
       create: (deps) => new Runs({ ...deps, maxCallsPerTurn: settings.max_calls_per_turn }),
     })
   },
+})
+
+/** The jobs of heartbeats: the beat, which is due at the next run, and the run itself. */
+const beat = defineJob(beatRef, {
+  summary: "Begin a run of a heartbeat, and set its next.",
+  inject: { heartbeats: Heartbeats },
+  run: ({ payload, deps, organization = "", work, jobId }) => deps.heartbeats.beat(work, organization, payload.heartbeat_id, jobId),
+})
+
+const runHeartbeat = defineJob(runRef, {
+  summary: "Carry out a run of a heartbeat.",
+  inject: { runs: RunsToken },
+  run: ({ payload, deps, organization = "", signal, log }) => deps.runs.carryOut(organization, payload.run_id, { signal, log }),
+  exhausted: ({ payload, deps, organization = "" }) => deps.runs.giveUp(organization, payload.run_id),
 })

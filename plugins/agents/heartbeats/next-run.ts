@@ -1,5 +1,8 @@
 // When a heartbeat runs next: an interval after its last run, within its active window of its active days, in its time zone.
 // Pure.
+
+import { type Ids, type JobQueue, timestamp, type UnitOfWork } from "#core"
+import { beatRef } from "./collections.ts"
 import { dayMs, firstInstantAt, minutesLater, type WallTime, wallTime, weekday } from "./zoned-time.ts"
 
 export interface HeartbeatTimes {
@@ -88,4 +91,18 @@ function windowOf(times: HeartbeatTimes, midnight: number): ActiveWindow | undef
 
 function minutesOf(text: string): number {
   return Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
+}
+
+// The beat of a heartbeat: the job that makes its next run.
+
+/** Stages a beat, and returns the fields of its heartbeat. Any earlier beat is stale. */
+export function beatAt(
+  work: UnitOfWork,
+  organization: string,
+  { queue, ids }: { readonly queue: JobQueue; readonly ids: Ids },
+  heartbeat_id: string,
+  { at, wall }: NextRun,
+) {
+  const beat_id = queue.enqueue(work, beatRef, { heartbeat_id }, { organization, id: ids.uuid(), runAt: at })
+  return { next_run_at: timestamp(at), next_wall: wall ?? null, beat_id }
 }

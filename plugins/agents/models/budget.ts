@@ -4,6 +4,7 @@
 import { AppError, type Clock, defineExtensionPoint, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 import { DayCostCollection } from "./collections.ts"
 import type { Account, HeldCall, Holds } from "./holds.ts"
+import type { EmbeddingModelSettings, LanguageModelSettings } from "./settings.ts"
 
 export interface Usage {
   readonly inputTokens: number
@@ -134,4 +135,12 @@ export class Budget {
 
 function millicents(value: number): string {
   return `${Math.ceil(value).toLocaleString("en-US")} millicents`
+}
+
+/** From above: a token of English is about four bytes, of other scripts fewer. */
+export const bytesPerToken = 2
+
+/** Millicents. */
+export function costOf({ prices }: LanguageModelSettings | EmbeddingModelSettings, { inputTokens, outputTokens }: Usage): number {
+  return (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000
 }

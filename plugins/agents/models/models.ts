@@ -1,12 +1,11 @@
 // The port through which plugins use models, and what each kind of call is made of.
 import { createHash } from "node:crypto"
 import { z } from "zod"
-import { AppError, token } from "#core"
-import type { Usage } from "./budget.ts"
+import { AppError, defineJob, token } from "#core"
+import { bytesPerToken, costOf, type Usage } from "./budget.ts"
 import { type Answered, keptOrNew, usageOf } from "./calls.ts"
-import { bytesPerToken, costOf } from "./cost.ts"
 import { unusable } from "./failures.ts"
-import type { Account } from "./holds.ts"
+import { type Account, bookLostRef } from "./holds.ts"
 import { embeddingModel, languageModel } from "./provider.ts"
 import { type EmbeddingModelSettings, type LanguageModelSettings, type ModelSettings, type Purpose, purposes } from "./settings.ts"
 import { type ModelsDeps, type Turn, type TurnTaken, takeTurn } from "./turn.ts"
@@ -208,3 +207,9 @@ function reachedAt({ base_url, integration }: LanguageModelSettings | EmbeddingM
 function digest(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex")
 }
+
+export const bookLostJob = defineJob(bookLostRef, {
+  summary: "Books the estimates of model calls that a killed node took along.",
+  inject: { models: Models },
+  run: ({ payload, deps, organization = "" }) => deps.models.bookLost(organization, payload.budget),
+})

@@ -2,9 +2,8 @@
 // tools, and gives what they answered to the next turn.
 import type { ModelMessage, ToolSet } from "ai"
 import type { Json } from "#core"
-import type { Usage } from "./budget.ts"
+import { bytesPerToken, costOf, type Usage } from "./budget.ts"
 import { type CallDeps, keptOrNew, usageOf } from "./calls.ts"
-import { bytesPerToken, costOf } from "./cost.ts"
 import { unusable } from "./failures.ts"
 import type { Question } from "./models.ts"
 import { languageModel, type ProviderDeps } from "./provider.ts"

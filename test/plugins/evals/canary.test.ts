@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { dueOf, verdictNow } from "../../../plugins/agents/evals/canary/due.ts"
+import { dueOf, verdictNow } from "../../../plugins/agents/evals/canary/canary.ts"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { until } from "../../waiting.ts"
 

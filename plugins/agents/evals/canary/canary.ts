@@ -7,6 +7,7 @@ import {
   Clock,
   changesOf,
   type Deps,
+  defineJob,
   derivedUuid,
   type FieldsOf,
   Ids,
@@ -22,9 +23,8 @@ import {
 import { Metrics } from "#core/engine"
 import { Screenshots } from "../../../pages/screenshots/index.ts"
 import { Organizations } from "../../../platform/organizations/index.ts"
-import { evalsChannel } from "../channel.ts"
+import { evalsChannel } from "../runs/collections.ts"
 import { CanaryCollection, type CheckVerdict, checkRef, type StoredCanary, watchRef } from "./collection.ts"
-import { dueOf } from "./due.ts"
 export type CanaryTarget = Pick<StoredCanary, "widget" | "widget_name" | "selector" | "interval_minutes">
 
 /** Until the picture of a check is looked for again. */
@@ -162,3 +162,42 @@ const alarmReason = {
 function changeOf({ id: _id, organization_id: _organization, ...change }: StoredCanary): Changes {
   return changesOf(change)
 }
+
+/** After which a check counts as unfinished, and a check that should have begun as late. */
+const graceMs = 5 * 60_000
+
+type Watched = Pick<StoredCanary, "running_since" | "last_started_at" | "interval_minutes">
+
+interface Due {
+  /** Told as an alarm; undefined: none. */
+  readonly alarm: Extract<CheckVerdict, "unfinished" | "late"> | undefined
+  readonly starts: boolean
+}
+
+/** What is to be done for a canary at a time: start a check, or tell that one is late or does not end. Pure. */
+export function dueOf({ running_since, last_started_at, interval_minutes }: Watched, now: number): Due {
+  const isOverdue = running_since !== null && now - Date.parse(running_since) > graceMs
+  if (running_since !== null && !isOverdue) return { alarm: undefined, starts: false }
+  const sinceDue = now - Date.parse(last_started_at) - interval_minutes * 60_000
+  const isLate = running_since === null && sinceDue > graceMs
+  return { alarm: isOverdue ? "unfinished" : isLate ? "late" : undefined, starts: isOverdue || sinceDue >= 0 }
+}
+
+/** The verdict as it holds now: what was reached, unless no check has ended since one should have. */
+export function verdictNow(canary: Watched & Pick<StoredCanary, "verdict">, now: number): CheckVerdict | null {
+  return dueOf(canary, now).alarm ?? canary.verdict
+}
+
+/** The jobs of the widget canary: one that looks each minute what is due, and one for each check. */
+export const watchWidget = defineJob(watchRef, {
+  summary: "Start a check of the widget canary that is due, and tell of one that is late or does not end.",
+  inject: { canary: Canary },
+  run: ({ deps, organization = "", work }) => deps.canary.watch(work, organization),
+})
+
+export const checkWidget = defineJob(checkRef, {
+  summary: "Look whether the widget was there when its page was loaded.",
+  inject: { canary: Canary },
+  run: ({ payload, deps, organization = "", work }) => deps.canary.check(work, organization, payload),
+  exhausted: ({ payload, deps, organization = "", work }) => deps.canary.giveUp(work, organization, payload.check_id),
+})

@@ -1,9 +1,8 @@
 // The widget canary of the caller's organization (specification 4.16), for staff.
 import { z } from "zod"
 import { AppError, Clock, defineOperation } from "#core"
-import { Canary } from "../canary/canary.ts"
+import { Canary, verdictNow } from "../canary/canary.ts"
 import { checkVerdicts, type StoredCanary } from "../canary/collection.ts"
-import { verdictNow } from "../canary/due.ts"
 
 const path = "/v1/evals/widget-canary"
 

@@ -2,12 +2,10 @@
 import { z } from "zod"
 import { AppError, Clock, defineList, defineOperation, Ids, JobQueue, Live, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Models } from "../../models/index.ts"
-import { evalsChannel } from "../channel.ts"
 import { verdicts } from "../judging/judge.ts"
-import { AnswerCollection, RunCollection, runCauses, type StoredAnswer, type StoredRun } from "../runs/collections.ts"
+import { AnswerCollection, evalsChannel, named, RunCollection, runCauses, type StoredAnswer, type StoredRun } from "../runs/collections.ts"
 import { CaseReport, type RunReport, runVerdicts } from "../runs/report.ts"
 import { RunStarts } from "../runs/start.ts"
-import { named } from "../runs/try.ts"
 import { EvalConfig } from "../settings.ts"
 import { bySuite, EvalSuites, madeSuite, ofThatSuite } from "../suites.ts"
 

@@ -2,9 +2,17 @@
 // answers are judged again, as this run's are, before anything is called a regression.
 import { derivedUuid, giveWay, timestamp } from "#core"
 import { judge, unjudged } from "../judging/judge.ts"
-import { AnswerCollection, RunCaseCollection, RunCollection, type StoredAnswer, type StoredRun, type StoredRunCase } from "./collections.ts"
+import {
+  AnswerCollection,
+  RunCaseCollection,
+  RunCollection,
+  type RunDeps,
+  type StoredAnswer,
+  type StoredRun,
+  type StoredRunCase,
+  type Try,
+} from "./collections.ts"
 import type { CaseAnswers } from "./comparison.ts"
-import type { RunDeps, Try } from "./try.ts"
 
 /** An answer of the last passing run, and the case as this run has it. */
 export interface ToJudgeAgain {

@@ -1,9 +1,29 @@
 // What is kept of runs: the run with what it was begun with, its cases as they were then, and every answer with its verdict.
 import { z } from "zod"
-import { type Document, defineCollection, type Json, jobRef } from "#core"
-import { type AgentContact, agentSecretContext } from "../../threads/index.ts"
+import {
+  type Clock,
+  type Document,
+  defineChannel,
+  defineCollection,
+  type Json,
+  jobRef,
+  type Live,
+  type Store,
+  type UnitsOfWork,
+} from "#core"
+import type { Pages } from "../../../pages/pages/index.ts"
+import type { Organizations } from "../../../platform/organizations/index.ts"
+import type { Models } from "../../models/index.ts"
+import { type AgentContact, type AskAgents, agentSecretContext } from "../../threads/index.ts"
 import type { Verdict } from "../judging/judge.ts"
+import type { EvalSettings } from "../settings.ts"
 import type { RunVerdict } from "./report.ts"
+
+export const evalsChannel = defineChannel({
+  name: "evals",
+  scope: "evals:read",
+  summary: "Runs of eval suites as they begin, judge and end, and alarms of the widget canary.",
+})
 
 export const runCauses = ["manual", "nightly"] as const
 
@@ -114,3 +134,29 @@ export const runRef = jobRef("evals.run", z.strictObject({ run_id: z.string() })
 export const nightlyRef = jobRef("evals.nightly", z.strictObject({ suite_id: z.string() }), {
   retry: { max_attempts: 3, initial_delay_ms: 60_000, factor: 4, max_delay_ms: 600_000 },
 })
+
+export interface RunDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly works: UnitsOfWork
+  readonly live: Live
+  readonly models: Models
+  readonly agents: AskAgents
+  readonly pages: Pages
+  readonly organizations: Organizations
+  readonly settings: EvalSettings
+}
+
+/** What a try of the job knows. */
+export interface Try {
+  readonly organization: string
+  readonly run: StoredRun
+  readonly signal: AbortSignal
+  /** No try follows. */
+  readonly last: boolean
+}
+
+/** What a try of a run's job is given and knows, and how news name the run. */
+export function named({ id, suite_slug }: StoredRun): { run_id: string; suite_slug: string } {
+  return { run_id: id, suite_slug }
+}

@@ -1,11 +1,10 @@
 // The jobs of runs: one for the whole of a run, which a retry continues, and the one that begins it at night.
 import { Clock, defineJob, Ids, JobQueue, Live, Store, token } from "#core"
 import { Models } from "../../models/index.ts"
-import { evalsChannel } from "../channel.ts"
 import { unjudged } from "../judging/judge.ts"
 import { EvalConfig } from "../settings.ts"
 import { EvalSuites } from "../suites.ts"
-import { nightlyRef, runRef } from "./collections.ts"
+import { evalsChannel, nightlyRef, runRef } from "./collections.ts"
 import type { Runs } from "./run.ts"
 import { RunStarts } from "./start.ts"
 

@@ -1,15 +1,24 @@
 // A run in progress, as one job: each case is asked as often as the run repeats, every answer is kept in a commit of its
 // own before it is judged, and every verdict in another, so that a crash repeats no call whose answer was kept.
 import { AppError, allDone, derivedUuid, giveWay, type Json, timestamp, type UnitOfWork } from "#core"
+import { type Pages, pageText } from "../../../pages/pages/index.ts"
 import type { AgentAnswer } from "../../threads/index.ts"
-import { evalsChannel } from "../channel.ts"
 import { judge, unjudged, type Verdict } from "../judging/judge.ts"
-import { artifactOf } from "./artifact.ts"
 import { Baseline } from "./baseline.ts"
-import { AnswerCollection, RunCaseCollection, RunCollection, type StoredAnswer, type StoredRun, type StoredRunCase } from "./collections.ts"
+import {
+  AnswerCollection,
+  evalsChannel,
+  named,
+  RunCaseCollection,
+  RunCollection,
+  type RunDeps,
+  type StoredAnswer,
+  type StoredRun,
+  type StoredRunCase,
+  type Try,
+} from "./collections.ts"
 import { type CaseAnswers, reportOf } from "./comparison.ts"
 import type { RunReport } from "./report.ts"
-import { named, type RunDeps, type Try } from "./try.ts"
 
 export class Runs {
   readonly #deps: RunDeps
@@ -207,4 +216,36 @@ function answersOf(cases: readonly StoredRunCase[], kept: ReadonlyMap<string, St
 
 function answerId(run: string, slug: string, repeat: number): string {
   return derivedUuid("eval answer", run, slug, String(repeat))
+}
+
+// The page that an agent made, as the text that a reader sees: a page of the organization that its answer names, or the
+// document that it gave.
+
+/** Undefined where the answer names no page of the organization and holds no document. */
+async function artifactOf(
+  pages: Pages,
+  organization: { readonly id: string; readonly slug: string },
+  answer: AgentAnswer,
+): Promise<string | undefined> {
+  const named = answer.page ?? linkedPage(answer.output, organization.slug)
+  const page = named === undefined ? undefined : await pages.get(organization.id, named)
+  const html = page?.variants[0]?.html ?? answer.html ?? fencedDocument(answer.output)
+  return html === undefined ? undefined : pageText(html)
+}
+
+/** The slug of the last page of the organization that a text links to (`/p/{organization}/{page}`). */
+function linkedPage(text: string, organization: string): string | undefined {
+  const links = [...text.matchAll(/\/p\/([a-z0-9-]{1,100})\/([a-z0-9-]{1,100})/g)].filter(([, owner]) => owner === organization)
+  return links.at(-1)?.[2]
+}
+
+/** The last fenced HTML of a text, or all of it where it is a document. */
+function fencedDocument(text: string): string | undefined {
+  if (/^\s*<(?:!doctype|html)\b/i.test(text)) return text
+  const parts = text.split("```")
+  for (let at = parts.length - (parts.length % 2 === 0 ? 1 : 2); at > 0; at -= 2) {
+    const [, body] = /^html\s*\n([\s\S]*)$/i.exec(parts[at] ?? "") ?? []
+    if (body !== undefined) return body
+  }
+  return undefined
 }

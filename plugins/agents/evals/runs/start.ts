@@ -2,13 +2,10 @@
 import { AppError, type Clock, type Ids, type JobQueue, type Live, type Store, timestamp, type UnitOfWork } from "#core"
 import type { Models } from "../../models/index.ts"
 import { contactOf } from "../../threads/index.ts"
-import { evalsChannel } from "../channel.ts"
-import { agentOfSuite } from "../fitting.ts"
 import { estimateOf, judgeOf } from "../judging/judge.ts"
 import type { EvalSettings } from "../settings.ts"
-import { casesOf, type StoredSuite } from "../suites.ts"
-import { RunCaseCollection, RunCollection, type runCauses, runRef, type StoredRun } from "./collections.ts"
-import { named } from "./try.ts"
+import { agentOfSuite, casesOf, type StoredSuite } from "../suites.ts"
+import { evalsChannel, named, RunCaseCollection, RunCollection, type runCauses, runRef, type StoredRun } from "./collections.ts"
 
 export interface StartDeps {
   readonly store: Store

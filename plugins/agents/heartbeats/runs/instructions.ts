@@ -4,9 +4,8 @@ import { AppError, type Json, type Logger, type Update } from "#core"
 import { type OperationTool, type OperationTools, redactSecrets } from "#core/engine"
 import type { Organizations } from "../../../platform/organizations/index.ts"
 import type { Models, PastTurn } from "../../models/index.ts"
-import type { RunStep, StoredRun } from "../collections.ts"
+import type { RunOutcome, RunStep, StoredRun } from "../collections.ts"
 import type { StoredHeartbeat } from "../heartbeat.ts"
-import type { RunOutcome } from "./outcome.ts"
 
 export interface InstructionsDeps {
   readonly models: Models

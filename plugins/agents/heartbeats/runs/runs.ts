@@ -5,6 +5,7 @@ import {
   AppError,
   type Changes,
   type Clock,
+  defineChannel,
   type Ids,
   type Live,
   type Logger,
@@ -17,14 +18,18 @@ import {
   type Update,
 } from "#core"
 import type { ApiKeys } from "../../../platform/organizations/index.ts"
-import { heartbeatsChannel } from "../channel.ts"
-import { RunCollection, type RunState, type StoredRun } from "../collections.ts"
+import { RunCollection, type RunOutcome, type RunState, type StoredRun } from "../collections.ts"
 import { HeartbeatResource, type StoredHeartbeat } from "../heartbeat.ts"
 import type { Heartbeats } from "../heartbeats.ts"
 import { standingOf } from "../makers.ts"
 import { type InstructionsDeps, runInstructions } from "./instructions.ts"
-import type { RunOutcome } from "./outcome.ts"
 import { runScript, type ScriptDeps } from "./script.ts"
+
+export const heartbeatsChannel = defineChannel({
+  name: "heartbeats",
+  scope: "heartbeats:read",
+  summary: "Runs of heartbeats as they end, and heartbeats that were paused since they kept failing.",
+})
 
 export interface RunsDeps extends ScriptDeps, InstructionsDeps {
   readonly store: Store

@@ -3,9 +3,8 @@
 import type { Clock, Json, Scripts } from "#core"
 import type { PipelineEngine, PipelineSource } from "#core/engine"
 import type { Datasets } from "../../../data/datasets/index.ts"
-import type { StoredRun } from "../collections.ts"
+import type { RunOutcome, StoredRun } from "../collections.ts"
 import type { HeartbeatFields, StoredHeartbeat } from "../heartbeat.ts"
-import type { RunOutcome } from "./outcome.ts"
 
 export interface ScriptDeps {
   readonly scripts: Scripts
